@@ -27,6 +27,8 @@ from consilience.distributions.mathematics import (
     square,
 )
 from consilience.ir import INTEGERS, Node, constant_value
+from consilience.ops import ExpandDims, Index, Softmax
+from consilience.ops.index import FULL
 from consilience.ops.linalg import diagonal, matrix_transpose
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to
@@ -62,6 +64,10 @@ class Constraint(Record):
     def admits(self, value: Node) -> Node:
         """As `holds`, but may leave out what makes every formula infinite or NaN anyhow."""
         return self.holds(value)
+
+    def contains_all(self, value: Node) -> bool:
+        """Whether what a value is computed by gives nothing but elements of the set, or NaN."""
+        return False
 
     def bind(self, parameters: Mapping[str, Node]) -> Constraint:
         """The same set with names of parameters replaced by their values."""
@@ -365,6 +371,13 @@ class SimplexConstraint(Constraint):
         total = reduce("sum", value, -1)
         not_negative = reduce("all", greater_equal(value, 0.0), -1)
         return logical_and(not_negative, less_equal(absolute(total - 1.0), SUM_TOLERANCE))
+
+    def contains_all(self, value: Node) -> bool:
+        while (isinstance(value.op, ExpandDims) and value.op.axes[-1] < value.ndim - 1) or (
+            isinstance(value.op, Index) and value.op.specification[-1] == FULL
+        ):
+            value = value.inputs[0]
+        return isinstance(value.op, Softmax) and not value.op.logarithm and value.op.axes == (value.ndim - 1,)
 
 
 class PositiveDefinite(Constraint):

@@ -266,7 +266,7 @@ class Categorical(Discrete):
         return whole_numbers(0.0, float(last) if isinstance(last, int) else length_of(last))
 
     def logp(self, value: Node) -> Node:
-        return picked(self._log_p(), value)
+        return log(picked(self.p, value))
 
     def logcdf(self, value: Node) -> Node:
         return log(picked(cumulative("sum", self.p, -1), value))

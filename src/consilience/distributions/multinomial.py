@@ -5,10 +5,11 @@ from __future__ import annotations
 from consilience.distributions.constraints import Counts, natural, positive_vector, simplex
 from consilience.distributions.distribution import Discrete, parameter
 from consilience.distributions.gamma_ratios import log_factorial_rest, log_polya, log_rising_rest
-from consilience.distributions.mathematics import greater, maximum, minimum, round_even, where, xlogy
+from consilience.distributions.mathematics import equal, greater, log, maximum, minimum, round_even, where, xlogy
 from consilience.distributions.simplex import Dirichlet
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, Shape
+from consilience.ops import Softmax
 from consilience.ops.random import draw, fold_in
 from consilience.ops.reduce import cumulative, reduce
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, reshape, stack
@@ -30,8 +31,12 @@ class Multinomial(Discrete):
 
     def logp(self, value: Node) -> Node:
         # Every probability is taken relative to the share of its counts, so that nothing large cancels.
-        relative = self.p * (expand_dims(maximum(self.n, 1.0), -1) / maximum(value, 1.0))
-        return log_factorial_rest(self.n) + reduce("sum", xlogy(value, relative) - log_factorial_rest(value), -1)
+        share = expand_dims(maximum(self.n, 1.0), -1) / maximum(value, 1.0)
+        if isinstance(self.p.op, Softmax):  # its logarithm is finite where it is 0 itself
+            terms = where(equal(value, 0.0), 0.0, value * (log(self.p) + log(share)))
+        else:
+            terms = xlogy(value, self.p * share)
+        return log_factorial_rest(self.n) + reduce("sum", terms - log_factorial_rest(value), -1)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         return multinomial_draw(key, shape, self.n, broadcast_to(self.p, (*shape[:-1], self.p.static_shape[-1])))

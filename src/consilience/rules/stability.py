@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 
 from consilience.ir import Constant, Node, Shared
-from consilience.ops import BroadcastTo, ExpandDims, Reduce, Softmax, apply
+from consilience.ops import BroadcastTo, ExpandDims, Index, Reduce, Softmax, apply
 from consilience.ops.shape import expand_dims
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import at_least, given, non_negative, non_positive, probability
@@ -246,6 +246,30 @@ def of_softmax(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
+    "log",
+    name="log of elements of softmax",
+    operands=[Index, BroadcastTo, ExpandDims],
+    examples=[
+        lambda t: t.log(t.softmax(t.vector)[0]),
+        lambda t: t.log(t.softmax(t.assumed_matrix, 1)[t.places, t.places]),
+        lambda t: t.log(t.softmax(t.vector)[t.places])[:, None],
+    ],
+)
+def of_elements_of_softmax(node: Node, facts: Facts) -> Node | None:
+    """log(softmax(x)[i]) is log_softmax(x)[i], which is finite where softmax is 0; an infinite x is outside."""
+    path, inner = [], node.inputs[0]
+    while isinstance(inner.op, Index | BroadcastTo | ExpandDims):
+        path.append(inner)
+        inner = inner.inputs[0]
+    if not isinstance(inner.op, Softmax) or inner.op.logarithm:
+        return None
+    result = Node(Softmax(inner.op.axes, logarithm=True), *inner.inputs)
+    for taken in reversed(path):
+        result = Node(taken.op, result, *taken.inputs[1:])
+    return result
+
+
+@rewrites(
     "add",
     name="x - logsumexp(x)",
     operands=["neg", ExpandDims],
@@ -364,6 +388,7 @@ RULES: tuple[Rule, ...] = (
     log1p_square_of_weighted,
     softmax,
     of_softmax,
+    of_elements_of_softmax,
     log_softmax,
     log_of_product,
     log_of_power,
