@@ -1,6 +1,9 @@
 """How many random models pass, and how others fail.
 
 `python -m tests.random_models --seeds 1,2,3 --count 20000 --jobs 2`
+
+On other engines, `--engines c jax torch`: some 3,000 models an hour with two processors, where compilers optimise
+little (XLA_FLAGS="--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false", a CC that ends in -O1).
 """
 
 from __future__ import annotations
