@@ -290,15 +290,15 @@ class Categorical(Discrete):
     def _categories(self) -> Dim:
         return self.values[0].static_shape[-1]
 
-    def _log_p(self) -> Node:
-        return log(self.p)
-
 
 class LogitCategorical(Categorical, parameterization=True):
     """Categorical by unnormalised logarithms of the probabilities."""
 
     logit_p = parameter(real_vector, nan_check=False)
     p = derived(lambda of: exp(of._log_p()))
+
+    def logp(self, value: Node) -> Node:
+        return picked(self._log_p(), value)
 
     def _log_p(self) -> Node:
         return softmax(self.logit_p, -1, logarithm=True)
