@@ -16,6 +16,7 @@ from consilience.errors import SamplingError
 from consilience.inference.columns import Columns
 from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import Matrix, Rows, Segment, Snapshot, Window
+from consilience.record import replace
 from consilience.run.pages import pages
 
 CHUNK_SECONDS = 0.01  # of one native call: long against the cost of a call, short against a user's patience
@@ -28,6 +29,7 @@ class ChainWorker:
     """A chain and its present work.
 
     index     the chain's number
+    folded    gives equal positions (transition, coordinate) one form: angles without whole turns
     make      makes the chain; once more where a worker that rested goes on
     segment     what it is to do, or None
     number    number of that segment
@@ -38,7 +40,13 @@ class ChainWorker:
     """
 
     def __init__(
-        self, index: int, make: Callable[[], MarkovChain], stop: NDArray[np.int64], columns: Columns, dimension: int
+        self,
+        index: int,
+        make: Callable[[], MarkovChain],
+        stop: NDArray[np.int64],
+        columns: Columns,
+        dimension: int,
+        folded: Callable[[Matrix], Matrix],
     ) -> None:
         self.index = index
         self.make = make
@@ -46,6 +54,7 @@ class ChainWorker:
         self.stop = stop
         self.columns = columns
         self.dimension = dimension
+        self.folded = folded
         self.segment: Segment | None = None
         self.number = -1
         self.rows: Rows | None = None
@@ -134,11 +143,12 @@ class ChainWorker:
     def _window(self) -> Window:
         rows, chain = self.rows, self.chain
         assert rows is not None
+        places = chain.divergences()
         return Window(
-            draws=rows.draws,
+            draws=self.folded(rows.draws),
             statistics=self.table(),
             gradients=rows.gradients,
-            divergences=chain.divergences(),
+            divergences=replace(places, begins=self.folded(places.begins), ends=self.folded(places.ends)),
             step_size=chain.tuning().step_size,
             evaluations=chain.evaluations,
             seconds=self.segment_seconds,

@@ -76,7 +76,7 @@ def launch(
     for c in range(chains):
         stop = np.zeros(1, np.int64)
         make = functools.partial(kernel.chain, density, points[c], chain_key(seed, c), tuner.length, stop)
-        workers.append(ChainWorker(c, make, stop, columns, dimension))
+        workers.append(ChainWorker(c, make, stop, columns, dimension, setting.monitored.without_turns))
     threads = min(chains, usable_cores() if cores is None else max(1, cores))
     supervisor = Supervisor(controller, workers, threads, columns, seed, lambda event: None, keep)
     running = Running(supervisor, listeners)

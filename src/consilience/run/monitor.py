@@ -29,6 +29,8 @@ class Monitored(Record):
     derive    their values (draw, scalar) of coordinates (draw, coordinate); asked for once, of the draws of each chain
               that came since the check before, and kept until the run ends
     discrete  which coordinates are whole numbers, bool (coordinate,); such ones may stay as they are; None: none
+    angles    which coordinates are angles, bool (coordinate,): a density repeats with period 2 pi along them, so whole
+              turns are taken off their draws, of which chains may have made any number; None: none
     enabled   False: runs of fixed length are not checked
     missed    in words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known
     places    points (point, coordinate), so many, of separate regions, for chains to jump between; None: one is known
@@ -40,10 +42,18 @@ class Monitored(Record):
     derived: tuple[str, ...] = ()
     derive: Callable[[Matrix], Matrix] | None = None
     discrete: NDArray[np.bool_] | None = None
+    angles: NDArray[np.bool_] | None = None
     enabled: bool = True
     missed: Callable[[Matrix], str] | None = None
     places: Callable[[int], Matrix] | None = None
     improper: Callable[[Matrix], str] | None = None
+
+    def without_turns(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Draws (…, coordinate) with angles in [-pi, pi]; the same array where none has to be changed."""
+        if self.angles is None:
+            return draws
+        far = self.angles & (np.abs(draws) > np.pi) & np.isfinite(draws)
+        return np.where(far, np.remainder(draws + np.pi, 2 * np.pi, where=far, out=draws.copy()) - np.pi, draws)
 
 
 class Monitor:

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.distributions.transforms import Circular
 from consilience.errors import ModelError
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
@@ -37,9 +38,10 @@ def monitored_of(model: Model, density: ModelDensity, result: ResultOptions) -> 
         )
     deterministic = tuple(n for n in dict.fromkeys(result.monitor) if n in model.named_deterministics)
     whole = np.concatenate([np.full(s.size, not s.variable.continuous) for s in density.layout.stretches])
+    angles = turning(density)
     joint = {v.name for v in model.free if v.transform is not None and v.transform.rank() > 0}
     if not joint and not deterministic:
-        return Monitored(names, discrete=whole, enabled=result.checks)
+        return Monitored(names, discrete=whole, angles=angles, enabled=result.checks)
 
     def expand(draws: Floats) -> dict[str, Floats]:
         values = density.expand(draws, False) if joint else {}
@@ -66,8 +68,16 @@ def monitored_of(model: Model, density: ModelDensity, result: ResultOptions) -> 
         return np.concatenate(columns, axis=1)
 
     if not labels:
-        return Monitored(names, discrete=whole, enabled=result.checks)
-    return Monitored(names, tuple(labels), derive, whole, enabled=result.checks)
+        return Monitored(names, discrete=whole, angles=angles, enabled=result.checks)
+    return Monitored(names, tuple(labels), derive, whole, angles, enabled=result.checks)
+
+
+def turning(density: ModelDensity) -> npt.NDArray[np.bool_] | None:
+    """Which coordinates are angles, along which the density repeats; None where there are none."""
+    angles = np.concatenate(
+        [np.full(s.size, isinstance(s.variable.transform, Circular)) for s in density.layout.stretches]
+    )
+    return angles if angles.any() else None
 
 
 def coordinate_names(model: Model, density: ModelDensity) -> Iterator[str]:

@@ -133,7 +133,7 @@ def sample(
                    where chains disagree, or do not come back to where some of them were, or to modes found before
     modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains
                    then begin in each, and one that no draw has come to forbids "converged". Only where the run decides
-                   its length and chains begin by `init="lbfgs"`
+                   its length, chains begin by `init="lbfgs"`, and no variable is an angle
     monitor        names of deterministics to watch besides the free variables, whose coordinates and, of simplexes and
                    the like, up to 32 elements are watched always. Others may be worth fewer draws than `target_ess`;
                    to watch 85 or 200 elements takes 10 ms of a run of 120 or 45 ms, and compiling them comes first

@@ -20,6 +20,7 @@ from consilience.model.log_density import ModelDensity
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
 from consilience.run import Monitored
+from consilience.sample.monitoring import turning
 
 Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
@@ -111,6 +112,9 @@ def _log_normal(region: ModalRegion, draws: Floats) -> Floats:
 
 
 def searches(wanted: bool, kernel: Kernel, density: ModelDensity, **of_run: Any) -> bool:
-    """Whether separate modes are looked for: in runs that decide their length, from starting points of our own."""
+    """Whether separate modes are looked for: in runs that decide their length, from starting points of our own.
+
+    Not along angles, where every turn would be a mode of its own.
+    """
     chosen = of_run["draws"] is None and of_run["initvals"] is None and of_run["init"] == "lbfgs"
-    return wanted and chosen and of_run["chains"] > 1 and isinstance(kernel, NUTS) and density.dimension > 0
+    return wanted and chosen and of_run["chains"] > 1 and isinstance(kernel, NUTS) and turning(density) is None

@@ -249,6 +249,7 @@ class LockStepRun:
         found = {name: np.swapaxes(np.asarray(values)[:count], 0, 1) for name, values in rows.items()}
         for name, kind in (*COLUMNS.types.items(), ("draws", "float64")):
             found[name] = found[name].astype(kind, copy=False)
+        found["draws"] = self.monitored.without_turns(found["draws"])
         self._steps += int(found["n_steps"][0].sum())
         return found
 
