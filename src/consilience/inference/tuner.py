@@ -14,8 +14,9 @@ from consilience.inference.columns import Columns
 from consilience.inference.messages import Command, Segment, Window
 from consilience.record import Record
 
-# Why sampling may begin again: divergences; draws that contradict the metric; chains that disagree.
-Reason = Literal["divergences", "metric", "jumps"]
+# Why sampling may begin again: divergences; draws that contradict the metric; chains that disagree; coordinates in
+# which the target is hard to move in.
+Reason = Literal["divergences", "metric", "jumps", "coordinates"]
 Windows = Sequence[Mapping[int, Window]]  # the windows of all chains, in the order in which they were made
 SELF_TUNE: Final = 1000  # transitions, where chains tune themselves and nobody says for how long
 

@@ -19,13 +19,20 @@ from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt, named_in
 from consilience.model.model import Model, modelcontext
 from consilience.model.predictive import predict
-from consilience.model.reparametrization import LOCATION_SCALE, centred_hierarchies, location_and_scale
+from consilience.model.reparametrization import (
+    LOCATION_SCALE,
+    centred_hierarchies,
+    is_scaled_whole,
+    location_and_scale,
+)
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.shape import broadcast_to
 
 # The numbers that are tried.
 GRID: Final = np.linspace(0.0, 1.0, 21)
 # Families that have a scale only.
+CENTRED: Final = 0.8  # from which on an element may as well be so altogether
+FEW: Final = 0.1  # of the elements
 HALVES: Final = tuple(title for title, (location, _) in LOCATION_SCALE.items() if location is None)
 
 
@@ -42,7 +49,8 @@ def centredness(
 
     draws       the group `posterior` of a result, or arrays (chain, draw, …) by name; all free variables that the
                 location and the scale depend on, two draws or more
-    var_names   variables of a family of a location and a scale, or LogNormal; by default those whose scale is estimated
+    var_names   variables of a family of a location and a scale, LogNormal, or MvNormal, whose elements have the scale that
+                is left given those before; by default those whose scale is estimated
     model       the model of the draws; the one around by default
     returns     for each variable an array of its shape, multiples of 0.05
     raises      KeyError for unknown names; ModelError for another distribution, and without draws of what is needed
@@ -87,3 +95,21 @@ def centredness(
             ]
         result[name] = GRID[np.argmin(costs, axis=0)]
     return result
+
+
+def less_centred(model: Model, draws: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float64]]:
+    """The centredness for `noncenter` of those variables for which draws ask for other coordinates than they have.
+
+    Variables of a location and a scale that is estimated have half that of `centredness`, where it is much below 1 for
+    one element in ten at least. That is the best for the draws there are; where the scale may become small, which these
+    have not come to, an element with c > 0 has a neck that 0 has not. Half of it is nearly as good as the better of
+    both, measured with groups of 1 to 2,000 rows. Random walks of steps with an estimated scale, and zero-sum arrays,
+    have 0.
+
+    draws   as for `centredness`, of all free variables
+    """
+    hierarchies = centred_hierarchies(model)
+    known = [name for name in hierarchies if location_and_scale(model.named[name]) is not None]
+    found = centredness(draws, known, model) if known else {}
+    chosen = {name: 0.5 * c for name, c in found.items() if np.mean(c < CENTRED) >= FEW}
+    return chosen | {name: np.zeros(()) for name in hierarchies if is_scaled_whole(model.named[name])}

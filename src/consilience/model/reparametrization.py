@@ -23,6 +23,7 @@ from consilience.distributions.multivariate_normal import MvNormal, factor_solve
 from consilience.distributions.parameters import known_value
 from consilience.distributions.random_variable import distribution_of, random_variables
 from consilience.distributions.random_walk import RandomWalk
+from consilience.distributions.zero_sum_normal import ZeroSumNormal
 from consilience.errors import ModelError
 from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
 from consilience.ir.side_tables import set_name, without_sources
@@ -167,6 +168,9 @@ def _standardized(rv: Node) -> tuple[dict[str, Node], Node] | None:
         parts = {"_raw": _alone(steps), "_init_raw": _alone(start)}
         made = {end: raw for end, (raw, _) in parts.items()}
         return made, bound.path(parts["_init_raw"][1], parts["_raw"][1])
+    if isinstance(bound, ZeroSumNormal):
+        raw = ZeroSumNormal.dist(constant(1.0, rv.dtype), support_shape=bound.support_shape, shape=rv.static_shape)
+        return {"_raw": raw}, expand_dims(bound.sigma, tuple(range(-bound.event_rank, 0))) * raw
     if isinstance(bound, AR):
         *batch, length = rv.static_shape
         raw, start = _alone(with_shape(bound.init_dist, (*batch, bound.ar_order)))
@@ -194,14 +198,27 @@ def _names(bound: Distribution) -> tuple[str | None, str]:
 def location_and_scale(rv: Node) -> tuple[Node | None, Node] | None:
     """Location, None where it is always 0, and scale of a variable, or of the logarithm of a LogNormal one.
 
-    None for a variable of another distribution.
+    Of an MvNormal the scale of each element given those before it. None for a variable of another distribution.
     """
     bound = distribution_of(rv)
+    if isinstance(bound, MvNormal):
+        return bound.by_name()["mu"], diagonal(_factor(bound))
     if bound.title not in (*LOCATION_SCALE, "LogNormal"):
         return None
     location, scale = _names(bound)
     named = bound.by_name()
     return (named[location] if location else None), named[scale]
+
+
+def _factor(bound: MvNormal) -> Node:
+    """The Cholesky factor of the covariance."""
+    named = bound.by_name()
+    return lower_triangle(named["chol"]) if "chol" in named else Node(Cholesky(), bound.cov)
+
+
+def is_scaled_whole(rv: Node) -> bool:
+    """Whether a variable is a random walk or a zero-sum array, which are centred as a whole or not at all."""
+    return isinstance(distribution_of(rv), RandomWalk | ZeroSumNormal)
 
 
 def _partly_standardized(rv: Node, degree: Node | None) -> tuple[dict[str, Node], Node] | None:
@@ -210,7 +227,7 @@ def _partly_standardized(rv: Node, degree: Node | None) -> tuple[dict[str, Node]
     named = bound.by_name()
     if isinstance(bound, MvNormal) and degree is not None:
         mu = broadcast_to(named["mu"], rv.static_shape)
-        factor = lower_triangle(named["chol"]) if "chol" in named else Node(Cholesky(), bound.cov)
+        factor = _factor(bound)
         scale = expand_dims(diagonal(factor), -1)
         rows = expand_dims(broadcast_to(degree, rv.static_shape), -1)
         between = scale**rows * ((1.0 - rows) * eye(rv.static_shape[-1], dtype=rv.dtype) + rows * factor / scale)
@@ -386,7 +403,11 @@ def centred_hierarchies(model: ModelVariables) -> list[str]:
     found = []
     for variable in model.free:
         bound = distribution_of(variable.node)
-        if variable.inside and bound.title in (*LOCATION_SCALE, "LogNormal", "MvNormal"):
+        if variable.inside and is_scaled_whole(variable.node):
+            steps = [bound.innovation_dist] if isinstance(bound, RandomWalk) else [bound.by_name()["sigma"]]
+            if not random.isdisjoint(topological(steps)):
+                found.append(variable.name)
+        elif variable.inside and bound.title in (*LOCATION_SCALE, "LogNormal", "MvNormal"):
             location = LOCATION_SCALE.get(bound.title, ("mu", ""))[0]
             others = [value for name, value in bound.by_name().items() if name not in (location, "nu")]
             if not random.isdisjoint(topological(others)):

@@ -116,6 +116,12 @@ class Checkpoint:
         spent = time.monotonic() - now
         self._due = now + min(self.interval, spent / SHARE)
 
+    def begin_again(self, identity: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+        """Keep another run from now on, which replaces the one before when its first state is written."""
+        self.identity, self.about = dict(identity), dict(about)
+        self._pending.clear()
+        self._count, self._digest, self._due = 0, None, 0.0
+
     def _write(self, state: Mapping[str, Any]) -> None:
         if not self._lock.is_locked:  # a run that is extended
             self._lock = files.lock(self.path)

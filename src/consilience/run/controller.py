@@ -7,14 +7,14 @@ windows alone, so a controller that is saved and loaded goes on as it would have
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from consilience.events import Event, Restarted
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Segment, Window
+from consilience.inference.messages import Matrix, Segment, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
 from consilience.run import stopping
@@ -27,6 +27,7 @@ REASONS: dict[Reason, str] = {
     "divergences": "divergences: tuning again with smaller steps",
     "metric": "the draws contradict the metric: tuning again with one made of them",
     "jumps": "chains disagree: sampling again with jumps between their regions",
+    "coordinates": "the draws suit less centred coordinates better: tuning and sampling again in these",
 }
 
 
@@ -36,12 +37,14 @@ class Setting(Record, eq=False):
     chains, dimension   their number and their coordinates
     columns             their statistics
     monitored           what is watched
+    elsewhere           see `SamplingPlan`
     """
 
     chains: int
     dimension: int
     columns: Columns
     monitored: Monitored
+    elsewhere: Callable[[Matrix], Any] | None = None
 
 
 class RunController:
@@ -51,6 +54,8 @@ class RunController:
     tuning_evaluations   evaluations of the log density by the end of tuning, by all chains, draws that were given up
                          included
     restarts             reasons for which draws became part of tuning
+    given_up             evaluations of the log density, by chain, of a run in other coordinates that this one follows
+    successor            the run to go on with in other coordinates, once there is one; this one is then at its end
     verdict              once the run has come to its end by itself
     """
 
@@ -61,6 +66,8 @@ class RunController:
         self.living = tuple(range(setting.chains))
         self.tuning_windows: list[dict[int, Window]] = []
         self.tuning_evaluations = 0
+        self.given_up = (0,) * setting.chains
+        self.successor: Any = None
         self.tuned = 0  # transitions of each chain in the first tuning
         self.restarts: list[Reason] = []
         self.improper = ""  # in words, how the target seems to be improper; then few draws are made
@@ -111,8 +118,9 @@ class RunController:
             nothing = np.empty((0, self.setting.dimension))
             kept = {c: replace(w, draws=nothing, gradients=None, snapshot={}) for c, w in kept.items()}
         self.tuning_windows.append(kept)
-        before, self.tuning_evaluations = self.tuning_evaluations, sum(w.evaluations for w in windows.values())
-        if not self.restarts:
+        before = self.tuning_evaluations
+        self.tuning_evaluations = sum(w.evaluations + self.given_up[c] for c, w in windows.items())
+        if self.restarts in ([], ["coordinates"]):
             self.tuned += next(iter(windows.values())).statistics.shape[1]
         return self.tuning_evaluations - before
 
@@ -134,6 +142,7 @@ class RunController:
             columns=self.setting.columns,
             chains=self.setting.chains,
             improper=self.improper,
+            elsewhere=None if "coordinates" in self.restarts else self.setting.elsewhere,
         )
 
     def _after_sampling(self, stage: Sampling) -> None:
@@ -149,6 +158,10 @@ class RunController:
         """What there is becomes tuning; tune or sample again."""
         self.restarts.append(reason)
         self.news.append(Restarted(REASONS[reason]))
+        if reason == "coordinates":
+            self.successor = stage.successor
+            self.verdict = Verdict("interrupted", "the run goes on in other coordinates")
+            return
         for windows in stage.windows:
             self._note_tuning(windows)
         if reason == "divergences":
@@ -163,11 +176,18 @@ class RunController:
         if self.tuner.finished:
             self._sample(left)
 
+    def follow(self, other: RunController, evaluations: Sequence[int]) -> None:
+        """Begin where another one left, whose chains made so many evaluations, to go on in other coordinates."""
+        self.restarts.append("coordinates")
+        self.given_up = tuple(evaluations)
+        self.tuning_evaluations = sum(evaluations)
+
     def extend(self, options: Options) -> None:
         """Ask for more: a controller that has ended goes on with other lengths or another rule."""
         stage = self.stage
         assert isinstance(stage, Sampling)
         self.options = options
+        self.setting = replace(self.setting, elsewhere=None)  # the draws there are stay
         self.verdict = None
         stage.plan = self.plan
         stage.check_again()
@@ -178,6 +198,7 @@ class RunController:
         return {
             "living": list(self.living),
             "tuning_evaluations": self.tuning_evaluations,
+            "given_up": list(self.given_up),
             "tuned": self.tuned,
             "restarts": list(self.restarts),
             "improper": self.improper,
@@ -190,6 +211,7 @@ class RunController:
         """Take over a state that was saved, with the windows of sampling it had."""
         self.living = tuple(state["living"])
         self.tuning_evaluations = state["tuning_evaluations"]
+        self.given_up = tuple(state["given_up"])
         self.tuned = state["tuned"]
         self.restarts = list(state["restarts"])
         self.improper, self.diverged = state["improper"], state["diverged"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,7 @@ def launch(
     operations: float | None = None,
     listeners: Iterable[Listener] = (),
     keep: Keep | None = None,
+    elsewhere: Callable[[NDArray[np.float64]], Supervisor | None] | None = None,
 ) -> Running:
     """A run with one chain from each starting point, ready to start.
 
@@ -51,6 +52,8 @@ def launch(
                      directions of an "auto" metric
     listeners        are given the events of the run
     keep             is given the run's state after every window
+    elsewhere        gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in other
+                     coordinates that goes on in place of this one, or None; asked once, where a run decides its length
     raises           InitialPointError if the starting points have another shape
     """
     points = check_points(initial_points, density.dimension)
@@ -58,7 +61,8 @@ def launch(
     if chains < kernel.fewest_chains:
         raise SamplingError(f"{type(kernel).__name__} needs at least {kernel.fewest_chains} chains, got {chains}.")
     columns, parts = kernel.columns, kernel.parts
-    setting = Setting(chains, dimension, columns, monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension))))
+    watched = monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension)))
+    setting = Setting(chains, dimension, columns, watched, elsewhere)
     known = tuners.TuningSetting(
         chains=chains,
         dimension=dimension,
@@ -76,7 +80,7 @@ def launch(
     for c in range(chains):
         stop = np.zeros(1, np.int64)
         make = functools.partial(kernel.chain, density, points[c], chain_key(seed, c), tuner.length, stop)
-        workers.append(ChainWorker(c, make, stop, columns, dimension, setting.monitored.without_turns))
+        workers.append(ChainWorker(c, make, stop, columns, dimension, watched.without_turns))
     threads = min(chains, usable_cores() if cores is None else max(1, cores))
     supervisor = Supervisor(controller, workers, threads, columns, seed, lambda event: None, keep)
     running = Running(supervisor, listeners)

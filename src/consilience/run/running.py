@@ -74,10 +74,23 @@ class Running:
             WORKSHOP.finish()
             self.waited_seconds += time.perf_counter() - began
             self._result = self.supervisor.run()
+            while (successor := self.supervisor.successor) is not None:
+                WORKSHOP.finish()
+                self._go_on_as(successor)
+                self._result = successor.run()
         except BaseException as failure:  # belongs to whoever waits
             self._failure = failure
         finally:
             self._over.set()
+
+    def _go_on_as(self, successor: Supervisor) -> None:
+        """Let another run, in other coordinates, be this one from now on."""
+        before = self.supervisor
+        successor.send = self.listeners.post
+        self.supervisor = successor
+        successor.follow(before)
+        if self._paused_at is not None:
+            successor.pool.pause()
 
     def _tell_all(self) -> None:
         while not self._over.wait(TICK):
@@ -107,7 +120,8 @@ class Running:
 
     def so_far(self) -> Run:
         """What all chains have made until now."""
-        return self.supervisor.so_far()
+        present = self.supervisor
+        return (present.successor or present).so_far()
 
     @property
     def drawn(self) -> int | None:
@@ -137,7 +151,10 @@ class Running:
 
     def stop(self) -> None:
         """Ask the run to end with the draws it has; `wait` gives them."""
-        self.supervisor.stop()
+        asked = self.supervisor
+        asked.stop()
+        if self.supervisor is not asked:  # which may have come to its end meanwhile
+            self.supervisor.stop()
         self.resume()
 
     def wait(self, timeout: float | None = None) -> Run:

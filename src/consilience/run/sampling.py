@@ -6,7 +6,7 @@ Windows enter, a verdict or a restart request leaves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,11 @@ from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
 from consilience.run import stopping
 from consilience.run.monitor import Monitor, Monitored
-from consilience.run.schedule import check_after, look_again_after
+from consilience.run.schedule import check_after, least_needed, look_again_after
 from consilience.run.stopping import DISAGREEING_RHAT, FEWEST_DISAGREEING, Verdict
 
 MOST_APART = 20  # scalars remembered; a chain that left a place left it in all of them, and each takes 5 to 25 ms
+MANY = 3  # times the draws of the first check, from which on another tuning costs less than they
 FEWEST_BEFORE_JUMPS = 600  # draws of each chain that do not suffice, where separate regions are known
 
 
@@ -36,6 +37,8 @@ class SamplingPlan(Record):
     escalate        whether divergences lead to another tuning
     columns         the windows' statistics
     chains          how many began
+    elsewhere       gives, of draws (chain, draw, coordinate), a run of the same posterior in other coordinates, or None
+                    where these are no better; None: there are no others
     improper        in words, how the target seems to be improper; empty where nothing speaks for it
     """
 
@@ -47,6 +50,7 @@ class SamplingPlan(Record):
     columns: Columns
     chains: int
     improper: str = ""
+    elsewhere: Callable[[Matrix], Any] | None = None
 
 
 class Sampling:
@@ -81,6 +85,8 @@ class Sampling:
         self.check: CheckFigures | None = None
         self.verdict: Verdict | None = None
         self.request: Reason | None = None
+        self.successor: Any = None  # the run in other coordinates, where that is the request
+        self.looked_elsewhere = False
 
     @property
     def last(self) -> int:
@@ -168,10 +174,10 @@ class Sampling:
         if fixed and not self.monitored.enabled:
             self.verdict = Verdict("completed", "convergence was not checked")
             return
-        if not fixed and self._scheduled and (request := self._reason_to_retune()):
+        due = not fixed and self._scheduled
+        if due and (request := self._reason_to_retune()):
             self.request = request
             return
-        due = not fixed and self._scheduled
         at_end = self.count >= self.last
         if not at_end and self.count < self.no_look_before:
             return
@@ -203,6 +209,8 @@ class Sampling:
         if failure is None:
             energies = [self.column("energy", c) for c in self.chains]
             low_energy = stopping.energy_is_low(energies)
+            if low_energy and due and self._goes_on_elsewhere():
+                return
             lost = [c for c in range(plan.chains) if c not in self.chains]
             self.verdict = stopping.of_passing(self.divergences, draws, len(self.chains), self.before, low_energy, lost)
             if self.verdict.status != "not_converged" and (missed := self._missed()):
@@ -216,6 +224,8 @@ class Sampling:
                 self.verdict = Verdict(
                     "chains_disagree", f"chains {missing} had not come to where the others are when tuning ended"
                 )
+            return
+        if due and not at_end and self._is_hard_to_reach(size) and self._goes_on_elsewhere():
             return
         scalars = stopping.scalars_apart(self.monitor)
         self._note_apart([*([name] if rhat > DISAGREEING_RHAT else []), *(self.monitor.names[s] for s in scalars)])
@@ -292,9 +302,32 @@ class Sampling:
     def _reason_to_retune(self) -> Reason | None:
         """What the draws so far say against the way they were made."""
         many = stopping.too_many_divergences(self.divergences, self.count * len(self.chains))
+        if many and self._goes_on_elsewhere():
+            return "coordinates"
         if self.plan.escalate and "divergences" in self.tuner.answers and many:
             return "divergences"
         return self.tuner.contradicted(self.windows)
+
+    def _is_hard_to_reach(self, size: float) -> bool:
+        """Whether many draws are missing, as a scalar is worth `size` now, or chains hardly move between energies.
+
+        Only where there is something to be done about it.
+        """
+        if self.plan.elsewhere is None or self.looked_elsewhere:
+            return False
+        target, most = self.plan.rule.target_ess, min(self.last, MANY * self.plan.fewest)
+        far = target is not None and least_needed(self.count, size, target) > most
+        return far or stopping.energy_is_low([self.column("energy", c) for c in self.chains])
+
+    def _goes_on_elsewhere(self) -> bool:
+        """Whether there are coordinates that suit the draws better; then the request is to go on in them."""
+        if self.plan.elsewhere is None or self.looked_elsewhere:
+            return False
+        self.looked_elsewhere = True
+        self.successor = self.plan.elsewhere(self._draws())
+        if self.successor is not None:
+            self.request = "coordinates"
+        return self.successor is not None
 
     def check_again(self) -> None:
         """Look at the draws there are, under another plan: the next segment may not be needed.
@@ -321,6 +354,7 @@ class Sampling:
             "first_apart": self.first_apart,
             "disagreed": self.disagreed,
             "no_look_before": self.no_look_before,
+            "looked_elsewhere": self.looked_elsewhere,
             "nearness": self.monitor.nearness,
             "before": self.before,
             "left": None if self.left is None else [list(self.left[0]), self.left[1]],
@@ -344,6 +378,7 @@ class Sampling:
         sampling.apart, sampling.first_apart = set(state["apart"]), state["first_apart"]
         sampling.disagreed = state["disagreed"]
         sampling.no_look_before = state["no_look_before"]
+        sampling.looked_elsewhere = state["looked_elsewhere"]
         sampling.windows = [{c: w for c, w in some.items() if c in sampling.chains} for some in windows]
         sampling._watch_anew(Monitor(monitored, sampling.chains, nearness=state["nearness"]))
         sampling._catch_up()

@@ -33,5 +33,11 @@ def look_again_after(draws: int, size: float, target: float) -> int:
     """
     if not size > 0:
         return 2 * draws
-    share = max(LEAST_SHARE, 1.0 - UNLIKELY * math.sqrt(8.0 / size))
-    return int(min(2.0 * draws, share * draws * target / size))
+    return int(min(2.0 * draws, least_needed(draws, size, target)))
+
+
+def least_needed(draws: int, size: float, target: float) -> float:
+    """Draws of each chain with which it is unlikely that they suffice, however many; see `look_again_after`."""
+    if not size > 0:
+        return math.inf
+    return max(LEAST_SHARE, 1.0 - UNLIKELY * math.sqrt(8.0 / size)) * draws * target / size

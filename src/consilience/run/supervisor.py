@@ -78,6 +78,7 @@ class Supervisor:
         self.out_of_time = False
         self.began = time.perf_counter()
         self.paused_seconds = 0.0
+        self.earlier_seconds = 0.0  # of a run that this one follows
         self.check_seconds = 0.0
         self.tuning_seconds = 0.0
         self.last_check: CheckFigures | None = None
@@ -117,16 +118,33 @@ class Supervisor:
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self.began
+        return self.earlier_seconds + time.perf_counter() - self.began
 
     def so_far(self) -> Run:
         """What all chains have done up to now, while they go on."""
         return self._result(Verdict("interrupted", "the run is going on"))
 
+    @property
+    def successor(self) -> Supervisor | None:
+        """The run in other coordinates to go on with, once this one is at its end and there is one."""
+        successor: Supervisor | None = self.controller.successor
+        return successor
+
+    def follow(self, other: Supervisor) -> None:
+        """Take over the clock and the stop of a run that has ended, to go on in other coordinates."""
+        self.earlier_seconds = other.seconds - other.paused_seconds
+        self.check_seconds = other.check_seconds
+        self.tuning_seconds = sum(worker.seconds for worker in other.workers)
+        for worker, before in zip(self.workers, other.workers, strict=True):
+            worker.seconds = before.seconds
+        self.controller.follow(other.controller, [worker.evaluations for worker in other.workers])
+        if other.stopping:
+            self.stop(other.by_user)
+
     # --- the supervisor's own thread --------------------------------------------------------------------------
 
     def run(self) -> Run:
-        """Work until the controller is at its end, or a stop is asked for.
+        """Work until the controller is at its end, or a stop is asked for. Where there is a `successor`, that goes on.
 
         Raises what the first chain raised if no chain is left.
         """
@@ -140,8 +158,10 @@ class Supervisor:
                 for worker in self.workers:
                     worker.stop[0] = 1
                 self.pool.end()
-                if self.keep is not None:
+                if self.keep is not None and self.successor is None:
                     self.keep.close()
+        if self.successor is not None:
+            return self._result(verdict)
         self.ended = True
         self._rest()
         run = self._result(verdict, last=True)
@@ -165,10 +185,10 @@ class Supervisor:
             controller.take(windows)
             self._tell(before, windows)
             self.check_seconds += time.perf_counter() - began
-            if self.keep is not None:
+            if self.keep is not None and self.successor is None:
                 self.keep(controller, self.workers, windows, False)
         self._give_up_ahead()
-        if self.keep is not None:
+        if self.keep is not None and self.successor is None:
             self.keep(controller, self.workers, {}, True)
         assert controller.verdict is not None
         return controller.verdict
@@ -372,7 +392,7 @@ class Supervisor:
         if rows is not None and worker.ready and worker.done and worker.number >= self.number + len(complete):
             complete.append(
                 Window(
-                    rows.draws[: worker.done],
+                    worker.folded(rows.draws[: worker.done]),
                     worker.table(),
                     None,
                     worker.chain.divergences(),
@@ -428,7 +448,7 @@ class Supervisor:
             warmup_statistics=name_statistics(warm_table, self.columns),
             divergences=tuple(_all_divergences([w[c] for w in windows], dimension) for c in chains),
             tuning=tuple(by_chain[c].chain.tuning() for c in chains),
-            evaluations=tuple(by_chain[c].chain.evaluations for c in chains),
+            evaluations=tuple(by_chain[c].chain.evaluations + controller.given_up[c] for c in chains),
             tuning_evaluations=controller.tuning_evaluations,
             tuned=controller.tuned,
             windows=controller.tuner.reports,

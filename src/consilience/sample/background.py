@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 from consilience.events import Progress
@@ -46,7 +47,11 @@ class BackgroundSampling:
         """The draws that all chains have made so far, as a result in its own right; without warnings."""
         if self.finished:
             return self.wait()
-        return tree(self._work, self._work.running.so_far())
+        while True:
+            work = copy.copy(self._work)
+            run = work.running.so_far()
+            if work.density is self._work.density:  # or the coordinates were exchanged meanwhile
+                return tree(work, run)
 
     def pause(self) -> None:
         """Let the chains rest; `resume` lets them go on. The draws do not depend on it."""

@@ -98,6 +98,8 @@ def divergence_location(work: Work, run: Run) -> str:
         return ""
     names = work.running.monitored.names
     where = describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
+    if work.result.centredness is not None:
+        return where
     return f"{where} {other_coordinates(work.model)}".strip()
 
 

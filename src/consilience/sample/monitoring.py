@@ -21,12 +21,14 @@ Floats = npt.NDArray[np.float64]
 MOST_ELEMENTS: Final = 32  # of simplexes and the like: each takes 50 us in a check
 
 
-def monitored_of(model: Model, density: ModelDensity, result: ResultOptions) -> Monitored:
+def monitored_of(density: ModelDensity, result: ResultOptions) -> Monitored:
     """All coordinates of the free variables, elements of some, and elements of the deterministics named in `monitor`.
 
+    Variables that are written by others are monitored as if they were named.
     Elements of a variable are monitored besides its coordinates where each depends on several of these (a simplex), up
     to 32 in all; others, unless they are named, cannot be told from their coordinates, or cost more than they tell.
     """
+    model = density.model
     names = tuple(coordinate_names(model, density))
     unknown = [
         n for n in result.monitor if n not in model.named_deterministics and n not in {v.name for v in model.free}
@@ -36,7 +38,8 @@ def monitored_of(model: Model, density: ModelDensity, result: ResultOptions) -> 
             f"`monitor` names {unknown}; the free variables, which are always watched, and the deterministics are "
             f"{[v.name for v in model.free] + list(model.named_deterministics)}."
         )
-    deterministic = tuple(n for n in dict.fromkeys(result.monitor) if n in model.named_deterministics)
+    asked = dict.fromkeys((*result.monitor, *(result.centredness or ())))
+    deterministic = tuple(n for n in asked if n in model.named_deterministics)
     whole = np.concatenate([np.full(s.size, not s.variable.continuous) for s in density.layout.stretches])
     angles = turning(density)
     joint = {v.name for v in model.free if v.transform is not None and v.transform.rank() > 0}

@@ -14,23 +14,23 @@ from consilience.errors import SamplingError
 from consilience.inference import NUTS, Kernel
 from consilience.inference.fisher_metric import Form
 from consilience.model.model import Model, modelcontext
+from consilience.model.reparametrization import centred_hierarchies
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
 from consilience.record import as_plain, replace
-from consilience.run import Listener, Options, launch
+from consilience.run import Listener, Options
 from consilience.run import checkpoint as checkpoints
-from consilience.run.thread_pool import threads
 from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
 from consilience.sample.arguments import extras, one_of, wanted, whole_number
 from consilience.sample.background import BackgroundSampling
+from consilience.sample.beginning import begun
 from consilience.sample.identity import identity
-from consilience.sample.monitoring import monitored_of
-from consilience.sample.properness import properness
+from consilience.sample.less_centred import LessCentred
+from consilience.sample.monitoring import monitored_of, turning
 from consilience.sample.result_options import ResultOptions
-from consilience.sample.separate_modes import SeparateModes, searches
-from consilience.sample.step_methods import DivisibleDensity, assigned
+from consilience.sample.step_methods import assigned
 from consilience.sample.work import Work, compiled
 from consilience.vectorised import ChEES
 
@@ -79,6 +79,7 @@ def sample(
     pool: bool = True,
     metric: Form = "auto",
     escalate: bool = True,
+    reparametrize: bool = True,
     jumps: int | Literal["auto"] = 0,
     modes: bool = True,
     monitor: str | Sequence[str] | None = None,
@@ -129,6 +130,10 @@ def sample(
     pool           False: every chain tunes by itself
     metric         "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay
     escalate       whether divergences lead to another tuning with smaller steps, once
+    reparametrize  whether hierarchies whose draws diverge, or are worth too little for `max_draws`, are sampled in less
+                   centred coordinates, as `pm.noncenter` writes them, each element as far as the draws ask for: once,
+                   with a restart. The variables of the result stay those of the model, and its attribute `centredness`
+                   tells what was chosen. Under the same conditions as `modes`, and without `jumps`
     jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4
                    where chains disagree, or do not come back to where some of them were, or to modes found before
     modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains
@@ -221,7 +226,7 @@ def sample(
             density,
             chees,
             options,
-            monitored_of(owner, density, result),
+            monitored_of(density, result),
             chains=chains,
             seed=seed,
             initvals=initvals,
@@ -245,29 +250,29 @@ def sample(
         attempts=attempts,
         width=width,
     )
-    monitored = monitored_of(owner, density, result)
-    if isinstance(kernel, NUTS):
-        monitored = replace(monitored, improper=properness(density, monitored.names, threads(cores)))
-    if searches(modes, kernel, density, draws=draws, initvals=initvals, init=init, chains=chains):
-        result = replace(result, modes=True)
-        search = SeparateModes(density, monitored, seed, threads(cores))
-        points, monitored = search.spread(points), search.told(monitored)
+    alone = draws is None and initvals is None and climbing and isinstance(kernel, NUTS)
+    result = replace(
+        result,
+        modes=modes and alone and chains > 1 and turning(density) is None,
+        noncenter=reparametrize and alone and not jumps and bool(centred_hierarchies(owner)),
+    )
     keeper = None
     if checkpoint is not None:
         known = identity(signature(density), kernel, options, chains, seed)
         keeper = checkpoints.Checkpoint.create(checkpoint, known, as_plain(result), overwrite)
-    running = launch(
-        DivisibleDensity(density),
-        kernel,
-        points,
-        options,
-        seed=seed,
-        cores=cores,
-        monitored=monitored,
-        operations=density.operations,
-        keep=keeper,
-    )
-    return _begun(Work(owner, density, kernel, options, result, running, compile_seconds, keeper), asked)
+    elsewhere = LessCentred(cores) if result.noncenter else None
+    try:
+        running = begun(
+            density, kernel, points, options, result, seed=seed, cores=cores, keep=keeper, elsewhere=elsewhere
+        )
+    except BaseException:
+        if keeper is not None:
+            keeper.close()  # or its lock would outlive the failed call
+        raise
+    work = Work(owner, density, kernel, options, result, running, compile_seconds, keeper)
+    if elsewhere is not None:
+        elsewhere.work = work
+    return _begun(work, asked)
 
 
 def _begun(work: Work, asked: Mapping[str, Any]) -> Any:

@@ -11,13 +11,15 @@ from consilience.record import Record
 class ResultOptions(Record):
     """What a result holds, and what is looked at on the way to it.
 
-    names    names of the variables to keep
-    monitor  deterministics to be checked besides the free variables
-    checks   whether convergence is checked, and warned of
-    extras   groups to add: log_likelihood, log_prior
-    lazily   whether deterministics are computed when they are looked at
-    modes    whether separate modes were looked for
-    store    where the draws are written to
+    names        names of the variables to keep
+    monitor      deterministics to be checked besides the free variables
+    checks       whether convergence is checked, and warned of
+    extras       groups to add: log_likelihood, log_prior
+    lazily       whether deterministics are computed when they are looked at
+    modes        whether separate modes were looked for
+    noncenter    whether hierarchies may be written in less centred coordinates
+    centredness  of those that were, as numbers or lists by name
+    store        where the draws are written to
     """
 
     names: tuple[str, ...]
@@ -26,6 +28,8 @@ class ResultOptions(Record):
     extras: tuple[str, ...] = ()
     lazily: bool = True
     modes: bool = False
+    noncenter: bool = False
+    centredness: Mapping[str, Any] | None = None
     store: str | None = None
 
     @classmethod

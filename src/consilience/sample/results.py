@@ -55,7 +55,7 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
     """
     chains, count, dimension = draws.shape
     flat = np.ascontiguousarray(draws).reshape(chains * count, dimension)
-    derived = [name for name in work.result.names if name in work.model.named_deterministics]
+    derived = [name for name in work.result.names if name in work.density.model.named_deterministics]
     expanded = work.density.expand(flat, bool(derived) and not lazily)
     arrays: dict[str, Any] = {
         name: values.reshape(chains, count, *values.shape[1:]) for name, values in expanded.items()
@@ -95,6 +95,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "tuning_steps": run.tuned,
         "retuned": int("divergences" in run.restarts),
         "restarts": json.dumps(run.restarts),
+        "centredness": json.dumps(work.result.centredness or {}),
         "notes": json.dumps(run.notes),
         "warmup_windows": json.dumps([as_plain(w) for w in run.windows]),
         "last_check": json.dumps(None if run.check is None else as_plain(run.check)),

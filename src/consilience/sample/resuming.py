@@ -5,25 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from consilience import storage
 from consilience.errors import SamplingError
 from consilience.events import Listener
-from consilience.inference import NUTS
 from consilience.model.model import Model, modelcontext
 from consilience.model.signature import signature
 from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
-from consilience.run import launch
-from consilience.run.thread_pool import threads
 from consilience.sample.background import BackgroundSampling
+from consilience.sample.beginning import begun
 from consilience.sample.identity import identity, options_from
-from consilience.sample.monitoring import monitored_of
-from consilience.sample.properness import properness
+from consilience.sample.less_centred import LessCentred, rewritten
 from consilience.sample.result_options import ResultOptions
-from consilience.sample.separate_modes import SeparateModes
-from consilience.sample.step_methods import DivisibleDensity, kernel_from
+from consilience.sample.step_methods import kernel_from
 from consilience.sample.work import Work, compiled
 
 
@@ -54,7 +48,7 @@ def resume(
         raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample_smc`; go on with it by `pm.smc.resume`.")
     result = ResultOptions.of(about)
     storage.prepare()
-    density, compile_seconds = compiled(owner)
+    density, compile_seconds = compiled(rewritten(owner, result.centredness))
     options = options_from(saved["options"])
     kernel = kernel_from(saved["kernel"])
     chains, seed = int(saved["chains"]), int(saved["seed"])
@@ -66,24 +60,13 @@ def resume(
             "model and its data as they were, or sample anew with `overwrite=True`."
         )
     options = replace(options, max_time=max_time)
-    monitored = monitored_of(owner, density, result)
-    if isinstance(kernel, NUTS):
-        monitored = replace(monitored, improper=properness(density, monitored.names, threads(cores)))
-    if result.modes:
-        monitored = SeparateModes(density, monitored, seed, threads(cores)).told(monitored)
-    running = launch(
-        DivisibleDensity(density),
-        kernel,
-        np.zeros((chains, density.dimension)),  # where chains began does not matter: they go on where they were
-        options,
-        seed=seed,
-        cores=cores,
-        monitored=monitored,
-        operations=density.operations,
-    )
+    elsewhere = LessCentred(cores) if result.noncenter else None
+    running = begun(density, kernel, chains, options, result, seed=seed, cores=cores, elsewhere=elsewhere)
     supervisor = running.supervisor
     supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.controller, supervisor.workers)
     work = Work(owner, density, kernel, options, result, running, compile_seconds, supervisor.keep)
+    if elsewhere is not None:
+        elsewhere.work = work
     work.listeners, work.progressbar = [] if callback is None else [callback], bool(progressbar)
     work.open_store(overwrite=True)
     return work.run(stacklevel=2) if blocking else BackgroundSampling.begun(work)

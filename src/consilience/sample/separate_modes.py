@@ -7,12 +7,11 @@ no draw has come to. The search itself is in `inference.modes`.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.inference import NUTS, Kernel
 from consilience.inference.modes.search import ModalRegion, Regions, find_regions
 from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import distinguishing_coordinates, visits
@@ -20,7 +19,6 @@ from consilience.model.log_density import ModelDensity
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
 from consilience.run import Monitored
-from consilience.sample.monitoring import turning
 
 Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
@@ -109,12 +107,3 @@ def _log_normal(region: ModalRegion, draws: Floats) -> Floats:
     white = np.linalg.solve(region.factor, (draws - region.mode).reshape(-1, draws.shape[-1]).T)
     level = np.log(region.share) - np.log(np.abs(np.diag(region.factor))).sum()
     return np.asarray((level - 0.5 * (white**2).sum(axis=0)).reshape(draws.shape[:-1]))
-
-
-def searches(wanted: bool, kernel: Kernel, density: ModelDensity, **of_run: Any) -> bool:
-    """Whether separate modes are looked for: in runs that decide their length, from starting points of our own.
-
-    Not along angles, where every turn would be a mode of its own.
-    """
-    chosen = of_run["draws"] is None and of_run["initvals"] is None and of_run["init"] == "lbfgs"
-    return wanted and chosen and of_run["chains"] > 1 and isinstance(kernel, NUTS) and turning(density) is None

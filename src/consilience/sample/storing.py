@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.events import ChainLost, DrawsMade, Event, Restarted
-from consilience.sample.results import Array, named
+from consilience.sample.results import named
 
 if TYPE_CHECKING:
     import xarray
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 class Storing:
     """A listener that appends draws to a store. What cannot be written is kept in memory, and said at the end.
 
-    named    gives the named arrays of draws (chain, draw, coordinate)
+    work     the run; draws are named by the density that it has when they are begun
     chains   numbers of the chains in the store
     """
 
-    def __init__(self, named: Callable[[Array], Mapping[str, Any]], chains: Sequence[int], store: ZarrStore) -> None:
-        self.named = named
+    def __init__(self, work: Work, chains: Sequence[int], store: ZarrStore) -> None:
+        self.work = work
+        self.present = copy.copy(work)
         self.chains = list(chains)
         self.store = store
         self.fault: StorageError | None = None
@@ -52,7 +53,7 @@ class Storing:
             overwrite=overwrite,
             groups=groups,
         )
-        return cls(partial(named, work), living, store)
+        return cls(work, living, store)
 
     def again(self) -> None:
         """Go on after the end, for a run that is extended."""
@@ -65,10 +66,11 @@ class Storing:
         try:
             match event:
                 case DrawsMade():
-                    groups = {"posterior": self.named(event.draws), "sample_stats": dict(event.statistics)}
+                    groups = {"posterior": named(self.present, event.draws), "sample_stats": dict(event.statistics)}
                     self.store.append(groups)
                 case Restarted():
                     self.store.restart()
+                    self.present = copy.copy(self.work)  # the coordinates may have been exchanged
                 case ChainLost():
                     kept = [place for place, chain in enumerate(self.chains) if chain != event.chain]
                     self.store.keep_chains(kept)

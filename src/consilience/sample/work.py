@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 class Work:
     """All that belongs to one run of a model.
 
+    density            of the coordinates that the chains move in, which may become less centred than the model's
     compile_seconds    time until the density was compiled
     checkpoint, store  where the run is written to while it goes on
     progressbar        whether to show the run
