@@ -64,7 +64,7 @@ def test_a_region_that_no_draw_came_to_is_named_with_its_place_and_mass() -> Non
 
     model = two_modes(0.05, 8.0)
     density = model_density(model)
-    search = SeparateModes(density, monitored_of(model, density, ResultOptions(())), 1, 1)
+    search = SeparateModes(density, monitored_of(density, ResultOptions(())), 1, 1)
     stuck = np.random.default_rng(0).normal(size=(4, 400, 2))
     words = search.missed(stuck)
     assert "`x[0]` = 5.66" in words

@@ -182,7 +182,7 @@ def test_elements_that_several_coordinates_make_are_watched(
     with pm.Model() as own:
         make()
     density = model_density(own)
-    found = monitored_of(own, density, ResultOptions((), () if monitor is None else (monitor,)))
+    found = monitored_of(density, ResultOptions((), () if monitor is None else (monitor,)))
     if watched is not None:
         assert list(found.derived) == watched
     if found.derive is not None:

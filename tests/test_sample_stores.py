@@ -25,7 +25,7 @@ DRAWS = np.random.default_rng(2).normal(size=(4, 60, 2))
 
 def begun(path: Path) -> Storing:
     """Storing for a run of four chains of which only the names of its draws are there."""
-    return Storing(lambda draws: {"x": draws}, range(4), ZarrStore.create(path, chains=4))
+    return Storing(lambda: lambda draws: {"x": draws}, range(4), ZarrStore.create(path, chains=4))
 
 
 def made(first: int, last: int, chains: Any = slice(None)) -> DrawsMade:

@@ -72,11 +72,12 @@ def fitted(value: Any, source: Source) -> Any:
 
 
 def shaken(value: Array, rng: np.random.Generator | None) -> Array:
-    """With relative errors of the size of rounding."""
+    """With relative errors of the size of rounding, and zeros of either sign, which rewriting may change."""
     size = ROUNDING.get(str(value.dtype))
     if rng is None or size is None:
         return value
-    return np.asarray(value * (1 + size * rng.normal(size=value.shape)), value.dtype)
+    errors = size * rng.normal(size=value.shape)
+    return np.asarray(np.where(value == 0, np.copysign(0.0, errors), value * (1 + errors)), value.dtype)
 
 
 def run(line: Line, known: dict[str, Any], rng: np.random.Generator | None = None) -> list[Array]:

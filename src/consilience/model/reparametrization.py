@@ -60,7 +60,7 @@ SYMMETRIC: Final = ("Normal", "StudentT", "Laplace", "Cauchy", "Logistic")
 Names = str | Node | Sequence[str | Node]
 
 
-def noncenter(model: Model, var_names: Names | Mapping[str | Node, Any]) -> Model:
+def noncenter(model: Model, var_names: Names | Mapping[str, Any] | Mapping[str | Node, Any]) -> Model:
     """The model with variables written as functions of standard ones: `theta` becomes `mu + sigma * theta_raw`.
 
     The posterior is the same. Where few data speak for each element of `theta` and `sigma` is estimated, the sampler

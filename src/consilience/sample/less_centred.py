@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from consilience.errors import ConsilienceError
+from consilience.inference import NUTS
 from consilience.model.centredness import less_centred
 from consilience.model.log_density import model_density
 from consilience.model.model import Model
@@ -54,7 +55,8 @@ class LessCentred:
 
     def _made(self, draws: Floats) -> Supervisor | None:
         work = self.work
-        old, running = work.density, work.running
+        old, running, kernel = work.density, work.running, work.kernel
+        assert isinstance(kernel, NUTS)
         if running.monitored.places is not None:  # separate regions: draws of all of them tell of none
             return None
         flat = draws.reshape(-1, draws.shape[-1])[:: -(-draws.shape[0] * draws.shape[1] // MOST_DRAWS)]
@@ -67,9 +69,9 @@ class LessCentred:
         points = starting_positions(density, chains, seed, None, width=WIDTH)
         result = replace(work.result, centredness=plain)
         keep = work.checkpoint
-        begins = begun(density, work.kernel, points, work.options, result, seed=seed, cores=self.cores, keep=keep)
+        begins = begun(density, kernel, points, work.options, result, seed=seed, cores=self.cores, keep=keep)
         if keep is not None:
-            known = identity(signature(density), work.kernel, work.options, chains, seed)
+            known = identity(signature(density), kernel, work.options, chains, seed)
             keep.begin_again(known, as_plain(result))
         work.density, work.result = density, result
         return begins.supervisor

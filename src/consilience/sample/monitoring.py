@@ -11,7 +11,7 @@ import numpy.typing as npt
 from consilience.distributions.transforms import Circular
 from consilience.errors import ModelError
 from consilience.model.log_density import ModelDensity
-from consilience.model.model import Model
+from consilience.model.variables import ModelVariables
 from consilience.run import Monitored
 from consilience.sample.result_options import ResultOptions
 
@@ -83,7 +83,7 @@ def turning(density: ModelDensity) -> npt.NDArray[np.bool_] | None:
     return angles if angles.any() else None
 
 
-def coordinate_names(model: Model, density: ModelDensity) -> Iterator[str]:
+def coordinate_names(model: ModelVariables, density: ModelDensity) -> Iterator[str]:
     """A name per coordinate: `theta[A]` where the coordinate stands for one element, else `p_simplex__[0]`."""
     for stretch in density.layout.stretches:
         own = tuple(stretch.variable.node.static_shape)
@@ -93,7 +93,7 @@ def coordinate_names(model: Model, density: ModelDensity) -> Iterator[str]:
         yield from element_names(model, stretch.variable.name if whole else stretch.key, stretch.shape)
 
 
-def element_names(model: Model, name: str, shape: tuple[int, ...]) -> Iterator[str]:
+def element_names(model: ModelVariables, name: str, shape: tuple[int, ...]) -> Iterator[str]:
     """A name per element in row-major order, with labels where the model has them."""
     if not shape:
         yield name

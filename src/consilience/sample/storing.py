@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.events import ChainLost, DrawsMade, Event, Restarted
-from consilience.sample.results import named
+from consilience.sample.results import Array, named
 
 if TYPE_CHECKING:
     import xarray
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
 class Storing:
     """A listener that appends draws to a store. What cannot be written is kept in memory, and said at the end.
 
-    work     the run; draws are named by the density that it has when they are begun
+    naming   gives what names draws (chain, draw, coordinate); asked anew after a restart, which may change coordinates
     chains   numbers of the chains in the store
     """
 
-    def __init__(self, work: Work, chains: Sequence[int], store: ZarrStore) -> None:
-        self.work = work
-        self.present = copy.copy(work)
+    def __init__(
+        self, naming: Callable[[], Callable[[Array], Mapping[str, Any]]], chains: Sequence[int], store: ZarrStore
+    ) -> None:
+        self.naming = naming
+        self.named = naming()
         self.chains = list(chains)
         self.store = store
         self.fault: StorageError | None = None
@@ -53,7 +56,7 @@ class Storing:
             overwrite=overwrite,
             groups=groups,
         )
-        return cls(work, living, store)
+        return cls(lambda: partial(named, copy.copy(work)), living, store)
 
     def again(self) -> None:
         """Go on after the end, for a run that is extended."""
@@ -66,11 +69,11 @@ class Storing:
         try:
             match event:
                 case DrawsMade():
-                    groups = {"posterior": named(self.present, event.draws), "sample_stats": dict(event.statistics)}
+                    groups = {"posterior": self.named(event.draws), "sample_stats": dict(event.statistics)}
                     self.store.append(groups)
                 case Restarted():
                     self.store.restart()
-                    self.present = copy.copy(self.work)  # the coordinates may have been exchanged
+                    self.named = self.naming()
                 case ChainLost():
                     kept = [place for place, chain in enumerate(self.chains) if chain != event.chain]
                     self.store.keep_chains(kept)
