@@ -10,6 +10,7 @@ import pytest
 
 import consilience as pm
 from consilience.model import noncenter, recenter
+from consilience.model.log_density import model_density
 
 LOWER = np.array([[1.0, 0.0, 0.0], [0.5, 2.0, 0.0], [-0.3, 0.4, 0.7]])
 COVARIANCE = LOWER @ LOWER.T
@@ -53,6 +54,21 @@ def hierarchy(family: str) -> pm.Model:
         theta = FAMILIES[family][0](mu, tau)
         pm.Normal("y", theta, [1.0, 2.0, 3.0], observed=[1.0, 0.0, -1.0], dims="group")
     return model
+
+
+@pytest.mark.parametrize(("shape", "axes"), [((4,), 1), ((3, 4), 1), ((3, 4), 2)])
+def test_zero_sum_arrays_are_a_scale_times_others(shape: tuple[int, ...], axes: int) -> None:
+    """Coordinates of what sums to zero are scaled with it: one log tau for each."""
+    with pm.Model() as model:
+        tau = pm.Exponential("tau", 1.0)
+        pm.ZeroSumNormal("theta", sigma=tau, n_zerosum_axes=axes, shape=shape)
+    other = noncenter(model, ["theta"])
+    own, theirs = model_density(model), model_density(other)
+    place = np.random.default_rng(1).normal(size=own.dimension)
+    spread = np.exp(place[0])
+    raw = np.concatenate([place[:1], place[1:] / spread])
+    assert np.isclose(theirs(raw)[0], own(place)[0] + (own.dimension - 1) * place[0], rtol=1e-12)
+    np.testing.assert_allclose(theirs.expand(raw[None], True)["theta"], own.expand(place[None], False)["theta"])
 
 
 @pytest.mark.parametrize("family", FAMILIES)

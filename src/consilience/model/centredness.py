@@ -49,8 +49,8 @@ def centredness(
 
     draws       the group `posterior` of a result, or arrays (chain, draw, …) by name; all free variables that the
                 location and the scale depend on, two draws or more
-    var_names   variables of a family of a location and a scale, LogNormal, or MvNormal, where the scale of an element is
-                what is left given those before; by default those whose scale is estimated
+    var_names   variables of a family of a location and a scale, LogNormal, or MvNormal (the scale of an element is what
+                is left of it given those before); by default those whose scale is estimated
     model       the model of the draws; the one around by default
     returns     for each variable an array of its shape, multiples of 0.05
     raises      KeyError for unknown names; ModelError for another distribution, and without draws of what is needed

@@ -70,10 +70,11 @@ def noncenter(model: Model, var_names: Names | Mapping[str, Any] | Mapping[str |
     var_names   free variables, or their names: of a location-scale family (Normal, StudentT, Laplace, Cauchy, Logistic,
                 Gumbel, Moyal, HalfNormal, HalfCauchy, HalfStudentT); of a distribution that draws by a function of
                 standard normal numbers, such as LogNormal (on its log scale) and MvNormal (by its Cholesky factor);
-                RandomWalk and AR, written by their innovations. Or a mapping of variables to their centredness: numbers
-                from 0 (a standard variable) to 1 (the variable itself), one for all elements or one for each; with c
-                between them theta_raw has location c mu and scale sigma^c. For families of a location and a scale,
-                LogNormal, and MvNormal; row i of theta_raw's Cholesky factor is L_ii^c ((1 - c) e_i + c L_i / L_ii)
+                RandomWalk and AR, written by their innovations; ZeroSumNormal. Or a mapping of variables to their
+                centredness: numbers from 0 (a standard variable) to 1 (the variable itself), one for all elements or
+                one for each; with c between them theta_raw has location c mu and scale sigma^c. For families of a
+                location and a scale, LogNormal, and MvNormal; row i of theta_raw's Cholesky factor is
+                L_ii^c ((1 - c) e_i + c L_i / L_ii)
     returns     a new model with the free variable `theta_raw` of `theta`'s shape and dims, and `theta` as a
                 deterministic. Series have `theta_raw` for the innovations, time first, and `theta_init_raw` for the
                 first values. A starting value given with `theta` is not carried over

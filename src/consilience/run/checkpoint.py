@@ -173,6 +173,7 @@ def _state(controller: RunController, workers: list[ChainWorker]) -> dict[str, A
         "workers": [
             {
                 "snapshot": worker.snapshot,
+                "origin": worker.origin if worker.snapshot is None else None,
                 "after": list(worker.after),
                 # those of a segment that will be made anew will come again
                 "failures": worker.failures[: worker.settled_failures]
@@ -212,8 +213,9 @@ def _put_back(
         worker.settled_failures = len(worker.failures)
         worker.lost = saved["lost"]
         worker.seconds = saved["seconds"]
-        if worker.snapshot is not None:
-            worker.chain.restore(worker.snapshot)
+        if worker.snapshot is None:
+            worker.origin = saved["origin"]
+        worker.chain.restore(worker.origin if worker.snapshot is None else worker.snapshot)
 
 
 def _block(controller: RunController, windows: Mapping[int, Window]) -> dict[str, Any]:

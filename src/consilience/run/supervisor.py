@@ -330,7 +330,7 @@ class Supervisor:
             self.send(event)
         controller.news.clear()
         present = controller.sampling
-        if before is not None and present is before:
+        if before is not None and present is before and self.successor is None:
             chains = before.chains
             if (place := self.columns.place("divergence")) is not None:
                 for c in chains:
