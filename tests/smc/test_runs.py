@@ -137,7 +137,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def interrupting(population: Any, *given: Any) -> Any:
         if len(population.betas) == 2:
             os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.05)
+            time.sleep(0.5)  # until the main thread has it, also on a busy machine
         return once(population, *given)
 
     with monkeypatch.context() as patched:
