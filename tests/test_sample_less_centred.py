@@ -186,7 +186,7 @@ def test_longer_runs_and_predictions_begin_with_what_is_there() -> None:
 def test_a_run_that_is_cut_off_again_and_again_changes_its_coordinates_once(tmp_path: Path) -> None:
     """Stopped at its n-th event, for n = 0, 1, …: the draws, and the counts, of a run that was not."""
     model, path = schools(), tmp_path / "run"
-    longer: dict[str, Any] = {**QUIET, "target_ess": 1e9, "min_draws": 100, "max_draws": 6000}
+    longer: dict[str, Any] = {**QUIET, "target_ess": 1e9, "min_draws": 100, "max_draws": 30_000}
 
     def stopping(number: int) -> Any:
         count = iter(range(number))

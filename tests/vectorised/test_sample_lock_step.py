@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import xarray
 
 import consilience as pm
 from consilience.errors import InitialPointError, MissingPackageError, ModelError, SamplingError
@@ -16,16 +18,18 @@ from consilience.errors import InitialPointError, MissingPackageError, ModelErro
 needs_jax = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is an extra")
 
 
+EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+
+
 def eight_schools() -> pm.Model:
     """Eight schools, not centred."""
-    effects = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
-    errors = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
     with pm.Model(coords={"school": list("ABCDEFGH")}) as model:
         mu = pm.Normal("mu", 0.0, 5.0)
         tau = pm.HalfNormal("tau", 5.0)
         z = pm.Normal("z", dims="school")
         theta = pm.Deterministic("theta", mu + tau * z, dims="school")
-        pm.Normal("y", theta, errors, observed=effects)
+        pm.Normal("y", theta, ERRORS, observed=EFFECTS)
     return model
 
 
@@ -53,6 +57,35 @@ def test_eight_schools_are_those_of_nuts() -> None:
     table = pm.summary(ours)
     assert (table.columns["r_hat"] < 1.01).all()
     assert not [f for f in pm.diagnostics.inspect(ours) if f.level == "warning" and f.kind != "divergences"]
+
+
+@needs_jax
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
+def test_centred_hierarchies_go_on_in_other_coordinates(tmp_path: Path) -> None:
+    """The same posterior as that of the model written by hand, under its own names; `extend` and stores follow."""
+    pytest.importorskip("zarr")
+    by_hand = eight_schools()
+    with pm.Model(coords=by_hand.coords) as centred:
+        mu = pm.Normal("mu", 0.0, 5.0)
+        tau = pm.HalfNormal("tau", 5.0)
+        theta = pm.Normal("theta", mu, tau, dims="school")
+        pm.Normal("y", theta, ERRORS, observed=EFFECTS)
+    found = sampled(centred, target_ess=2000, store=tmp_path / "run.zarr")
+    assert found.status in ("converged", "converged_with_divergences"), found.reason
+    assert json.loads(found.posterior.attrs["restarts"])[0] == "coordinates"
+    assert list(found.posterior.data_vars) == ["mu", "tau", "theta"]
+    wanted = sampled(by_hand, target_ess=2000)
+    for name in ("mu", "tau", "theta"):
+        own, other = (np.arctan(tree.posterior[name].values / 5.0) for tree in (found, wanted))
+        error = np.hypot(own.std(axis=(0, 1)), other.std(axis=(0, 1))) / np.sqrt(2000.0)
+        assert (np.abs(own.mean(axis=(0, 1)) - other.mean(axis=(0, 1))) < 5.0 * error).all()
+    count = found.posterior.sizes["draw"]
+    with xarray.open_datatree(tmp_path / "run.zarr", engine="zarr") as stored:
+        np.testing.assert_allclose(stored["posterior"]["theta"], found.posterior["theta"], rtol=1e-10, atol=1e-10)
+    longer = found.extend(draws=count + 8)
+    np.testing.assert_array_equal(longer.posterior["theta"][:, :count], found.posterior["theta"])
+    left = sampled(centred, reparametrize=False, max_draws=32)
+    assert json.loads(left.posterior.attrs["centredness"]) == {}
 
 
 @needs_jax

@@ -29,7 +29,7 @@ class Running:
 
     def __init__(self, supervisor: Supervisor, listeners: Iterable[Listener]) -> None:
         self.supervisor = supervisor
-        self.listeners = Listeners(listeners, supervisor.stop)
+        self.listeners = Listeners(listeners, self.stop)
         supervisor.send = self.listeners.post
         self.waited_seconds = 0.0
         self._result: Run | None = None

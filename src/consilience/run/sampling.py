@@ -20,11 +20,10 @@ from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
 from consilience.run import stopping
 from consilience.run.monitor import Monitor, Monitored
-from consilience.run.schedule import check_after, least_needed, look_again_after
+from consilience.run.schedule import MANY, check_after, least_needed, look_again_after
 from consilience.run.stopping import DISAGREEING_RHAT, FEWEST_DISAGREEING, Verdict
 
 MOST_APART = 20  # scalars remembered; a chain that left a place left it in all of them, and each takes 5 to 25 ms
-MANY = 3  # times the draws of the first check, from which on another tuning costs less than they
 FEWEST_BEFORE_JUMPS = 600  # draws of each chain that do not suffice, where separate regions are known
 
 

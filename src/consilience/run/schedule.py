@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 CHECK_GROWTH = 1.25
+MANY = 3  # times the draws of the first check, from which on another tuning costs less than they
 LEAST_SHARE = 0.5  # of the draws that should suffice, at which to look again however poor the estimate
 UNLIKELY = 1.645  # standard errors that an estimate exceeds in 5 % of cases
 

@@ -6,23 +6,25 @@ Draws enter; a run of as many chains in coordinates in which hierarchies are wri
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import numpy as np
 
 from consilience.errors import ConsilienceError
 from consilience.inference import NUTS
 from consilience.model.centredness import less_centred
-from consilience.model.log_density import model_density
+from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
 from consilience.model.reparametrization import noncenter
 from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
 from consilience.record import as_plain, replace
+from consilience.run import Running
 from consilience.run.supervisor import Supervisor
 from consilience.sample.beginning import Floats, begun
 from consilience.sample.identity import identity
+from consilience.sample.result_options import ResultOptions
 
 if TYPE_CHECKING:
     from consilience.sample.work import Work
@@ -30,20 +32,24 @@ if TYPE_CHECKING:
 MOST_DRAWS: Final = 2000  # to find the coordinates from
 WIDTH: Final = 2.0  # half the width of the noise that chains begin with
 
+R = TypeVar("R")
 
-class LessCentred:
+
+class LessCentred(Generic[R]):
     """Other coordinates for a run: called with its draws, and once at most with success.
 
-    work   the run, known before it starts
+    begin   makes the run to go on with, of the work so far, the density in the new coordinates, and what is asked of
+            the result
+    work    the run, known before it starts
     """
 
     work: Work
 
-    def __init__(self, cores: int | None) -> None:
-        self.cores = cores
-        self.context = contextvars.copy_context()  # the run has a thread of its own
+    def __init__(self, begin: Callable[[Work, ModelDensity, ResultOptions], R]) -> None:
+        self.begin = begin
+        self.context = contextvars.copy_context()  # the run may have a thread of its own
 
-    def __call__(self, draws: Floats) -> Supervisor | None:
+    def __call__(self, draws: Floats) -> R | None:
         """The run to go on with, given draws (chain, draw, coordinate); None where they ask for no other coordinates.
 
         What it gives belongs to the result from then on: the density of `work` is that of the new coordinates.
@@ -53,28 +59,36 @@ class LessCentred:
         except ConsilienceError:  # no such coordinates, or no starting point in them: the run goes on as it was
             return None
 
-    def _made(self, draws: Floats) -> Supervisor | None:
+    def _made(self, draws: Floats) -> R | None:
         work = self.work
-        old, running, kernel = work.density, work.running, work.kernel
-        assert isinstance(kernel, NUTS)
-        if running.monitored.places is not None:  # separate regions: draws of all of them tell of none
+        if work.running.monitored.places is not None:  # separate regions: draws of all of them tell of none
             return None
         flat = draws.reshape(-1, draws.shape[-1])[:: -(-draws.shape[0] * draws.shape[1] // MOST_DRAWS)]
-        centredness = less_centred(work.model, {name: a[None] for name, a in old.expand(flat, False).items()})
+        centredness = less_centred(work.model, {name: a[None] for name, a in work.density.expand(flat, False).items()})
         if not centredness:
             return None
         plain = {name: np.asarray(c).tolist() for name, c in centredness.items()}
-        density = model_density(rewritten(work.model, plain))
-        seed, chains = running.seed, draws.shape[0]
-        points = starting_positions(density, chains, seed, None, width=WIDTH)
-        result = replace(work.result, centredness=plain)
-        keep = work.checkpoint
-        begins = begun(density, kernel, points, work.options, result, seed=seed, cores=self.cores, keep=keep)
-        if keep is not None:
-            known = identity(signature(density), kernel, work.options, chains, seed)
-            keep.begin_again(known, as_plain(result))
+        density, result = model_density(rewritten(work.model, plain)), replace(work.result, centredness=plain)
+        run = self.begin(work, density, result)
         work.density, work.result = density, result
-        return begins.supervisor
+        return run
+
+
+def on_threads(cores: int | None) -> Callable[[Work, ModelDensity, ResultOptions], Supervisor]:
+    """How a run on threads goes on in other coordinates; so does its checkpoint."""
+
+    def begin(work: Work, density: ModelDensity, result: ResultOptions) -> Supervisor:
+        kernel, options, keep, running = work.kernel, work.options, work.checkpoint, work.running
+        assert isinstance(kernel, NUTS)
+        assert isinstance(running, Running)
+        chains, seed = running.supervisor.controller.setting.chains, running.seed
+        points = starting_positions(density, chains, seed, None, width=WIDTH)
+        run = begun(density, kernel, points, options, result, seed=seed, cores=cores, keep=keep)
+        if keep is not None:
+            keep.begin_again(identity(signature(density), kernel, options, chains, seed), as_plain(result))
+        return run.supervisor
+
+    return begin
 
 
 def rewritten(model: Model, centredness: Mapping[str, Any] | None) -> Model:

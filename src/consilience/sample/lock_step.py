@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from consilience.errors import MissingPackageError, ModelError, SamplingError
 from consilience.model.log_density import KEPT, ModelDensity
@@ -15,8 +15,13 @@ from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
 from consilience.model.warm_start import is_result
 from consilience.run import Monitored, Options
+from consilience.sample.monitoring import monitored_of
+from consilience.sample.result_options import ResultOptions
 from consilience.vectorised import ChEES
 from consilience.vectorised.judgement import superchains_of
+
+if TYPE_CHECKING:
+    from consilience.sample.work import Work
 
 try:
     from consilience.vectorised.running import LockStepRun
@@ -71,8 +76,9 @@ def in_lock_step(
     width: float,
     climb: bool,
     device: Any,
+    elsewhere: Callable[[Any], LockStepRun | None] | None = None,
 ) -> LockStepRun:
-    """A run of a model's density; starting values as in `starting_positions`.
+    """A run of a model's density; starting values as in `starting_positions`, `elsewhere` as in `LockStepRun`.
 
     raises   ModelError for models without gradient; InitialPointError where no finite starting point is found
     """
@@ -97,4 +103,15 @@ def in_lock_step(
         monitored=monitored,
         device=device,
         climb=climb,
+        elsewhere=elsewhere,
     )
+
+
+def in_other_coordinates(settings: Mapping[str, Any]) -> Callable[[Work, ModelDensity, ResultOptions], LockStepRun]:
+    """How a run with these settings goes on in other coordinates."""
+
+    def begin(work: Work, density: ModelDensity, result: ResultOptions) -> LockStepRun:
+        assert isinstance(work.kernel, ChEES)
+        return in_lock_step(density, work.kernel, work.options, monitored_of(density, result), **settings)
+
+    return begin

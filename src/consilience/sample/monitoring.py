@@ -29,7 +29,11 @@ def monitored_of(density: ModelDensity, result: ResultOptions) -> Monitored:
     to 32 in all; others, unless they are named, cannot be told from their coordinates, or cost more than they tell.
     """
     model = density.model
-    names = tuple(coordinate_names(model, density))
+    raws = {f"{name}{end}" for name in result.centredness or () for end in ("_raw", "_init_raw")}
+    names = tuple(
+        f"standardized {name.replace('_raw', '', 1)}" if name.partition("[")[0] in raws else name
+        for name in coordinate_names(model, density)
+    )
     unknown = [
         n for n in result.monitor if n not in model.named_deterministics and n not in {v.name for v in model.free}
     ]

@@ -27,7 +27,7 @@ from consilience.sample.arguments import extras, one_of, wanted, whole_number
 from consilience.sample.background import BackgroundSampling
 from consilience.sample.beginning import begun
 from consilience.sample.identity import identity
-from consilience.sample.less_centred import LessCentred
+from consilience.sample.less_centred import LessCentred, on_threads
 from consilience.sample.monitoring import monitored_of, turning
 from consilience.sample.result_options import ResultOptions
 from consilience.sample.step_methods import assigned
@@ -133,7 +133,8 @@ def sample(
     reparametrize  whether hierarchies whose draws diverge, or are worth too little for `max_draws`, are sampled in less
                    centred coordinates, as `pm.noncenter` writes them, each element as far as the draws ask for: once,
                    with a restart. The variables of the result stay those of the model, and its attribute `centredness`
-                   tells what was chosen. Under the same conditions as `modes`, and without `jumps`
+                   tells what was chosen. Only where the run decides its length, chains begin by `init="lbfgs"`, and
+                   without `jumps`
     jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4
                    where chains disagree, or do not come back to where some of them were, or to modes found before
     modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains
@@ -194,7 +195,7 @@ def sample(
     one_of("backend", backend, BACKENDS)
     lock_step = backend == "jax"
     if lock_step:
-        from consilience.sample.lock_step import in_lock_step, refuse
+        from consilience.sample.lock_step import in_lock_step, in_other_coordinates, refuse
 
         refuse(asked)
     elif device is not None:
@@ -219,24 +220,27 @@ def sample(
     seed = seed_from(random_seed)
     attempts = max(1, whole_number("jitter_max_retries", jitter_max_retries, 0))
     jitter, width = init != "adapt_diag", WIDE if climbing else 1.0
+    alone = draws is None and initvals is None and climbing
     if lock_step:
         chees = ChEES(target_accept)
         density, compile_seconds = compiled(owner)
-        run = in_lock_step(
-            density,
-            chees,
-            options,
-            monitored_of(density, result),
-            chains=chains,
-            seed=seed,
-            initvals=initvals,
-            jitter=jitter,
-            attempts=attempts,
-            width=width,
-            climb=climbing,
-            device=device,
-        )
-        return _begun(Work(owner, density, chees, options, result, run, compile_seconds), asked)
+        result = replace(result, noncenter=reparametrize and alone and bool(centred_hierarchies(owner)))
+        settings: dict[str, Any] = {
+            "chains": chains,
+            "seed": seed,
+            "initvals": initvals,
+            "jitter": jitter,
+            "attempts": attempts,
+            "width": width,
+            "climb": climbing,
+            "device": device,
+        }
+        other = LessCentred(in_other_coordinates(settings)) if result.noncenter else None
+        run = in_lock_step(density, chees, options, monitored_of(density, result), **settings, elsewhere=other)
+        work = Work(owner, density, chees, options, result, run, compile_seconds)
+        if other is not None:
+            other.work = work
+        return _begun(work, asked)
     prepare_sampler(default if step is None else None)
     storage.prepare()
     density, compile_seconds = compiled(owner)
@@ -250,7 +254,7 @@ def sample(
         attempts=attempts,
         width=width,
     )
-    alone = draws is None and initvals is None and climbing and isinstance(kernel, NUTS)
+    alone = alone and isinstance(kernel, NUTS)
     result = replace(
         result,
         modes=modes and alone and chains > 1 and turning(density) is None,
@@ -260,7 +264,7 @@ def sample(
     if checkpoint is not None:
         known = identity(signature(density), kernel, options, chains, seed)
         keeper = checkpoints.Checkpoint.create(checkpoint, known, as_plain(result), overwrite)
-    elsewhere = LessCentred(cores) if result.noncenter else None
+    elsewhere = LessCentred(on_threads(cores)) if result.noncenter else None
     try:
         running = begun(
             density, kernel, points, options, result, seed=seed, cores=cores, keep=keeper, elsewhere=elsewhere

@@ -15,7 +15,7 @@ from consilience.run import checkpoint as checkpoints
 from consilience.sample.background import BackgroundSampling
 from consilience.sample.beginning import begun
 from consilience.sample.identity import identity, options_from
-from consilience.sample.less_centred import LessCentred, rewritten
+from consilience.sample.less_centred import LessCentred, on_threads, rewritten
 from consilience.sample.result_options import ResultOptions
 from consilience.sample.step_methods import kernel_from
 from consilience.sample.work import Work, compiled
@@ -60,7 +60,7 @@ def resume(
             "model and its data as they were, or sample anew with `overwrite=True`."
         )
     options = replace(options, max_time=max_time)
-    elsewhere = LessCentred(cores) if result.noncenter else None
+    elsewhere = LessCentred(on_threads(cores)) if result.noncenter else None
     running = begun(density, kernel, chains, options, result, seed=seed, cores=cores, elsewhere=elsewhere)
     supervisor = running.supervisor
     supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.controller, supervisor.workers)

@@ -15,7 +15,7 @@ from consilience.events import CheckFigures
 from consilience.run import stopping
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.options import Options
-from consilience.run.schedule import check_after
+from consilience.run.schedule import MANY, check_after, least_needed
 from consilience.run.stopping import Verdict
 
 SUPERCHAINS: Final = 16
@@ -103,6 +103,15 @@ class Judgement:
             return None
         limit = f"draws={last}" if fixed else f"max_draws={last}"
         return stopping.of_failing(self.monitor, failure, options.rule, count, limit)
+
+    def is_hard(self, count: int, options: Options) -> bool:
+        """Whether many draws are missing, or chains hardly move between energies, where the last check failed."""
+        target, figures = options.rule.target_ess, self.figures
+        if figures is None:
+            return False
+        most = min(options.max_draws, MANY * self.next_check(0, options))
+        far = not figures.passed and target is not None and least_needed(count, figures.ess, target) > most
+        return far or self._energy_is_low()
 
     def _energy_is_low(self) -> bool:
         """Whether chains move too slowly between energies; of many, all together, since each has made few draws."""

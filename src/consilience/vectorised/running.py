@@ -76,6 +76,8 @@ class LockStepRun:
     device      of JAX, or its name; by default JAX's first
     precision   "float64" or "float32", of positions and densities
     climb       whether starting points are moved uphill first
+    elsewhere   gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in other
+                coordinates, or None; asked once, where the run decides its length
     drawn       draws of each chain so far
     raises      SamplingError for an unknown device or precision
     """
@@ -93,6 +95,7 @@ class LockStepRun:
         device: Any = None,
         precision: str = "float64",
         climb: bool = True,
+        elsewhere: Callable[[Floats], LockStepRun | None] | None = None,
     ) -> None:
         if precision not in PRECISIONS:
             raise SamplingError(f"`precision` must be one of {', '.join(map(repr, PRECISIONS))}, got {precision!r}.")
@@ -100,6 +103,7 @@ class LockStepRun:
         self.kernel, self.options, self.chains, self.seed = kernel, options, chains, seed
         self.dimension = points.shape[1]
         self.monitored = monitored or Monitored(tuple(f"x[{i}]" for i in range(self.dimension)))
+        self.elsewhere = elsewhere
         self.listeners = Listeners((), self.stop)
         self.waited_seconds = 0.0
         self.finished = False
@@ -109,6 +113,7 @@ class LockStepRun:
             climb,
         )
         self._moving = kernel  # after divergences with smaller steps
+        self._restarts: list[str] = []
         self._diverged = ""  # in words, the divergences for which chains were tuned again
         self._program = program_for(logp, kernel.max_steps, chains, self.dimension)
         self._judgement = Judgement(self.monitored, chains)
@@ -167,6 +172,7 @@ class LockStepRun:
     def again(self, options: Options, listeners: Iterable[Listener]) -> LockStepRun:
         """The same chains, to go on under other options."""
         self.options, self._ended, self._stopped, self.finished = options, None, False, False
+        self.elsewhere = None  # the draws there are stay
         self.listeners, self._thread = Listeners(listeners, self.stop), None
         return self
 
@@ -331,6 +337,9 @@ class LockStepRun:
                 began = time.perf_counter()
                 judgement.extend(rows)
                 self._check_seconds += time.perf_counter() - began
+            if options.draws is None and self._diverges() and self._goes_on_elsewhere():
+                judgement = self._judgement
+                continue
             if options.draws is None and options.escalate and not self._diverged and self._diverges():
                 self._tune_again()
                 judgement = self._judgement
@@ -340,6 +349,9 @@ class LockStepRun:
             self._check_seconds += time.perf_counter() - began
             if judgement.figures is not None:
                 self.listeners.send(judgement.figures)
+            if options.draws is None and judgement.is_hard(self.drawn, options) and self._goes_on_elsewhere():
+                judgement = self._judgement
+                continue
             if verdict is not None:
                 return verdict
 
@@ -351,6 +363,21 @@ class LockStepRun:
         """Whether more draws diverged than good draws do now and then."""
         return stopping.too_many_divergences(self._divergent(), self.drawn * self.chains)
 
+    def _goes_on_elsewhere(self) -> bool:
+        """Begin again in other coordinates, where they are known and suit the draws better, which are then given up."""
+        elsewhere, self.elsewhere = self.elsewhere, None
+        other = None if elsewhere is None else elsewhere(self._joined(list(self._rows))[0])
+        if other is None:
+            return False
+        self._restarts.append("coordinates")
+        self.listeners.send(Restarted(REASONS["coordinates"]))
+        self.monitored, self._program, self._points = other.monitored, other._program, other._points
+        self._warm, self._rows, self.drawn, self._judgement = [], [], 0, other._judgement
+        self._place = self._known = self._tuned = None
+        self._begin()
+        self._tune()
+        return True
+
     def _tune_again(self) -> None:
         """Give the draws up, and tune with half the rejections, which takes smaller steps."""
         size = float(self._known.stride.size)
@@ -358,6 +385,7 @@ class LockStepRun:
         self._diverged = (
             f"{self._divergent()} of {draws} draws diverged at step size {size:.2g} before the chains were tuned again"
         )
+        self._restarts.append("divergences")
         self.listeners.send(Restarted(REASONS["divergences"]))
         if self.options.keep_tuning:
             self._warm += self._rows
@@ -421,7 +449,7 @@ class LockStepRun:
             tuning_evaluations=self._tuning_steps * self.chains,
             tuned=self._tuned or 0,
             windows=tuple(self._windows),
-            restarts=("divergences",) if self._diverged else (),
+            restarts=tuple(self._restarts),
             verdict=verdict,
             check=self._judgement.figures,
             rank=0,
