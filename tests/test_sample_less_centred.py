@@ -109,6 +109,22 @@ def test_draws_are_those_of_the_model_written_by_standard_variables(title: str) 
         assert abs(own.mean() - other.mean()) < 5 * error
 
 
+def test_hierarchies_of_hierarchies_and_beside_each_other() -> None:
+    """Both levels of counties in regions are rewritten, and their deterministic children are the model's."""
+    rng = np.random.default_rng(1)
+    region, county = np.repeat(np.arange(4), 5), np.repeat(np.arange(20), 2)
+    with pm.Model(coords={"region": list("abcd")}):
+        of_regions, of_counties = pm.HalfNormal("of_regions", 1.0), pm.HalfNormal("of_counties", 1.0)
+        a = pm.Normal("a", pm.Normal("mu", 0.0, 2.0), of_regions, dims="region")
+        b = pm.Normal("b", a[region], of_counties, shape=20)
+        pm.Deterministic("spread", b - a[region])
+        pm.Normal("y", b[county], 1.0, observed=rng.normal(size=40))
+        found = pm.sample(**QUIET)
+    assert list(json.loads(found.posterior.attrs["centredness"])) == ["a", "b"]
+    draws = found.posterior
+    np.testing.assert_allclose(draws["spread"], draws["b"].values - draws["a"].values[..., region], atol=1e-9)
+
+
 def test_hierarchies_that_the_data_determine_stay_as_they_are() -> None:
     rng = np.random.default_rng(1)
     group = np.repeat(np.arange(10), 50)

@@ -27,7 +27,7 @@ REASONS: dict[Reason, str] = {
     "divergences": "divergences: tuning again with smaller steps",
     "metric": "the draws contradict the metric: tuning again with one made of them",
     "jumps": "chains disagree: sampling again with jumps between their regions",
-    "coordinates": "the draws suit less centred coordinates better: tuning and sampling again in these",
+    "coordinates": "less centred coordinates suit the draws better: tuning and sampling again in them",
 }
 
 
