@@ -11,7 +11,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from consilience.model import observation
 from consilience.model.model import Model
 from consilience.model.predictive import predict
 from consilience.model.variables import ObservedVariable
+from consilience.native.threads import NativeThreads
 from consilience.sample.posterior import sample
 from consilience.smc.sampling import sample_smc
 
@@ -156,7 +157,7 @@ def replicate(
     threads = max(1, min(len(waiting), cores or os.cpu_count() or 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsilienceWarning)  # what they tell is counted
-        pool = ThreadPoolExecutor(threads)
+        pool = NativeThreads(threads)
         try:
             for finished in as_completed([pool.submit(one, k) for k in waiting]):
                 k, found = finished.result()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from consilience.diagnostics.sample import FloatArray, Sample
 from consilience.errors import ShapeError
+from consilience.native.threads import NativeThreads
 
 Result = TypeVar("Result")
 Measure = Callable[[Sample], FloatArray]
@@ -66,7 +66,7 @@ def of_ranges(total: int, numbers: int, function: Callable[[range], Result]) -> 
     ranges = [range(begin, min(begin + size, total)) for begin in range(0, max(1, total), size)]
     if len(ranges) < BLOCKS_FOR_THREADS:
         return list(map(function, ranges))
-    with ThreadPoolExecutor(min(len(ranges), usable_processors())) as threads:
+    with NativeThreads(min(len(ranges), usable_processors())) as threads:
         return list(threads.map(function, ranges))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from consilience.backends.function import function
 from consilience.ir import Node, substitute, tensor_input
+from consilience.native.threads import NativeThreads
 from consilience.ops.random import fold_in
 from consilience.run.thread_pool import threads
 
@@ -41,6 +41,6 @@ class ChainProgram:
         """
         if cores is not None and cores < 1:
             raise ValueError(f"`cores` must be at least 1, got {cores}.")
-        with ThreadPoolExecutor(min(len(given), threads(cores)), "consilience-filters") as pool:
+        with NativeThreads(min(len(given), threads(cores)), "consilience-filters") as pool:
             runs = [pool.submit(self.chain, seed, i, own) for i, own in enumerate(given)]
             return [run.result() for run in runs]

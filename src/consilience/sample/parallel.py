@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from consilience.native.threads import NativeThreads
 from consilience.run.thread_pool import usable_cores
 
 Array = npt.NDArray[Any]
@@ -22,6 +22,6 @@ def in_parallel(function: Callable[[Array], Array], rows: Array) -> Array:
     if threads < 2:
         return function(rows)
     first, *rest = np.array_split(rows, threads)
-    with ThreadPoolExecutor(threads) as pool:
+    with NativeThreads(threads) as pool:
         futures = [pool.submit(function, part) for part in rest]
         return np.concatenate([function(first), *(future.result() for future in futures)])

@@ -8,7 +8,6 @@ A model in; labelled draws of the posterior and the log marginal likelihood with
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ModelError, SamplingError
 from consilience.model.model import Model, modelcontext
+from consilience.native.threads import NativeThreads
 from consilience.record import Record
 from consilience.run.thread_pool import threads
 from consilience.sample.inference_data import to_inference_data
@@ -104,7 +104,7 @@ def sample_nested(
         )
     seed = seed_from(random_seed)
     (points,) = starts_of(owner, density, int(live), 1, start, seed)
-    with ThreadPoolExecutor(threads(cores), "consilience-particles") as pool:
+    with NativeThreads(threads(cores), "consilience-particles") as pool:
         target = TemperedDensity(density, pool, threads(cores))
         lines = max(10, REPEATS * density.dimension) if repeats is None else int(repeats)
         found = climbed(target, begun(target, points, seed, 0).particles, lines, tolerance, numbers(seed, 0, 1))

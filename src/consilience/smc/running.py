@@ -9,7 +9,7 @@ import importlib.metadata
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, wait
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -19,6 +19,7 @@ from consilience.errors import ConsilienceWarning, ConvergenceWarning, SamplingE
 from consilience.model.log_density import ModelDensity
 from consilience.model.signature import signature
 from consilience.native import target as machine
+from consilience.native.threads import NativeThreads
 from consilience.run.checkpoint import Checkpoint
 from consilience.run.thread_pool import threads
 from consilience.smc.moves import MOST_MOVES, ParticleKernel
@@ -55,8 +56,8 @@ class PopulationRun:
         self._kernel, self._path, self._seed, self._chains = kernel, path, seed, chains
         self._checkpoint, self._stages = checkpoint, Stages(progressbar)
         self._lock, self._stop = threading.Lock(), threading.Event()
-        self._chain_threads = ThreadPoolExecutor(side_by_side, "consilience-populations")
-        self._row_threads = ThreadPoolExecutor(count, "consilience-particles")
+        self._chain_threads = NativeThreads(side_by_side, "consilience-populations")
+        self._row_threads = NativeThreads(count, "consilience-particles")
         self._target = TemperedDensity(density, self._row_threads, -(-count // side_by_side))
         self.populations: list[Population] = []
         if kernel.needs_gradient:  # compiled once, and not by every thread

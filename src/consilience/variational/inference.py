@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
@@ -20,6 +19,7 @@ from consilience.errors import ConsilienceWarning, ConvergenceWarning, ModelErro
 from consilience.inference.streams import chain_key
 from consilience.inla.nested_laplace import NestedLaplace, fit_INLA
 from consilience.model.model import Model
+from consilience.native.threads import NativeThreads
 from consilience.native.typed_python import address
 from consilience.variational.approximation import (
     Approximation,
@@ -222,7 +222,7 @@ class Inference:
         if len(runs) == 1:
             runs[0].ascend(n, called, converge)
             return
-        with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1), "consilience-fit") as pool:
+        with NativeThreads(min(len(runs), os.cpu_count() or 1), "consilience-fit") as pool:
             work = [pool.submit(run.ascend, n, (), converge) for run in runs]
             try:
                 errors = [one.exception() for one in work]
@@ -290,7 +290,7 @@ class Inference:
         threads = max(1, min(len(points), os.cpu_count() or 1))
         courses = [self.course(self._optimizer(None), self._draws(None)) for _ in range(threads)]
         edges = np.linspace(0, len(points), threads + 1).astype(int)
-        with ThreadPoolExecutor(threads, "consilience-fit") as pool:
+        with NativeThreads(threads, "consilience-fit") as pool:
             work = [
                 pool.submit(evaluate, address(c.ascent), flat[a:].ctypes.data, logps[a:].ctypes.data, int(b - a))
                 for c, a, b in zip(courses, edges, edges[1:], strict=False)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -18,6 +17,7 @@ from consilience.inference.density import LogDensity, evaluate, stopped
 from consilience.inference.modes.ascent import Ascents, Climber, LinearMap, ascend_rows, new_climber
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.mathematics import inf
+from consilience.native.threads import NativeThreads
 from consilience.native.typed_python import Array, NativeFunction, address, boolean, f64, i64, native, record
 from consilience.native.typed_python.library import compile_native
 from consilience.record import Record
@@ -152,7 +152,7 @@ class Evaluations:
         self._climbers = [new_climber(target, self._stop, position) for _ in range(threads)]
         self._ascending, self._evaluating, self._lowest = preparing().result()
         # The caller's thread only waits, so that an interrupt reaches it.
-        self._pool = ThreadPoolExecutor(threads, "consilience-modes")
+        self._pool = NativeThreads(threads, "consilience-modes")
 
     def __enter__(self) -> Self:
         return self
