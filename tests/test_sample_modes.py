@@ -26,11 +26,11 @@ def two_modes(weight: float, distance: float, width: float = 1.0) -> pm.Model:
 
 @pytest.mark.parametrize(("weight", "distance"), [(0.05, 8.0), (0.5, 10.0)])
 def test_modes_that_chains_cannot_leave_are_never_certified(weight: float, distance: float) -> None:
-    """Whatever the chains do meanwhile, and never without a warning."""
+    """Without jumps, whatever the chains do meanwhile, and never without a warning."""
     model = two_modes(weight, distance)
     for seed in range(10):
         with pytest.warns(ConvergenceWarning):
-            result = pm.sample(model=model, random_seed=seed, progressbar=False)
+            result = pm.sample(model=model, random_seed=seed, jumps=0, progressbar=False)
         assert result.status in {"not_converged", "chains_disagree"}
 
 
@@ -39,12 +39,24 @@ def test_jumps_come_to_regions_that_were_found_before_sampling(tmp_path: Path) -
     model = two_modes(0.05, 8.0)
     for seed in range(10):
         place = tmp_path / str(seed)
-        result = pm.sample(model=model, random_seed=seed, jumps="auto", progressbar=False, checkpoint=place)
+        result = pm.sample(model=model, random_seed=seed, progressbar=False, checkpoint=place)
         assert result.status == "converged"
         far = (result.posterior["x"].sum("x_dim_0") > 8.0 / np.sqrt(2.0)).mean()
         assert float(far) == pytest.approx(0.05, abs=0.03)
     again = pm.resume(place, model, progressbar=False)
     np.testing.assert_array_equal(again.posterior["x"], result.posterior["x"])
+
+
+@pytest.mark.parametrize(("weight", "width"), [(0.5, 1.0), (0.3, 1.0), (0.3, 0.5)])
+def test_chains_that_sit_in_two_modes_jump_between_them_by_themselves(weight: float, width: float) -> None:
+    """Ten deviations apart, no trajectory crosses: the run begins again with jumps, and weighs both modes."""
+    model = two_modes(weight, 10.0, width)
+    for seed in range(5):
+        result = pm.sample(model=model, random_seed=seed, progressbar=False)
+        assert result.status == "converged", result.reason
+        assert "jumps" in result.posterior.attrs["restarts"]
+        far = (result.posterior["x"].sum("x_dim_0") > 10.0 / np.sqrt(2.0)).mean()
+        assert float(far) == pytest.approx(weight, abs=0.12)
 
 
 def test_a_mode_that_chains_come_to_often_is_weighed_right() -> None:

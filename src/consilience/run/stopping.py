@@ -135,7 +135,7 @@ def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: in
             text = (
                 f"chains began far apart in `{name}`, and draws came back too seldom to where some of them were: "
                 f"there they are worth {value:.0f}, and {bound:.0f} are asked for; the posterior may have several "
-                'modes, try `jumps="auto"` or more chains'
+                "modes, try more chains"
             )
         case "rhat":
             text = f"the R-hat of `{name}` is {value:.3f}, above {bound:.2f}"
@@ -194,6 +194,6 @@ def disagreement(monitor: Monitor, apart: Sequence[int]) -> Verdict | None:
         "chains_disagree",
         f"each chain mixes by itself, but they sit in different regions of `{name}` "
         f"(mean log densities: {levels}); do not average them. The posterior has several modes, or chains are "
-        'stuck: look at each chain, or try `jumps="auto"` and more chains',
+        "stuck: look at each chain, or try more chains",
         name,
     )

@@ -33,7 +33,6 @@ except ModuleNotFoundError as error:
 ABSENT: Final[Mapping[str, tuple[Any, str]]] = {
     "step": (None, "its chains move by ChEES-HMC"),
     "nuts": (None, "its chains move by ChEES-HMC; give `target_accept`"),
-    "jumps": (0, "its chains do not jump"),
     "checkpoint": (None, "its runs are not resumed"),
     "window_budget": (None, "all its chains make the same steps; see `max_time`"),
     "pool": (True, "its chains tune together always"),
@@ -46,6 +45,8 @@ def refuse(given: Mapping[str, Any]) -> None:
     for name, (default, why) in ABSENT.items():
         if given[name] is not default and given[name] != default:
             raise SamplingError(f'`sample(backend="jax")` has no `{name}`: {why}.')
+    if given["jumps"] not in (0, "auto"):
+        raise SamplingError('`sample(backend="jax")` has no `jumps`: its chains do not jump.')
     if given["metric"] not in ("auto", "diag"):
         raise SamplingError(
             f'`sample(backend="jax")` has no metric {given["metric"]!r}: chains in lock step have a diagonal one.'

@@ -80,7 +80,7 @@ def sample(
     metric: Form = "auto",
     escalate: bool = True,
     reparametrize: bool = True,
-    jumps: int | Literal["auto"] = 0,
+    jumps: int | Literal["auto"] = "auto",
     modes: bool = True,
     monitor: str | Sequence[str] | None = None,
     max_time: float | None = None,
@@ -134,9 +134,10 @@ def sample(
                    centred coordinates, as `pm.noncenter` writes them, each element as far as the draws ask for: once,
                    with a restart. The variables of the result stay those of the model, and its attribute `centredness`
                    tells what was chosen. Only where the run decides its length, chains begin by `init="lbfgs"`, and
-                   without `jumps`
-    jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4
-                   where chains disagree, or do not come back to where some of them were, or to modes found before
+                   `jumps` is not a number above 0
+    jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4, with a
+                   restart, where the run decides its length and chains disagree, or do not come back to where some of
+                   them were, or to modes found before. 0: none
     modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains
                    then begin in each, and one that no draw has come to forbids "converged". Only where the run decides
                    its length, chains begin by `init="lbfgs"`, and no variable is an angle
@@ -258,7 +259,7 @@ def sample(
     result = replace(
         result,
         modes=modes and alone and chains > 1 and turning(density) is None,
-        noncenter=reparametrize and alone and not jumps and bool(centred_hierarchies(owner)),
+        noncenter=reparametrize and alone and jumps in (0, "auto") and bool(centred_hierarchies(owner)),
     )
     keeper = None
     if checkpoint is not None:

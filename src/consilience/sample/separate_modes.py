@@ -71,7 +71,7 @@ class SeparateModes:
         return (
             f"a separate region of the posterior, around {self._place(region)}, with about "
             f"{100.0 * region.share:.2g} % of its mass, was found before sampling, and no draw has come there; do not "
-            'rely on these draws as they are: try `jumps="auto"`, more chains, or a reparameterization'
+            "rely on these draws as they are: try more chains, or a reparameterization"
         )
 
     def _seldom_visited(self, draws: Floats) -> str:
@@ -92,7 +92,7 @@ class SeparateModes:
         return (
             f"the posterior has {len(regions)} separate regions, and chains came to the one around "
             f"{self._place(region)} {arrivals[rarest]} times only: {100.0 * inside[rarest].mean():.2g} % of the draws "
-            f'lie there, of a mass of about {100.0 * region.share:.2g} %; try `jumps="auto"` or more chains'
+            f"lie there, of a mass of about {100.0 * region.share:.2g} %; try more chains, or a larger `max_draws`"
         )
 
     def _place(self, region: ModalRegion) -> str:
