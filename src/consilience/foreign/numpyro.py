@@ -1,7 +1,11 @@
-"""NumPyro's models: a model with its arguments in, a `pm.Model` of the same posterior out."""
+"""NumPyro's models: a model with its arguments in, a `pm.Model` of the same posterior out, site by site.
+
+Sites of families that both know become variables with distributions; the density of the others is one potential.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,18 +13,24 @@ import numpy as np
 from consilience.distributions import Flat
 from consilience.errors import MissingPackageError, ModelError
 from consilience.foreign.jaxpr import from_jax
+from consilience.foreign.numpyro_distributions import FAMILIES
+from consilience.ir import Node, substitute, tensor_input, topological
 from consilience.model.model import Deterministic, Model, Potential
+
+Arrays = Mapping[str, Any]
 
 
 def from_numpyro(model: Any, *arguments: Any, **keywords: Any) -> Model:
-    """A model of NumPyro as one of ours: its potential energy and its constrained values, by name.
+    """A model of NumPyro as one of ours: its sites by name, with the dims of its plates.
 
     model        a NumPyro model, a function that calls `numpyro.sample`
     arguments    what it is called with, data included
     keywords     the same by name
-    returns      a model with a free variable `name` for each latent site on the real line, or `name_unconstrained` and
-                 the deterministic `name` for others, and the deterministics of the model. The whole density is one
-                 potential, `numpyro`: prior and likelihood are not told apart, and there is no predictive
+    returns      a model with the variables of those sites, latent and observed, whose family it knows (Normal, Gamma,
+                 HalfCauchy, MultivariateNormal, Bernoulli, …): they can be predicted, and written in other coordinates.
+                 Other latent sites are free variables on the real line, `name` or `name_unconstrained` with the
+                 deterministic `name`; their densities, and those of other observed sites and of factors, are the
+                 potential `numpyro`. Plates give dims; deterministics are those of the model
     raises       MissingPackageError without NumPyro; ModelError for discrete latent sites and for models without any;
                  MissingRuleError for what has no translation, with its line
     """
@@ -47,19 +57,145 @@ def from_numpyro(model: Any, *arguments: Any, **keywords: Any) -> Model:
         except RuntimeError as error:
             raise ModelError(f"NumPyro finds no initial point of this model: {error}") from error
         point = {name: np.asarray(value) for name, value in found.param_info.z.items()}
-        energy = from_jax(found.potential_fn, point)
-        constrained = from_jax(found.postprocess_fn, point)
-    with Model() as made:
-        same = {name for name in point if _is_real(latent[name]["fn"].support)}
-        free = {
-            name: Flat(name if name in same else f"{name}_unconstrained", shape=value.shape, initval=value)
-            for name, value in point.items()
+        inside = {name: np.asarray(value) for name, value in found.postprocess_fn(found.param_info.z).items()}
+        known = {name for name, site in sites.items() if site["type"] == "sample" and _family(site) is not None}
+        while True:
+            given = {n: inside[n] if n in known else point[n] for n in point}
+            parts = from_jax(_Parts(model, wide, known), given)
+            leaves = {n: tensor_input(str(v.dtype), v.shape) for n, v in given.items()}
+            written = parts(leaves)
+            # A site within a loop has parameters that depend on itself: its density stays NumPyro's.
+            early = [n for n in known if not _in_order(n, written["parameters"][n], leaves, list(sites))]
+            if not early:
+                break
+            known.difference_update(early)
+    return _model(sites, known, written, leaves, given)
+
+
+class _Parts:
+    """The model as a function of its latent sites: parameters and values of sites, and the density of the rest.
+
+    known   sites whose parameters are wanted; of these the argument holds values, of others places on the real line
+    """
+
+    def __init__(self, model: Any, given: tuple[Any, Any], known: Iterable[str]) -> None:
+        self.model, self.given, self.known = model, given, frozenset(known)
+        self.__name__ = getattr(model, "__name__", "model")
+
+    def __call__(self, given: Arrays) -> dict[str, Any]:
+        from numpyro import factor, handlers
+        from numpyro.distributions import biject_to
+
+        def placed(site: Mapping[str, Any]) -> Any:
+            name = site["name"]
+            if site["type"] != "sample" or name not in given:
+                return None
+            if name in self.known:
+                return given[name]
+            transform = biject_to(site["fn"].support)
+            value = transform(given[name])
+            factor(f"_{name}_log_det", transform.log_abs_det_jacobian(given[name], value).sum())
+            return value
+
+        substituted = handlers.substitute(handlers.seed(self.model, 0), substitute_fn=placed)
+        sites = handlers.trace(substituted).get_trace(*self.given[0], **self.given[1])
+        drawn = {name: site for name, site in sites.items() if site["type"] == "sample"}
+        rest = [_log_density(site) for name, site in drawn.items() if name not in self.known]
+        return {
+            "parameters": {n: _attributes(drawn[n]) for n in self.known},
+            "values": {
+                n: s["value"]
+                for n, s in sites.items()
+                if s["type"] == "deterministic" or (s["type"] == "sample" and n in given)
+            },
+            "density": sum(rest) if rest else None,
         }
-        Potential("numpyro", -energy(free))
-        for name, value in constrained(free).items():
-            if name not in same:
-                Deterministic(name, value)
+
+
+def _model(
+    sites: Mapping[str, Any], known: set[str], written: dict[str, Any], leaves: Mapping[str, Node], start: Arrays
+) -> Model:
+    """The model of what was written in terms of the leaves, which variables take the place of."""
+    variables: dict[Node, Node] = {}
+
+    def of_variables(expression: Any) -> Any:
+        return substitute([expression], variables)[0] if isinstance(expression, Node) else expression
+
+    with Model() as made:
+        for name, site in sites.items():
+            if site["type"] != "sample" or (name not in leaves and name not in known):
+                continue
+            if name not in known:
+                own = name if _is_real(site["fn"].support) else f"{name}_unconstrained"
+                variables[leaves[name]] = Flat(own, shape=start[name].shape, initval=start[name])
+                continue
+            family, _, parameters = FAMILIES[_base(site["fn"])[1]]
+            shape = np.shape(site["value"])
+            settings = parameters({key: of_variables(value) for key, value in written["parameters"][name].items()})
+            if name in leaves:
+                variables[leaves[name]] = family(name, **settings, shape=shape, initval=start[name])
+            else:
+                family(name, **settings, shape=shape, observed=np.asarray(site["value"]))
+            _name_dims(made, name, site, len(shape))
+        if written["density"] is not None:
+            Potential("numpyro", of_variables(written["density"]))
+        for name, value in written["values"].items():
+            if name not in made.named:
+                Deterministic(name, of_variables(value))
+                _name_dims(made, name, sites[name], np.ndim(sites[name]["value"]))
     return made
+
+
+def _family(site: Mapping[str, Any]) -> str | None:
+    """The name of a site's family, where it is known and nothing is special about the site; else None."""
+    base, name = _base(site["fn"])
+    special = site["scale"] is not None and not np.all(np.asarray(site["scale"]) == 1.0)
+    if special or name not in FAMILIES or base.batch_shape is None:
+        return None
+    value = site["value"]
+    return None if site["is_observed"] and np.asarray(value).dtype.kind not in "fiub" else name
+
+
+def _base(distribution: Any) -> tuple[Any, str]:
+    """The distribution below expansions to more elements, and the name of its class."""
+    while type(distribution).__name__ in ("Independent", "ExpandedDistribution"):
+        distribution = distribution.base_dist
+    return distribution, type(distribution).__name__
+
+
+def _attributes(site: Mapping[str, Any]) -> dict[str, Any]:
+    """What the parameters of our distribution are made of."""
+    base, name = _base(site["fn"])
+    return {attribute: getattr(base, attribute) for attribute in FAMILIES[name][1]}
+
+
+def _log_density(site: Mapping[str, Any]) -> Any:
+    density = site["fn"].log_prob(site["value"], *([site["intermediates"]] if site["intermediates"] else []))
+    return (density if site["scale"] is None else density * site["scale"]).sum()
+
+
+def _in_order(name: str, parameters: Mapping[str, Any], leaves: Mapping[str, Node], order: list[str]) -> bool:
+    """Whether the parameters of a site depend on sites before it alone."""
+    nodes = set(topological([value for value in parameters.values() if isinstance(value, Node)]))
+    return all(order.index(other) < order.index(name) for other, leaf in leaves.items() if leaf in nodes)
+
+
+def _name_dims(model: Model, name: str, site: Mapping[str, Any], rank: int) -> None:
+    """Dims of the plates around a site, the last of whose batch axes lie before those of its events."""
+    frames = site.get("cond_indep_stack", ())
+    events = len(site["fn"].event_shape) if site["type"] == "sample" else 0
+    dims: list[str | None] = [None] * rank
+    for frame in frames:
+        axis = rank - events + frame.dim
+        if axis < 0 or frame.name in model.named:
+            return
+        if frame.name not in model.coords:
+            model.add_coord(frame.name, range(frame.size))
+        if len(model.coords[frame.name] or ()) != np.shape(site["value"])[axis]:
+            return
+        dims[axis] = frame.name
+    if any(dims):
+        model.dims_of[name] = tuple(dims)
 
 
 def _wide(value: Any) -> Any:
