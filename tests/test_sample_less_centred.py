@@ -136,6 +136,16 @@ def test_hierarchies_that_the_data_determine_stay_as_they_are() -> None:
     assert (found.status, json.loads(found.posterior.attrs["centredness"])) == ("converged", {})
 
 
+def test_models_with_a_prefix() -> None:
+    with pm.Model(name="outer") as model:
+        with pm.Model(name="inner"):
+            mu, tau = pm.Normal("mu", 0.0, 5.0), pm.HalfNormal("tau", 5.0)
+            pm.Normal("y", pm.Normal("theta", mu, tau, shape=8), ERRORS, observed=EFFECTS)
+        found = pm.sample(model=model, **QUIET)
+    assert list(json.loads(found.posterior.attrs["centredness"])) == ["outer::inner::theta"]
+    assert list(found.posterior.data_vars) == [v.name for v in model.free_RVs]
+
+
 @pytest.mark.parametrize("settings", [{"reparametrize": False}, {"draws": 500, "tune": 300}, {"init": "adapt_diag"}])
 def test_only_runs_that_decide_their_length_and_may(settings: dict[str, Any]) -> None:
     with schools():

@@ -62,6 +62,7 @@ def centredness(
     else:
         names = [named_in(owner, one) for one in listed]
     made = Rebuilt(owner, {}, set()).model()
+    made.name = ""  # of what is added here
     with without_sources():
         for name in names:
             node = made.named[name]
