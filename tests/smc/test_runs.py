@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import os
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -136,7 +136,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     def interrupting(population: Any, *given: Any) -> Any:
         if len(population.betas) == 2:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)  # any other thread may sleep on
             time.sleep(0.5)  # until the main thread has it, also on a busy machine
         return once(population, *given)
 
