@@ -157,7 +157,8 @@ def test_only_runs_that_decide_their_length_and_may(settings: dict[str, Any]) ->
 def test_a_name_that_is_taken_leaves_the_run_as_it_was() -> None:
     with schools() as model:
         pm.Deterministic("theta_raw", 2.0 * model["mu"])
-        found = pm.sample(max_draws=500, **QUIET)
+        with pytest.warns(pm.ConsilienceWarning, match="own coordinates: the model has a variable `theta_raw` already"):
+            found = pm.sample(max_draws=500, **QUIET)
     assert "coordinates" not in json.loads(found.posterior.attrs["restarts"])
 
 

@@ -450,6 +450,28 @@ def test_special_sites_stay_densities() -> None:
     assert [v.name for v in model.observed_RVs] == ["z"]
     assert len(model.potentials) == 1
 
+    def computed() -> None:
+        mu = numpyro.sample("mu", dist.Normal(0.0, 1.0))
+        numpyro.sample("rest", dist.Normal(0.0, 1.0), obs=Y - mu)
+
+    model = pm.from_numpyro(computed)
+    assert not model.observed_RVs
+    wanted = dist.Normal(0.0, 1.0).log_prob(0.7) + dist.Normal(0.0, 1.0).log_prob(Y - 0.7).sum()
+    assert float(model.compile_logp()({"mu": np.array(0.7)})) == pytest.approx(float(wanted), rel=1e-5)
+
+    def walks() -> None:
+        scale = numpyro.sample("scale", dist.HalfNormal(jnp.ones(2)).to_event(1))
+        numpyro.sample("path", dist.GaussianRandomWalk(scale, num_steps=4))
+
+    model = pm.from_numpyro(walks)
+    assert not model.potentials
+    with jax.enable_x64(True):
+        found = initialize_model(jax.random.key(0), walks)
+        place = {k: np.asarray(v) for k, v in found.param_info.z.items()}
+        wanted = -found.potential_fn(place)
+    own = dict(zip(model.initial_point(), (place[v.name] for v in model.free), strict=True))
+    assert float(model.compile_logp()(own)) == pytest.approx(float(wanted), rel=1e-10)
+
 
 def test_parts_of_data_sets_in_two_plates_have_both_dims() -> None:
     def crossed() -> None:

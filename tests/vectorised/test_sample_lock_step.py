@@ -162,7 +162,7 @@ def test_a_callback_hears_of_the_run_and_ends_it() -> None:
     [
         ({"step": pm.Metropolis()}, "`step`"),
         ({"nuts": {"max_treedepth": 5}}, "`nuts`"),
-        ({"jumps": "auto"}, "`jumps`"),
+        ({"jumps": 4}, "`jumps`"),
         ({"checkpoint": "run"}, "`checkpoint`"),
         ({"window_budget": 5}, "`window_budget`"),
         ({"pool": False}, "`pool`"),

@@ -58,17 +58,23 @@ def from_numpyro(model: Any, *arguments: Any, **keywords: Any) -> Model:
             raise ModelError(f"NumPyro finds no initial point of this model: {error}") from error
         point = {name: np.asarray(value) for name, value in found.param_info.z.items()}
         inside = {name: np.asarray(value) for name, value in found.postprocess_fn(found.param_info.z).items()}
-        known = {name for name, site in sites.items() if site["type"] == "sample" and _family(site) is not None}
+        known = {name for name, site in sites.items() if site["type"] == "sample" and _is_known(site)}
         while True:
             given = {n: inside[n] if n in known else point[n] for n in point}
             parts = from_jax(_Parts(model, wide, known), given)
             leaves = {n: tensor_input(str(v.dtype), v.shape) for n, v in given.items()}
             written = parts(leaves)
-            # A site within a loop has parameters that depend on itself: its density stays NumPyro's.
-            early = [n for n in known if not _in_order(n, written["parameters"][n], leaves, list(sites))]
-            if not early:
+            # A site within a loop has parameters that depend on itself, and values may be observed that are computed of
+            # latent ones: their densities stay NumPyro's.
+            others = [
+                n
+                for n in known
+                if not _in_order(n, written["parameters"][n], leaves, list(sites))
+                or (n in written["observed"] and _leaves_of([written["observed"][n]], leaves))
+            ]
+            if not others:
                 break
-            known.difference_update(early)
+            known.difference_update(others)
     return _model(sites, known, written, leaves, given)
 
 
@@ -108,6 +114,7 @@ class _Parts:
                 for n, s in sites.items()
                 if s["type"] == "deterministic" or (s["type"] == "sample" and n in given)
             },
+            "observed": {n: drawn[n]["value"] for n in self.known if n not in given},
             "density": sum(rest) if rest else None,
         }
 
@@ -146,14 +153,10 @@ def _model(
     return made
 
 
-def _family(site: Mapping[str, Any]) -> str | None:
-    """The name of a site's family, where it is known and nothing is special about the site; else None."""
-    base, name = _base(site["fn"])
-    special = site["scale"] is not None and not np.all(np.asarray(site["scale"]) == 1.0)
-    if special or name not in FAMILIES or base.batch_shape is None:
-        return None
-    value = site["value"]
-    return None if site["is_observed"] and np.asarray(value).dtype.kind not in "fiub" else name
+def _is_known(site: Mapping[str, Any]) -> bool:
+    """Whether a site is of a family of the table, and its density counts once."""
+    weighed = site["scale"] is not None and not np.all(np.asarray(site["scale"]) == 1.0)
+    return not weighed and _base(site["fn"])[1] in FAMILIES
 
 
 def _base(distribution: Any) -> tuple[Any, str]:
@@ -170,14 +173,20 @@ def _attributes(site: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _log_density(site: Mapping[str, Any]) -> Any:
+    """The log density of all elements of a site, times its weight: a number of JAX."""
     density = site["fn"].log_prob(site["value"], *([site["intermediates"]] if site["intermediates"] else []))
     return (density if site["scale"] is None else density * site["scale"]).sum()
 
 
 def _in_order(name: str, parameters: Mapping[str, Any], leaves: Mapping[str, Node], order: list[str]) -> bool:
     """Whether the parameters of a site depend on sites before it alone."""
-    nodes = set(topological([value for value in parameters.values() if isinstance(value, Node)]))
-    return all(order.index(other) < order.index(name) for other, leaf in leaves.items() if leaf in nodes)
+    return all(order.index(other) < order.index(name) for other in _leaves_of(parameters.values(), leaves))
+
+
+def _leaves_of(values: Iterable[Any], leaves: Mapping[str, Node]) -> list[str]:
+    """The latent sites that some values depend on."""
+    nodes = set(topological([value for value in values if isinstance(value, Node)]))
+    return [name for name, leaf in leaves.items() if leaf in nodes]
 
 
 def _name_dims(model: Model, name: str, site: Mapping[str, Any], rank: int) -> None:

@@ -22,7 +22,7 @@ from consilience.model.predictive import predict
 from consilience.model.reparametrization import (
     LOCATION_SCALE,
     centred_hierarchies,
-    is_scaled_whole,
+    is_centred_as_a_whole,
     location_and_scale,
 )
 from consilience.ops.elementwise import as_tensor
@@ -30,9 +30,9 @@ from consilience.ops.shape import broadcast_to
 
 # The numbers that are tried.
 GRID: Final = np.linspace(0.0, 1.0, 21)
-# Families that have a scale only.
 CENTRED: Final = 0.8  # from which on an element may as well be so altogether
 FEW: Final = 0.1  # of the elements
+# Families that have a scale only.
 HALVES: Final = tuple(title for title, (location, _) in LOCATION_SCALE.items() if location is None)
 
 
@@ -107,10 +107,12 @@ def less_centred(model: Model, draws: Mapping[str, Any]) -> dict[str, npt.NDArra
     both, measured with groups of 1 to 2,000 rows. Random walks of steps with an estimated scale, and zero-sum arrays,
     have 0.
 
-    draws   as for `centredness`, of all free variables
+    draws    as for `centredness`, of all free variables
+    returns  arrays of the variables' shapes, or numbers, from 0 to 0.5; none where the coordinates are good as they are
+    raises   ModelError where `centredness` does
     """
     hierarchies = centred_hierarchies(model)
     known = [name for name in hierarchies if location_and_scale(model.named[name]) is not None]
     found = centredness(draws, known, model) if known else {}
     chosen = {name: 0.5 * c for name, c in found.items() if np.mean(c < CENTRED) >= FEW}
-    return chosen | {name: np.zeros(()) for name in hierarchies if is_scaled_whole(model.named[name])}
+    return chosen | {name: np.zeros(()) for name in hierarchies if is_centred_as_a_whole(model.named[name])}

@@ -217,7 +217,7 @@ def _factor(bound: MvNormal) -> Node:
     return lower_triangle(named["chol"]) if "chol" in named else Node(Cholesky(), bound.cov)
 
 
-def is_scaled_whole(rv: Node) -> bool:
+def is_centred_as_a_whole(rv: Node) -> bool:
     """Whether a variable is a random walk or a zero-sum array, which are centred as a whole or not at all."""
     return isinstance(distribution_of(rv), RandomWalk | ZeroSumNormal)
 
@@ -404,7 +404,7 @@ def centred_hierarchies(model: ModelVariables) -> list[str]:
     found = []
     for variable in model.free:
         bound = distribution_of(variable.node)
-        if variable.inside and is_scaled_whole(variable.node):
+        if variable.inside and is_centred_as_a_whole(variable.node):
             steps = [bound.innovation_dist] if isinstance(bound, RandomWalk) else [bound.by_name()["sigma"]]
             if not random.isdisjoint(topological(steps)):
                 found.append(variable.name)

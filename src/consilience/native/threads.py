@@ -9,7 +9,11 @@ from consilience.native.blas import single_threaded
 
 
 class NativeThreads(ThreadPoolExecutor):
-    """An executor for machine code: from the beginning to `shutdown` BLAS has one thread, see `single_threaded`."""
+    """An executor for machine code: from the beginning to `shutdown` BLAS has one thread, see `single_threaded`.
+
+    count  threads, at least 1; ValueError for fewer
+    name   how the names of the threads begin
+    """
 
     def __init__(self, count: int, name: str = "") -> None:
         super().__init__(count, name)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from consilience.errors import SamplingError
 from consilience.inference.columns import Columns
 from consilience.inference.kernel import MarkovChain
-from consilience.inference.messages import Matrix, Rows, Segment, Snapshot, Window
+from consilience.inference.messages import Divergences, Matrix, Rows, Segment, Snapshot, Window
 from consilience.record import replace
 from consilience.run.pages import pages
 
@@ -143,17 +143,21 @@ class ChainWorker:
     def _window(self) -> Window:
         rows, chain = self.rows, self.chain
         assert rows is not None
-        places = chain.divergences()
         return Window(
             draws=self.folded(rows.draws),
             statistics=self.table(),
             gradients=rows.gradients,
-            divergences=replace(places, begins=self.folded(places.begins), ends=self.folded(places.ends)),
+            divergences=self.divergences(),
             step_size=chain.tuning().step_size,
             evaluations=chain.evaluations,
             seconds=self.segment_seconds,
             snapshot=chain.snapshot(),
         )
+
+    def divergences(self) -> Divergences:
+        """Those of the transitions made in the present segment."""
+        places = self.chain.divergences()
+        return replace(places, begins=self.folded(places.begins), ends=self.folded(places.ends))
 
     def table(self) -> Matrix:
         """Statistics of the transitions made in the present segment, float64 (statistic, transition)."""

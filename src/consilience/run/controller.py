@@ -37,14 +37,14 @@ class Setting(Record, eq=False):
     chains, dimension   their number and their coordinates
     columns             their statistics
     monitored           what is watched
-    elsewhere           see `SamplingPlan`
+    reparametrized      see `SamplingPlan`
     """
 
     chains: int
     dimension: int
     columns: Columns
     monitored: Monitored
-    elsewhere: Callable[[Matrix], Any] | None = None
+    reparametrized: Callable[[Matrix], Any] | None = None
 
 
 class RunController:
@@ -142,7 +142,7 @@ class RunController:
             columns=self.setting.columns,
             chains=self.setting.chains,
             improper=self.improper,
-            elsewhere=None if "coordinates" in self.restarts else self.setting.elsewhere,
+            reparametrized=None if "coordinates" in self.restarts else self.setting.reparametrized,
         )
 
     def _after_sampling(self, stage: Sampling) -> None:
@@ -176,8 +176,8 @@ class RunController:
         if self.tuner.finished:
             self._sample(left)
 
-    def follow(self, other: RunController, evaluations: Sequence[int]) -> None:
-        """Begin where another one left, whose chains made so many evaluations, to go on in other coordinates."""
+    def follow(self, evaluations: Sequence[int]) -> None:
+        """Go on in other coordinates after another run, whose chains made so many evaluations."""
         self.restarts.append("coordinates")
         self.given_up = tuple(evaluations)
         self.tuning_evaluations = sum(evaluations)
@@ -187,7 +187,7 @@ class RunController:
         stage = self.stage
         assert isinstance(stage, Sampling)
         self.options = options
-        self.setting = replace(self.setting, elsewhere=None)  # the draws there are stay
+        self.setting = replace(self.setting, reparametrized=None)  # the draws there are stay
         self.verdict = None
         stage.plan = self.plan
         stage.check_again()

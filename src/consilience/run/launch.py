@@ -38,7 +38,7 @@ def launch(
     operations: float | None = None,
     listeners: Iterable[Listener] = (),
     keep: Keep | None = None,
-    elsewhere: Callable[[NDArray[np.float64]], Supervisor | None] | None = None,
+    reparametrized: Callable[[NDArray[np.float64]], Supervisor | None] | None = None,
 ) -> Running:
     """A run with one chain from each starting point, ready to start.
 
@@ -52,7 +52,7 @@ def launch(
                      directions of an "auto" metric
     listeners        are given the events of the run
     keep             is given the run's state after every window
-    elsewhere        gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in other
+    reparametrized   gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in other
                      coordinates that goes on in place of this one, or None; asked once, where a run decides its length
     raises           InitialPointError if the starting points have another shape
     """
@@ -62,7 +62,7 @@ def launch(
         raise SamplingError(f"{type(kernel).__name__} needs at least {kernel.fewest_chains} chains, got {chains}.")
     columns, parts = kernel.columns, kernel.parts
     watched = monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension)))
-    setting = Setting(chains, dimension, columns, watched, elsewhere)
+    setting = Setting(chains, dimension, columns, watched, reparametrized)
     known = tuners.TuningSetting(
         chains=chains,
         dimension=dimension,

@@ -49,11 +49,10 @@ class Monitored(Record):
     improper: Callable[[Matrix], str] | None = None
 
     def without_turns(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Draws (…, coordinate) with angles in [-pi, pi]; the same array where none has to be changed."""
+        """Draws (…, coordinate) with angles, in radians, in [-pi, pi]; the same array where there are none."""
         if self.angles is None:
             return draws
-        far = self.angles & (np.abs(draws) > np.pi) & np.isfinite(draws)
-        return np.where(far, np.remainder(draws + np.pi, 2 * np.pi, where=far, out=draws.copy()) - np.pi, draws)
+        return draws - 2 * np.pi * np.where(self.angles & np.isfinite(draws), np.rint(draws / (2 * np.pi)), 0.0)
 
 
 class Monitor:

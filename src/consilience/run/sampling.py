@@ -36,7 +36,7 @@ class SamplingPlan(Record):
     escalate        whether divergences lead to another tuning
     columns         the windows' statistics
     chains          how many began
-    elsewhere       gives, of draws (chain, draw, coordinate), a run of the same posterior in other coordinates, or None
+    reparametrized  gives, of draws (chain, draw, coordinate), a run of the same posterior in other coordinates, or None
                     where these are no better; None: there are no others
     improper        in words, how the target seems to be improper; empty where nothing speaks for it
     """
@@ -49,7 +49,7 @@ class SamplingPlan(Record):
     columns: Columns
     chains: int
     improper: str = ""
-    elsewhere: Callable[[Matrix], Any] | None = None
+    reparametrized: Callable[[Matrix], Any] | None = None
 
 
 class Sampling:
@@ -85,7 +85,7 @@ class Sampling:
         self.verdict: Verdict | None = None
         self.request: Reason | None = None
         self.successor: Any = None  # the run in other coordinates, where that is the request
-        self.looked_elsewhere = False
+        self.asked_to_reparametrize = False
 
     @property
     def last(self) -> int:
@@ -208,7 +208,7 @@ class Sampling:
         if failure is None:
             energies = [self.column("energy", c) for c in self.chains]
             low_energy = stopping.energy_is_low(energies)
-            if low_energy and due and self._goes_on_elsewhere():
+            if low_energy and due and self._reparametrizes():
                 return
             lost = [c for c in range(plan.chains) if c not in self.chains]
             self.verdict = stopping.of_passing(self.divergences, draws, len(self.chains), self.before, low_energy, lost)
@@ -224,7 +224,7 @@ class Sampling:
                     "chains_disagree", f"chains {missing} had not come to where the others are when tuning ended"
                 )
             return
-        if due and not at_end and self._is_hard_to_reach(size) and self._goes_on_elsewhere():
+        if due and not at_end and self._is_hard_to_reach(size) and self._reparametrizes():
             return
         scalars = stopping.scalars_apart(self.monitor)
         self._note_apart([*([name] if rhat > DISAGREEING_RHAT else []), *(self.monitor.names[s] for s in scalars)])
@@ -301,7 +301,7 @@ class Sampling:
     def _reason_to_retune(self) -> Reason | None:
         """What the draws so far say against the way they were made."""
         many = stopping.too_many_divergences(self.divergences, self.count * len(self.chains))
-        if many and self._goes_on_elsewhere():
+        if many and self._reparametrizes():
             return "coordinates"
         if self.plan.escalate and "divergences" in self.tuner.answers and many:
             return "divergences"
@@ -312,18 +312,18 @@ class Sampling:
 
         Only where there is something to be done about it.
         """
-        if self.plan.elsewhere is None or self.looked_elsewhere:
+        if self.plan.reparametrized is None or self.asked_to_reparametrize:
             return False
         target, most = self.plan.rule.target_ess, min(self.last, MANY * self.plan.fewest)
         far = target is not None and least_needed(self.count, size, target) > most
         return far or stopping.energy_is_low([self.column("energy", c) for c in self.chains])
 
-    def _goes_on_elsewhere(self) -> bool:
+    def _reparametrizes(self) -> bool:
         """Whether there are coordinates that suit the draws better; then the request is to go on in them."""
-        if self.plan.elsewhere is None or self.looked_elsewhere:
+        if self.plan.reparametrized is None or self.asked_to_reparametrize:
             return False
-        self.looked_elsewhere = True
-        self.successor = self.plan.elsewhere(self._draws())
+        self.asked_to_reparametrize = True
+        self.successor = self.plan.reparametrized(self._draws())
         if self.successor is not None:
             self.request = "coordinates"
         return self.successor is not None
@@ -353,7 +353,7 @@ class Sampling:
             "first_apart": self.first_apart,
             "disagreed": self.disagreed,
             "no_look_before": self.no_look_before,
-            "looked_elsewhere": self.looked_elsewhere,
+            "asked_to_reparametrize": self.asked_to_reparametrize,
             "nearness": self.monitor.nearness,
             "before": self.before,
             "left": None if self.left is None else [list(self.left[0]), self.left[1]],
@@ -377,7 +377,7 @@ class Sampling:
         sampling.apart, sampling.first_apart = set(state["apart"]), state["first_apart"]
         sampling.disagreed = state["disagreed"]
         sampling.no_look_before = state["no_look_before"]
-        sampling.looked_elsewhere = state["looked_elsewhere"]
+        sampling.asked_to_reparametrize = state["asked_to_reparametrize"]
         sampling.windows = [{c: w for c, w in some.items() if c in sampling.chains} for some in windows]
         sampling._watch_anew(Monitor(monitored, sampling.chains, nearness=state["nearness"]))
         sampling._catch_up()

@@ -137,7 +137,7 @@ class Supervisor:
         self.tuning_seconds = sum(worker.seconds for worker in other.workers)
         for worker, before in zip(self.workers, other.workers, strict=True):
             worker.seconds = before.seconds
-        self.controller.follow(other.controller, [worker.evaluations for worker in other.workers])
+        self.controller.follow([worker.evaluations for worker in other.workers])
         if other.stopping:
             self.stop(other.by_user)
 
@@ -395,7 +395,7 @@ class Supervisor:
                     worker.folded(rows.draws[: worker.done]),
                     worker.table(),
                     None,
-                    worker.chain.divergences(),
+                    worker.divergences(),
                     worker.chain.tuning().step_size,
                     worker.chain.evaluations,
                     worker.segment_seconds,
@@ -407,7 +407,7 @@ class Supervisor:
                 np.empty((0, worker.dimension)),
                 np.empty((len(self.columns.types), 0)),
                 None,
-                worker.chain.divergences(),
+                worker.divergences(),
                 0.0,
                 worker.chain.evaluations,
                 0.0,

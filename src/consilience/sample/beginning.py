@@ -32,7 +32,7 @@ def begun(
     seed: int,
     cores: int | None,
     keep: Keep | None = None,
-    elsewhere: Callable[[Floats], Supervisor | None] | None = None,
+    reparametrized: Callable[[Floats], Supervisor | None] | None = None,
 ) -> Running:
     """A run of chains from these points (chain, coordinate), or of so many chains that are put somewhere later.
 
@@ -56,5 +56,5 @@ def begun(
         monitored=monitored,
         operations=density.operations,
         keep=keep,
-        elsewhere=elsewhere,
+        reparametrized=reparametrized,
     )

@@ -26,8 +26,8 @@ def warn(work: Work, run: Run, stacklevel: int) -> None:
     """Say what is to be known of the run; only a converged one is silent."""
     if run.interrupted:
         print(f"Sampling was interrupted: the first {run.draws.shape[1]} draws of each chain are kept.")
-    for note in run.notes:
-        warnings.warn(f"{note}.", ConsilienceWarning, stacklevel=stacklevel + 1)
+    for note in (*run.notes, *work.notes):
+        warnings.warn(f"{note.removesuffix('.')}.", ConsilienceWarning, stacklevel=stacklevel + 1)
     for name in run.constants:
         message = f"`{name}` has the same value in all draws; it is not watched."
         warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)

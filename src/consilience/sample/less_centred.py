@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from consilience.sample.work import Work
 
 MOST_DRAWS: Final = 2000  # to find the coordinates from
-WIDTH: Final = 2.0  # half the width of the noise that chains begin with
+WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 
 R = TypeVar("R")
 
@@ -56,7 +56,8 @@ class LessCentred(Generic[R]):
         """
         try:
             return self.context.run(self._made, draws)
-        except ConsilienceError:  # no such coordinates, or no starting point in them: the run goes on as it was
+        except ConsilienceError as error:  # the run goes on as it was, and says so at its end
+            self.work.notes.append(f"the hierarchies stay in the model's own coordinates: {error}")
             return None
 
     def _made(self, draws: Floats) -> R | None:
@@ -82,7 +83,7 @@ def on_threads(cores: int | None) -> Callable[[Work, ModelDensity, ResultOptions
         assert isinstance(kernel, NUTS)
         assert isinstance(running, Running)
         chains, seed = running.supervisor.controller.setting.chains, running.seed
-        points = starting_positions(density, chains, seed, None, width=WIDTH)
+        points = starting_positions(density, chains, seed, None, width=WIDE)
         run = begun(density, kernel, points, options, result, seed=seed, cores=cores, keep=keep)
         if keep is not None:
             keep.begin_again(identity(signature(density), kernel, options, chains, seed), as_plain(result))

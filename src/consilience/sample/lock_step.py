@@ -77,9 +77,9 @@ def in_lock_step(
     width: float,
     climb: bool,
     device: Any,
-    elsewhere: Callable[[Any], LockStepRun | None] | None = None,
+    reparametrized: Callable[[Any], LockStepRun | None] | None = None,
 ) -> LockStepRun:
-    """A run of a model's density; starting values as in `starting_positions`, `elsewhere` as in `LockStepRun`.
+    """A run of a model's density; starting values as in `starting_positions`, `reparametrized` as in `LockStepRun`.
 
     raises   ModelError for models without gradient; InitialPointError where no finite starting point is found
     """
@@ -104,7 +104,7 @@ def in_lock_step(
         monitored=monitored,
         device=device,
         climb=climb,
-        elsewhere=elsewhere,
+        reparametrized=reparametrized,
     )
 
 

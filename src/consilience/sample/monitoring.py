@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -29,11 +29,9 @@ def monitored_of(density: ModelDensity, result: ResultOptions) -> Monitored:
     to 32 in all; others, unless they are named, cannot be told from their coordinates, or cost more than they tell.
     """
     model = density.model
-    raws = {f"{name}{end}" for name in result.centredness or () for end in ("_raw", "_init_raw")}
-    names = tuple(
-        f"standardized {name.replace('_raw', '', 1)}" if name.partition("[")[0] in raws else name
-        for name in coordinate_names(model, density)
-    )
+    told = {f"{name}_raw": f"standardized {name}" for name in result.centredness or ()}
+    told |= {f"{name}_init_raw": f"standardized start of {name}" for name in result.centredness or ()}
+    names = tuple(coordinate_names(density, told))
     unknown = [
         n for n in result.monitor if n not in model.named_deterministics and n not in {v.name for v in model.free}
     ]
@@ -45,7 +43,7 @@ def monitored_of(density: ModelDensity, result: ResultOptions) -> Monitored:
     asked = dict.fromkeys((*result.monitor, *(result.centredness or ())))
     deterministic = tuple(n for n in asked if n in model.named_deterministics)
     whole = np.concatenate([np.full(s.size, not s.variable.continuous) for s in density.layout.stretches])
-    angles = turning(density)
+    angles = angular_coordinates(density)
     joint = {v.name for v in model.free if v.transform is not None and v.transform.rank() > 0}
     if not joint and not deterministic:
         return Monitored(names, discrete=whole, angles=angles, enabled=result.checks)
@@ -79,7 +77,7 @@ def monitored_of(density: ModelDensity, result: ResultOptions) -> Monitored:
     return Monitored(names, tuple(labels), derive, whole, angles, enabled=result.checks)
 
 
-def turning(density: ModelDensity) -> npt.NDArray[np.bool_] | None:
+def angular_coordinates(density: ModelDensity) -> npt.NDArray[np.bool_] | None:
     """Which coordinates are angles, along which the density repeats; None where there are none."""
     angles = np.concatenate(
         [np.full(s.size, isinstance(s.variable.transform, Circular)) for s in density.layout.stretches]
@@ -87,14 +85,19 @@ def turning(density: ModelDensity) -> npt.NDArray[np.bool_] | None:
     return angles if angles.any() else None
 
 
-def coordinate_names(model: ModelVariables, density: ModelDensity) -> Iterator[str]:
-    """A name per coordinate: `theta[A]` where the coordinate stands for one element, else `p_simplex__[0]`."""
+def coordinate_names(density: ModelDensity, told: Mapping[str, str]) -> Iterator[str]:
+    """A name per coordinate: `theta[A]` where the coordinate stands for one element, else `p_simplex__[0]`.
+
+    told   names by which variables are told of in place of their own
+    """
     for stretch in density.layout.stretches:
         own = tuple(stretch.variable.node.static_shape)
         whole = len(own) == len(stretch.shape) and all(
             not isinstance(n, int) or n == m for n, m in zip(own, stretch.shape, strict=True)
         )
-        yield from element_names(model, stretch.variable.name if whole else stretch.key, stretch.shape)
+        own_name = stretch.variable.name
+        for name in element_names(density.model, own_name if whole else stretch.key, stretch.shape):
+            yield told.get(own_name, own_name) + name.removeprefix(own_name)
 
 
 def element_names(model: ModelVariables, name: str, shape: tuple[int, ...]) -> Iterator[str]:

@@ -27,8 +27,8 @@ from consilience.sample.arguments import extras, one_of, wanted, whole_number
 from consilience.sample.background import BackgroundSampling
 from consilience.sample.beginning import begun
 from consilience.sample.identity import identity
-from consilience.sample.less_centred import LessCentred, on_threads
-from consilience.sample.monitoring import monitored_of, turning
+from consilience.sample.less_centred import WIDE, LessCentred, on_threads
+from consilience.sample.monitoring import angular_coordinates, monitored_of
 from consilience.sample.result_options import ResultOptions
 from consilience.sample.step_methods import assigned
 from consilience.sample.work import Work, compiled
@@ -45,7 +45,6 @@ FITS: Final = {
     "advi": "pm.fit().sample()",
     "map": "pm.find_MAP()",
 }
-WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 RHATS: Final = ("noise-adjusted", "strict")
 
 
@@ -130,11 +129,11 @@ def sample(
     pool           False: every chain tunes by itself
     metric         "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay
     escalate       whether divergences lead to another tuning with smaller steps, once
-    reparametrize  whether hierarchies whose draws diverge, or are worth too little for `max_draws`, are sampled in less
-                   centred coordinates, as `pm.noncenter` writes them, each element as far as the draws ask for: once,
-                   with a restart. The variables of the result stay those of the model, and its attribute `centredness`
-                   tells what was chosen. Only where the run decides its length, chains begin by `init="lbfgs"`, and
-                   `jumps` is not a number above 0
+    reparametrize  whether hierarchies whose draws diverge, would have to be many times as many, or hardly move between
+                   energies are sampled in less centred coordinates, as `pm.noncenter` writes them, each element as far
+                   as the draws ask for: once, with a restart. The variables of the result stay those of the model, and
+                   its attribute `centredness` tells what was chosen. Only where the run decides its length, chains
+                   begin by `init="lbfgs"`, and `jumps` is not a number above 0
     jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4, with a
                    restart, where the run decides its length and chains disagree, or do not come back to where some of
                    them were, or to modes found before. 0: none
@@ -237,7 +236,7 @@ def sample(
             "device": device,
         }
         other = LessCentred(in_other_coordinates(settings)) if result.noncenter else None
-        run = in_lock_step(density, chees, options, monitored_of(density, result), **settings, elsewhere=other)
+        run = in_lock_step(density, chees, options, monitored_of(density, result), **settings, reparametrized=other)
         work = Work(owner, density, chees, options, result, run, compile_seconds)
         if other is not None:
             other.work = work
@@ -258,25 +257,25 @@ def sample(
     alone = alone and isinstance(kernel, NUTS)
     result = replace(
         result,
-        modes=modes and alone and chains > 1 and turning(density) is None,
+        modes=modes and alone and chains > 1 and angular_coordinates(density) is None,
         noncenter=reparametrize and alone and jumps in (0, "auto") and bool(centred_hierarchies(owner)),
     )
     keeper = None
     if checkpoint is not None:
         known = identity(signature(density), kernel, options, chains, seed)
         keeper = checkpoints.Checkpoint.create(checkpoint, known, as_plain(result), overwrite)
-    elsewhere = LessCentred(on_threads(cores)) if result.noncenter else None
+    coordinates = LessCentred(on_threads(cores)) if result.noncenter else None
     try:
         running = begun(
-            density, kernel, points, options, result, seed=seed, cores=cores, keep=keeper, elsewhere=elsewhere
+            density, kernel, points, options, result, seed=seed, cores=cores, keep=keeper, reparametrized=coordinates
         )
     except BaseException:
         if keeper is not None:
             keeper.close()  # or its lock would outlive the failed call
         raise
     work = Work(owner, density, kernel, options, result, running, compile_seconds, keeper)
-    if elsewhere is not None:
-        elsewhere.work = work
+    if coordinates is not None:
+        coordinates.work = work
     return _begun(work, asked)
 
 

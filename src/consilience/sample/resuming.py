@@ -60,13 +60,13 @@ def resume(
             "model and its data as they were, or sample anew with `overwrite=True`."
         )
     options = replace(options, max_time=max_time)
-    elsewhere = LessCentred(on_threads(cores)) if result.noncenter else None
-    running = begun(density, kernel, chains, options, result, seed=seed, cores=cores, elsewhere=elsewhere)
+    reparametrized = LessCentred(on_threads(cores)) if result.noncenter else None
+    running = begun(density, kernel, chains, options, result, seed=seed, cores=cores, reparametrized=reparametrized)
     supervisor = running.supervisor
     supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.controller, supervisor.workers)
     work = Work(owner, density, kernel, options, result, running, compile_seconds, supervisor.keep)
-    if elsewhere is not None:
-        elsewhere.work = work
+    if reparametrized is not None:
+        reparametrized.work = work
     work.listeners, work.progressbar = [] if callback is None else [callback], bool(progressbar)
     work.open_store(overwrite=True)
     return work.run(stacklevel=2) if blocking else BackgroundSampling.begun(work)

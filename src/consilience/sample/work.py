@@ -41,6 +41,7 @@ class Work:
     compile_seconds    time until the density was compiled
     checkpoint, store  where the run is written to while it goes on
     progressbar        whether to show the run
+    notes              what is to be said at its end besides its own findings
     """
 
     model: Model
@@ -55,6 +56,7 @@ class Work:
     netcdf: str | None = None
     overwrite: bool = False
     listeners: list[Listener] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     progressbar: bool = True
 
     def run(self, stacklevel: int) -> Posterior:

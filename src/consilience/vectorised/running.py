@@ -76,7 +76,7 @@ class LockStepRun:
     device      of JAX, or its name; by default JAX's first
     precision   "float64" or "float32", of positions and densities
     climb       whether starting points are moved uphill first
-    elsewhere   gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in other
+    reparametrized  gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in other
                 coordinates, or None; asked once, where the run decides its length
     drawn       draws of each chain so far
     raises      SamplingError for an unknown device or precision
@@ -95,7 +95,7 @@ class LockStepRun:
         device: Any = None,
         precision: str = "float64",
         climb: bool = True,
-        elsewhere: Callable[[Floats], LockStepRun | None] | None = None,
+        reparametrized: Callable[[Floats], LockStepRun | None] | None = None,
     ) -> None:
         if precision not in PRECISIONS:
             raise SamplingError(f"`precision` must be one of {', '.join(map(repr, PRECISIONS))}, got {precision!r}.")
@@ -103,7 +103,7 @@ class LockStepRun:
         self.kernel, self.options, self.chains, self.seed = kernel, options, chains, seed
         self.dimension = points.shape[1]
         self.monitored = monitored or Monitored(tuple(f"x[{i}]" for i in range(self.dimension)))
-        self.elsewhere = elsewhere
+        self.reparametrized = reparametrized
         self.listeners = Listeners((), self.stop)
         self.waited_seconds = 0.0
         self.finished = False
@@ -172,7 +172,7 @@ class LockStepRun:
     def again(self, options: Options, listeners: Iterable[Listener]) -> LockStepRun:
         """The same chains, to go on under other options."""
         self.options, self._ended, self._stopped, self.finished = options, None, False, False
-        self.elsewhere = None  # the draws there are stay
+        self.reparametrized = None  # the draws there are stay
         self.listeners, self._thread = Listeners(listeners, self.stop), None
         return self
 
@@ -337,7 +337,7 @@ class LockStepRun:
                 began = time.perf_counter()
                 judgement.extend(rows)
                 self._check_seconds += time.perf_counter() - began
-            if options.draws is None and self._diverges() and self._goes_on_elsewhere():
+            if options.draws is None and self._diverges() and self._reparametrizes():
                 judgement = self._judgement
                 continue
             if options.draws is None and options.escalate and not self._diverged and self._diverges():
@@ -349,7 +349,7 @@ class LockStepRun:
             self._check_seconds += time.perf_counter() - began
             if judgement.figures is not None:
                 self.listeners.send(judgement.figures)
-            if options.draws is None and judgement.is_hard(self.drawn, options) and self._goes_on_elsewhere():
+            if options.draws is None and judgement.is_hard(self.drawn, options) and self._reparametrizes():
                 judgement = self._judgement
                 continue
             if verdict is not None:
@@ -363,10 +363,10 @@ class LockStepRun:
         """Whether more draws diverged than good draws do now and then."""
         return stopping.too_many_divergences(self._divergent(), self.drawn * self.chains)
 
-    def _goes_on_elsewhere(self) -> bool:
+    def _reparametrizes(self) -> bool:
         """Begin again in other coordinates, where they are known and suit the draws better, which are then given up."""
-        elsewhere, self.elsewhere = self.elsewhere, None
-        other = None if elsewhere is None else elsewhere(self._joined(list(self._rows))[0])
+        reparametrized, self.reparametrized = self.reparametrized, None
+        other = None if reparametrized is None else reparametrized(self._joined(list(self._rows))[0])
         if other is None:
             return False
         self._restarts.append("coordinates")
