@@ -16,15 +16,23 @@ from tests.backends.agreement import inputs_like, same
 from tests.backends.test_conformance import CASES, Case, operands, scale_of, strided
 from tests.backends.test_conformance_scalar import ACCURACY, REAL, TABLE, operand
 
-pytest.importorskip("numba")
+numba = pytest.importorskip("numba")
+
+from numba.np.numpy_support import as_dtype  # noqa: E402  # behind the check that it is there
 
 FIRST = {row.op: row for row in reversed(CASES)}
 
 
 def called(nodes: list[Node], outputs: list[Node], arrays: list[Any]) -> list[Any]:
-    """Results of `Function.numba`, which is a compiled function of Numba."""
+    """Results of `Function.numba`, which is a compiled function of Numba, in the dtypes that Numba knows them by.
+
+    Numbers of any width come to Python as `float` and `int`; their dtypes are those of the signature.
+    """
     compiled = function(nodes, outputs, on_unused_input="ignore").numba(*arrays)
-    return [np.asarray(v) for v in compiled(*(a if a.ndim else a[()] for a in arrays))]
+    found = compiled(*(a if a.ndim else a[()] for a in arrays))
+    (signature,) = compiled.nopython_signatures
+    types = [t.dtype if isinstance(t, numba.types.Array) else t for t in signature.return_type]
+    return [np.asarray(v, None if np.ndim(v) else as_dtype(t)) for v, t in zip(found, types, strict=True)]
 
 
 def agree(row: Case, dtype: str, symbolic: bool) -> None:
