@@ -10,6 +10,7 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience import function
 from consilience.errors import DtypeError, LinearAlgebraError, MissingRuleError, ShapeError
 from consilience.ir import Node, Op, TensorType
 from consilience.ops import Item
@@ -462,3 +463,25 @@ def test_batches_are_factorised_at_once(name: str) -> None:
     for k in range(5):
         for all_, own in zip(found, run_llvm([one], outputs, [x[k]]), strict=True):
             close(all_[k], own, 1e3)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("routine", ["solve", "cholesky"])
+def test_parts_of_a_joined_operand_outlive_the_routine_that_overwrites_it(routine: str, nested: bool) -> None:
+    """A part is made in the memory of the join; where it is read again, the routine works in memory of its own."""
+    x = pt.tensor("x", dtype="float64", shape=(2,))
+    part = pt.tanh(x)
+    rows = [pt.as_tensor(np.array([3.0, 0.2])), part + np.array([0.0, 3.0]) if routine == "cholesky" else part]
+    read = rows[1]
+    joined = pt.concatenate([pt.stack(rows[:1]), pt.stack(rows[1:])]) if nested else pt.stack(rows)
+    if routine == "cholesky":
+        result = pt.linalg.cholesky(joined)
+    else:
+        result = pt.linalg.solve_triangular(np.array([[1.0, 0.0], [1.75, 2.0]]), joined, lower=True)
+    outputs = [result[1] * read, result]
+    values = np.array([0.3, 0.5])
+    wanted = function([x], outputs, backend="reference")(values)
+    for a, b in zip(function([x], outputs)(values), wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    alone = function([x], [outputs[0]])(values)
+    np.testing.assert_allclose(alone[0], wanted[0], rtol=1e-12)

@@ -7,7 +7,7 @@ program into machine code, `str` prints it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -169,7 +169,7 @@ class Lowering:
                 continue
             form = forms.form[node]
             if node in forms.stored:
-                place = placed.get(node) or self._overwritten(forms, node, given)
+                place = placed.get(node) or self._overwritten(forms, placed, node, given)
                 self.buffers[node] = place if place is not None else self.block(node.dtype, static(node.static_shape))
             elif form == TUPLE:
                 self._tuple_buffers(forms, node)
@@ -178,7 +178,7 @@ class Lowering:
             elif form == VIEW and not isinstance(node.op, Item):
                 self._view_buffer(node)
 
-    def _overwritten(self, forms: Forms, node: Node, given: dict[Node, View]) -> View | None:
+    def _overwritten(self, forms: Forms, placed: dict[Node, View], node: Node, given: dict[Node, View]) -> View | None:
         """The memory of the operand that a routine may work in: nobody else reads it afterwards."""
         position = OVERWRITES.get(type(node.op))
         if position is None:
@@ -186,6 +186,8 @@ class Lowering:
         operand = node.inputs[position]
         alone = forms.users.get(operand) == [node] and operand not in forms.wanted and operand not in given
         if not alone or forms.form[operand] not in (LOOP, STEP) or operand not in forms.stored:
+            return None
+        if isinstance(operand.op, Concatenate) and _parts_are_read(forms, placed, operand):
             return None
         buffer = self.buffers[operand]
         return buffer if buffer.storage.place == "workspace" and buffer.contiguous else None
@@ -407,3 +409,19 @@ def joined_parts(node: Node, buffer: View) -> list[tuple[Node, View]]:
 def lower(inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = ()) -> Program:
     """The program of a static, expanded graph; `data` leaves are bound to arrays after compilation."""
     return Lowering(inputs, outputs, data).run()
+
+
+def _parts_are_read(forms: Forms, placed: Mapping[Node, View], join: Node) -> bool:
+    """Whether a part of a join that is made in its memory is read from there by others, too."""
+    for operand in join.inputs:
+        node, user = operand, join
+        read = False
+        while True:
+            read = read or node in forms.wanted or any(other is not user for other in forms.users.get(node, ()))
+            if not (isinstance(node.op, KEEPS_ORDER) and forms.form.get(node) == VIEW):
+                break
+            user, node = node, node.inputs[0]
+        inner = isinstance(node.op, Concatenate)
+        if node in placed and (read or (inner and _parts_are_read(forms, placed, node))):
+            return True
+    return False
