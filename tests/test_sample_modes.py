@@ -60,11 +60,13 @@ def test_chains_that_sit_in_two_modes_jump_between_them_by_themselves(weight: fl
 
 
 @pytest.mark.filterwarnings("ignore:The run has converged, but only one chain")
-@pytest.mark.parametrize("lengths", [{}, {"chains": 1}, {"chains": 2}, {"draws": 500, "tune": 500}])
+@pytest.mark.parametrize(
+    "lengths", [{}, {"chains": 1}, {"chains": 2}, {"draws": 500, "tune": 500}, {"step": pm.HamiltonianMC()}]
+)
 def test_chains_begin_in_the_one_mode_that_counts_whatever_lesser_ones_attract(lengths: dict[str, int]) -> None:
     """One with 1e-5 of the mass, around where starting points lie, draws most of them."""
     model = two_modes(1.0 - 1e-5, 12.0, 0.5)
-    for seed in range(10):
+    for seed in range(5):
         result = pm.sample(model=model, random_seed=seed, progressbar=False, **lengths)
         assert result.status == "converged", result.reason
         assert (result.posterior["x"].sum("x_dim_0") > 6.0).all()
