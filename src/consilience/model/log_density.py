@@ -92,6 +92,8 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
 
 def _terms(model: ModelVariables, jacobian: bool) -> Terms:
     values: list[Node] = []
+    # Observed variables stand for their data wherever else they are used.
+    data = {v.node: v.data for v in model.observed}
     constrained: dict[Node, Node] = {}
     jacobians: list[Node | None] = []
     for variable in model.free:
@@ -110,7 +112,7 @@ def _terms(model: ModelVariables, jacobian: bool) -> Terms:
             # Bounds of the transform may depend on earlier variables.
             natural, correction = substitute(
                 [cast(transform.backward(value), own.dtype), transform.log_jacobian_determinant(value)],
-                constrained,
+                constrained | data,
             )
         acting = [v.name for v in model.marginalized if v.node in set(topological([natural]))]
         if acting:
@@ -129,8 +131,7 @@ def _terms(model: ModelVariables, jacobian: bool) -> Terms:
         density_of_data(v.node, v.data) if v.weight is None else v.weight * density_of_data(v.node, v.data)
         for v in model.observed
     ]
-    # Observed variables stand for their data wherever else they are used.
-    replacements = {**constrained, **{v.node: v.data for v in model.observed}, **placeholders(model.marginalized)}
+    replacements = {**constrained, **data, **placeholders(model.marginalized)}
     groups = [priors, likelihoods, list(model.named_potentials.values()), list(model.named_deterministics.values())]
     done = [released(substitute(group, replacements)) for group in groups]
     if model.marginalized:

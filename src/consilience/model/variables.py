@@ -280,6 +280,8 @@ class ModelVariables(metaclass=Declaring):
         full = self._full_name(name)
         _check_length(full, node)
         axes = self._checked_dims(full, node, dims)
+        if observed is not None and not self.check_bounds:
+            node = observation.of_real_numbers(node, observed)
         if observed is None:
             self.take_free(full, node, transform, initval)
         else:
@@ -298,8 +300,8 @@ class ModelVariables(metaclass=Declaring):
         if transform is not context.DEFAULT and transform is not None:
             raise ModelError(f"`{full}` has missing values, and then takes no `transform`; leave it out.")
         self._full_name(f"{name}_unobserved")  # nothing is registered unless all can be
-        there, lacking, joined = missing.parts(full, node, mask)
-        self.register(f"{name}_observed", there, observed=missing.present_in(observed, mask))
+        there, lacking = missing.parts(full, node, mask)
+        there = self.register(f"{name}_observed", there, observed=missing.present_in(observed, mask))
         self.register(f"{name}_unobserved", lacking, transform=transform)
         warnings.warn(
             f"the data of `{full}` have {int(mask.sum())} missing values, which become the free variable "
@@ -307,7 +309,7 @@ class ModelVariables(metaclass=Declaring):
             ImputationWarning,
             stacklevel=4,
         )
-        return self.add_deterministic(name, missing.fixed(joined, node, mask), axes)
+        return self.add_deterministic(name, missing.fixed(missing.joined(there, lacking, mask), node, mask), axes)
 
     def take_free(self, full: str, node: Node, transform: Any, initval: Any) -> None:
         """Take a random variable to be inferred, by its full name."""
