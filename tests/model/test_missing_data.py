@@ -141,12 +141,15 @@ def test_other_variables_may_depend_on_the_whole() -> None:
 
 def test_missing_values_may_depend_on_others_in_chains() -> None:
     """Predictors with gaps, and supports that end at variables with gaps."""
-    with pm.Model() as model:
+
+    def chain() -> None:
         b = pm.Normal("b")
-        with pytest.warns(ImputationWarning):
-            x = pm.Normal("x", 0, 2, observed=[1.0, None, 3.0])
-            y = pm.Uniform("y", 0, 4 + x, observed=[1.0, 2.0, None])
-            pm.Normal("z", b * x * y, 1, observed=[None, 1.0, None])
+        x = pm.Normal("x", 0, 2, observed=[1.0, None, 3.0])
+        y = pm.Uniform("y", 0, 4 + x, observed=[1.0, 2.0, None])
+        pm.Normal("z", b * x * y, 1, observed=[None, 1.0, None])
+
+    with pm.Model() as model, pytest.warns(ImputationWarning):
+        chain()
     point = {"b": 0.5, "x_unobserved": np.array([2.0]), "y_unobserved_interval__": np.array([0.0])}
     point["z_unobserved"] = np.array([0.1, 0.2])
     whole_x, whole_y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.5])

@@ -59,9 +59,8 @@ def test_unknown_dimension_of_a_deterministic_says_whose() -> None:
 
 def test_length_other_than_the_dimension_s() -> None:
     with pm.Model(coords={"a": [1, 2]}):
-        x = pm.Normal("x", shape=3)
         with pytest.raises(pm.ShapeError, match=r"axis 0 of `d` has length 3, .* `a` has length 2"):
-            pm.Deterministic("d", x, dims="a")
+            pm.Normal("d", shape=3, dims="a")
         with pytest.raises(pm.ShapeError, match=r"2"):
             pm.Normal("y", 0, 1, observed=THREE, dims="a")
         with pytest.raises(pm.ShapeError, match=r"axis 0 of the data `w` has length 3, .* `a` has length 2"):

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Dim, Dimension, symbol
+from consilience.ir.dimension import Atom, substitute
 
 Labels: TypeAlias = Sequence[Any] | npt.NDArray[Any] | None
 
@@ -83,6 +84,12 @@ class Coordinates:
         assert isinstance(known.length, Dimension)
         return known.length
 
+    def tie(self, name: str, length: Dim) -> None:
+        """Let a dimension have a length that follows from lengths of data."""
+        if not isinstance(length, int):
+            self._current[name] = self.current_length(name)
+            self._axes[name].length = length
+
     def length(self, name: str, origin: str = "") -> Dim:
         """Length of a dimension; `origin` says in messages who asks for it."""
         if name not in self._axes:
@@ -133,8 +140,17 @@ class Coordinates:
                 f"{len(labels)} labels; pass the new labels: `pm.set_data(…, coords={{{name!r}: …}})`."
             )
 
-    def change(self, lengths: Mapping[str, int], labels: Mapping[str, tuple[Any, ...] | None]) -> None:
-        """New lengths of dimensions that data decide, and new labels."""
+    def change(
+        self,
+        lengths: Mapping[str, int],
+        labels: Mapping[str, tuple[Any, ...] | None],
+        decided: Mapping[Atom, Dim] | None = None,
+    ) -> None:
+        """New lengths of dimensions that data decide, and new labels; `decided` are the symbolic lengths by now."""
+        for name, axis in self._axes.items():
+            length = substitute(axis.length, decided or {})
+            if axis.length is not length and isinstance(length, int):
+                self._current[name] = length
         for name, length in lengths.items():
             if not isinstance(self._axes[name].length, int):
                 self._current[name] = length
