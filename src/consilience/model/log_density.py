@@ -35,6 +35,7 @@ from consilience.lower.specialise import specialise
 from consilience.model import observation
 from consilience.model.batches import values_of_draws
 from consilience.model.blocks import Needs, Restricted, compile_block, is_separable, restricted, total
+from consilience.model.extension import check_fit
 from consilience.model.layout import Layout, known_shape, layout_of
 from consilience.model.marginal import placeholders, summed_out
 from consilience.model.minibatch import batches_of, chosen_by, has_batches, is_rows
@@ -92,6 +93,8 @@ def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
 
 def _terms(model: ModelVariables, jacobian: bool) -> Terms:
     values: list[Node] = []
+    # Observed variables stand for their data wherever else they are used.
+    data = {v.node: v.data for v in model.observed}
     constrained: dict[Node, Node] = {}
     jacobians: list[Node | None] = []
     for variable in model.free:
@@ -110,7 +113,7 @@ def _terms(model: ModelVariables, jacobian: bool) -> Terms:
             # Bounds of the transform may depend on earlier variables.
             natural, correction = substitute(
                 [cast(transform.backward(value), own.dtype), transform.log_jacobian_determinant(value)],
-                constrained,
+                constrained | data,
             )
         acting = [v.name for v in model.marginalized if v.node in set(topological([natural]))]
         if acting:
@@ -129,8 +132,7 @@ def _terms(model: ModelVariables, jacobian: bool) -> Terms:
         density_of_data(v.node, v.data) if v.weight is None else v.weight * density_of_data(v.node, v.data)
         for v in model.observed
     ]
-    # Observed variables stand for their data wherever else they are used.
-    replacements = {**constrained, **{v.node: v.data for v in model.observed}, **placeholders(model.marginalized)}
+    replacements = {**constrained, **data, **placeholders(model.marginalized)}
     groups = [priors, likelihoods, list(model.named_potentials.values()), list(model.named_deterministics.values())]
     done = [released(substitute(group, replacements)) for group in groups]
     if model.marginalized:
@@ -572,8 +574,9 @@ def slot_values(model: ModelVariables) -> tuple[list[Node], list[Array], list[in
     for slot, value in zip(slots, values, strict=True):
         bind_lengths(slot, value.shape, lengths)
     for name, labels in model.coords.items():
-        length = dims.substitute(model.dim_length(name), lengths)
-        if labels is not None and length != len(labels):
+        own = model.dim_length(name)
+        length = dims.substitute(own, lengths)
+        if labels is not None and length != len(labels) and not isinstance(own, int):
             raise ShapeError(
                 f"the data along the dimension `{name}` have length {length}, but it has {len(labels)} "
                 "labels; set the data with `pm.set_data`, together with the labels."
@@ -615,6 +618,7 @@ def model_density(
             "with `observed=` or `pm.observe`; for values that cannot lie beyond the bounds use `pm.Truncated`."
         )
     slots, values, versions, lengths = slot_values(model)
+    check_fit(model, lengths)
     shapes = tuple(v.shape for v in values)
     observations = [node for v in model.observed for node in (v.node, v.data)]
     batches = batches and has_batches([*observations, *model.named_potentials.values()])

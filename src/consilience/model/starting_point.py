@@ -59,7 +59,7 @@ def starting_position(
     if unknown:
         raise ModelError(f"`initvals` names {unknown}; the free variables are {[v.name for v in model.free]}.")
     position = np.empty(layout.dimension)
-    natural: dict[Node, Node] = {}
+    natural: dict[Node, Node] = {v.node: v.data for v in model.observed}
     slots = {slot: contexts.DEFAULT.get(slot) for slot in model.data_slots()}
     with without_sources():
         for number, stretch in enumerate(layout.stretches):
