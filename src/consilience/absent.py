@@ -31,8 +31,8 @@ _GROUPS: Final = {
         float_matrix_types float_scalar_types float_types float_vector_types int_matrix_types int_scalar_types
         int_types int_vector_types
     """,
-    "new ops are written in the library (CONTRIBUTING.md); functions of tensors are Python functions": """
-        Op wrap_jax as_symbolic
+    "functions of JAX are translated by `pm.from_jax`; functions of tensors are Python functions": """
+        wrap_jax as_symbolic
     """,
     "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
         basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions functional math

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Node, tensor_input
-from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import Shape
 from consilience.ops.assertion import require
@@ -66,11 +65,10 @@ def vmap(
             results = f(*given, **named)
         placed = [(path, as_tensor(value), axis) for path, value, axis in _spread(out_axes, results, "out_axes")]
         outputs = [output for _, output, _ in placed]
-        made, lead = propagated(outputs, replacements)
+        made, lead, owed = propagated(outputs, replacements)
         results_of = zip(placed, made, strict=True)
         done = {path: _placed(path, operand, axis, lead) for (path, _, axis), operand in results_of}
-        owed = require(list(done.values()), collect(outputs))
-        done = dict(zip(done, owed, strict=True))
+        done = dict(zip(done, require(list(done.values()), owed), strict=True))
         return _with_members(results, "", done)
 
     mapped.__doc__ = f.__doc__

@@ -1,4 +1,7 @@
-"""Graphs taken apart and changed, under the names of `pytensor.graph`."""
+"""Graphs taken apart, changed and made, under the names of `pytensor.graph`.
+
+Its modules `basic`, `op`, `replace` and `traversal` have what is here under PyTensor's longer paths.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,15 @@ from consilience.ir import Constant, Input, Node, Shared, topological
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe
 from consilience.ops import as_tensor
+from consilience.tensor.python_ops import Apply, Op
 from consilience.transforms.vectorize import vectorize_graph
 
+Variable = Node
+
 __all__ = [
+    "Apply",
+    "Op",
+    "Variable",
     "ancestors",
     "clone_replace",
     "explicit_graph_inputs",
