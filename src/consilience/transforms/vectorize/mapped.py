@@ -6,6 +6,7 @@ one. Functions whose batch axes lead and broadcast, as in NumPy, are in `signatu
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -14,6 +15,7 @@ from consilience.ir import Dim, Node, tensor_input
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import Shape
 from consilience.ops.assertion import require
+from consilience.ops.axes import is_integer
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.shape import Iota, as_length, broadcast_to, moveaxis
 from consilience.transforms.vectorize.engine import propagated
@@ -87,9 +89,9 @@ def _spread(axes: Axes, value: Any, what: str, path: Path = "") -> list[tuple[Pa
     """Every tensor with where it stands and its axis."""
     members = _members(value)
     if members is None:
-        if axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
+        if axes is not None and (isinstance(axes, bool) or not is_integer(axes)):
             raise TypeError(f"`{what}` must give a tensor an integer or None, got {axes!r} for {path or 'the result'}.")
-        return [(path, value, axes)]
+        return [(path, value, None if axes is None else operator.index(axes))]
     listed = list(members)
     own = _members(axes)
     if own is None:
