@@ -45,7 +45,7 @@ def of_vine(eta: float, n: int, matrix: np.ndarray) -> float:
 def test_density_is_that_of_the_vine(n, eta) -> None:
     """Batches of matrices and of eta, against a second formula with its own normaliser."""
     y = RNG.normal(size=(3, n * (n - 1) // 2))
-    matrices = value_of(transforms.correlation_cholesky.backward(transforms.cholesky_corr.backward(constant(y))))
+    matrices = value_of(transforms.correlation_cholesky.backward(transforms.correlation_partials.backward(constant(y))))
     expected = [of_vine(eta, n, matrix) for matrix in matrices]
     assert_allclose(value_of(pd.logp(pd.LKJCorr.dist(n, eta), matrices)), expected, rtol=1e-10, atol=1e-12)
     many = pd.LKJCorr.dist(n=n, eta=np.full(3, eta))
@@ -69,9 +69,9 @@ def test_integrates_to_one_on_the_unconstrained_side(eta) -> None:
     grid = np.arange(-10.8, 11.0, 0.4)
     points = np.stack(np.meshgrid(grid, grid, grid, indexing="ij"), -1).reshape(-1, 3)
     y = tensor_input("float64", (len(points), 3), "y")
-    factor = transforms.cholesky_corr.backward(y)
+    factor = transforms.correlation_partials.backward(y)
     determinant = reduce("prod", diagonal(factor), -1) ** 2  # that of the matrix itself would round to 0 far out
-    jacobian = transforms.cholesky_corr.log_jacobian_determinant(y)
+    jacobian = transforms.correlation_partials.log_jacobian_determinant(y)
     jacobian = jacobian + transforms.correlation_cholesky.log_jacobian_determinant(factor)
     at_identity = value_of(pd.logp(pd.LKJCorr.dist(3, eta), np.eye(3)))
     densities = np.exp(at_identity + function([y], (eta - 1.0) * log(determinant) + jacobian)(points))

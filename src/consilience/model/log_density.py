@@ -25,7 +25,6 @@ from consilience.collection import collection_paused
 from consilience.distributions.densities import density, density_of_data, supported_density
 from consilience.distributions.parameters import parameter_checks
 from consilience.distributions.random_variable import RandomVariable, distribution_of, fresh_keys
-from consilience.distributions.transforms import label
 from consilience.errors import MissingPackageError, MissingRuleError, ModelError, ShapeError
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
@@ -85,13 +84,13 @@ class Terms(Record):
         return [*self.priors, *self.likelihoods, *self.potentials]
 
 
-def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
-    """Write the model's density in terms of unconstrained values."""
+def terms_of(model: ModelVariables, jacobian: bool = True, sampled: bool = True) -> Terms:
+    """Write the model's density in terms of unconstrained values, those of samplers or those that users see."""
     with parameter_checks(model.check_bounds):
-        return _terms(model, jacobian)
+        return _terms(model, jacobian, sampled)
 
 
-def _terms(model: ModelVariables, jacobian: bool) -> Terms:
+def _terms(model: ModelVariables, jacobian: bool, sampled: bool) -> Terms:
     values: list[Node] = []
     # Observed variables stand for their data wherever else they are used.
     data = {v.node: v.data for v in model.observed}
@@ -99,12 +98,10 @@ def _terms(model: ModelVariables, jacobian: bool) -> Terms:
     jacobians: list[Node | None] = []
     for variable in model.free:
         own = variable.node
-        transform = variable.transform
-        if transform is None:
-            values.append(tensor_input("float64", own.static_shape, variable.name))
-        else:
-            shape = transform.unconstrained_shape(own.static_shape)
-            values.append(tensor_input("float64", shape, f"{variable.name}_{label(transform)}__"))
+        transform = variable.sampled if sampled else variable.transform
+        title = variable.coordinates if sampled else variable.value.name
+        shape = own.static_shape if transform is None else transform.unconstrained_shape(own.static_shape)
+        values.append(tensor_input("float64", shape, title))
         # A position that is not finite diverges by its energy, whatever its density.
         value = assume(values[-1], finite=True)
         if transform is None:
@@ -125,7 +122,8 @@ def _terms(model: ModelVariables, jacobian: bool) -> Terms:
     priors = []
     for variable, correction in zip(model.free, jacobians, strict=True):
         # A value that cannot leave the support needs no check.
-        formula = density if variable.inside else supported_density
+        inside = variable.inside and (sampled or variable.sampled == variable.transform)
+        formula = density if inside else supported_density
         term = formula(variable.node, constrained[variable.node])
         priors.append(with_jacobian(term, correction) if jacobian and correction is not None else term)
     likelihoods = [
@@ -481,9 +479,7 @@ class _Built:
         """Code of each variable's unconstrained value as a function of all values on their own scales."""
         if self._inverse is None:
             given = {v.node: tensor_input(v.node.dtype, v.node.static_shape, v.name) for v in model.free}
-            forward = [
-                cast(v.node if v.transform is None else v.transform.forward(v.node), "float64") for v in model.free
-            ]
+            forward = [cast(v.node if v.sampled is None else v.sampled.forward(v.node), "float64") for v in model.free]
             observed = {v.node: v.data for v in model.observed}
             with without_sources():
                 outputs = simplify(substitute(forward, {**given, **observed}))

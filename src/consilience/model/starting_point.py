@@ -64,14 +64,17 @@ def starting_position(
     with without_sources():
         for number, stretch in enumerate(layout.stretches):
             if stretch.key != stretch.variable.name and stretch.key in given:
-                value = _unconstrained(stretch, given[stretch.key])
-                free: Node = constant(value)
+                free: Node = constant(_unconstrained(stretch, given[stretch.key]))
                 transform = stretch.variable.transform
                 point = free if transform is None else transform.backward(free)
             else:
                 wish = given.get(stretch.variable.name, stretch.variable.initval)
                 point = _natural(stretch.variable, wish, lengths)
-                free = point if stretch.variable.transform is None else stretch.variable.transform.forward(point)
+                transform = None
+                free = point
+            sampled = stretch.variable.sampled
+            if sampled != transform:
+                free = point if sampled is None else sampled.forward(point)
             outputs = [free, point]
             for summed in reversed(model.marginalized):
                 outputs = substitute(outputs, {summed.node: support_point(summed.node)})

@@ -18,7 +18,7 @@ from consilience.backends.pickling import duplicate
 from consilience.backends.shapes import bind_lengths
 from consilience.distributions import context
 from consilience.distributions.random_variable import is_random, random_variables
-from consilience.distributions.transforms import Transform, default_transform, label
+from consilience.distributions.transforms import Transform, default_transform, label, sampled_transform
 from consilience.errors import (
     ConsilienceWarning,
     DtypeError,
@@ -45,11 +45,12 @@ DimensionNames = str | Sequence[str | None] | None
 class FreeVariable(Record):
     """A random variable to be inferred.
 
-    transform   bijection to the unconstrained line; None when the variable is unconstrained
+    transform   map to the unconstrained line that users see; None for none
     initval     the user's starting value or strategy, None for the default
-    inside      whether every unconstrained value leads into the support, as with the default transform; if
-                not, the density must look
+    inside      whether every position leads into the support, as with the default transform; if not, the density must
+                look
     value       the value variable: an input for the unconstrained value, named as PyMC names it (`tau_log__`)
+    sampled     map to the positions of samplers: `transform`, or one of better geometry where that is a default
     """
 
     name: str
@@ -58,6 +59,12 @@ class FreeVariable(Record):
     initval: Any
     inside: bool
     value: Node
+    sampled: Transform | None
+
+    @property
+    def coordinates(self) -> str:
+        """The name of the coordinates along which samplers move the variable."""
+        return _title(self.name, self.sampled)
 
     @property
     def continuous(self) -> bool:
@@ -80,8 +87,11 @@ class ObservedVariable(Record):
 def value_variable(name: str, node: Node, transform: Transform | None) -> Node:
     """A fresh input for the unconstrained value of a free variable: float64, or the variable's integer type."""
     shape = node.static_shape if transform is None else transform.unconstrained_shape(node.static_shape)
-    title = name if transform is None else f"{name}_{label(transform)}__"
-    return tensor_input("float64" if node.dtype in FLOATS else node.dtype, shape, title)
+    return tensor_input("float64" if node.dtype in FLOATS else node.dtype, shape, _title(name, transform))
+
+
+def _title(name: str, transform: Transform | None) -> str:
+    return name if transform is None else f"{name}_{label(transform)}__"
 
 
 class Declaring(type):
@@ -326,7 +336,8 @@ class ModelVariables(metaclass=Declaring):
         default = transform is context.DEFAULT
         chosen = default_transform(node) if default else transform
         inside = node.dtype in FLOATS and (default or _is_default(node, chosen))
-        free = FreeVariable(full, node, chosen, initval, inside, value_variable(full, node, chosen))
+        sampled = sampled_transform(node) if inside else chosen
+        free = FreeVariable(full, node, chosen, initval, inside, value_variable(full, node, chosen), sampled)
         for owner in self.lineage():
             owner.free.append(free)
 
