@@ -92,9 +92,9 @@ DECLARATIONS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: pm.Multinomial("x", 4, np.ones(3) / 3, observed=[[1, 2, 1], [1, 2, 3]]), pm.SupportError,
         r"sum to 4, got \[1 2 3\] \(element 1\)",
     ),
-    "no correlation matrix": (
-        lambda: pm.LKJCorr("x", n=2, eta=1, return_matrix=True, observed=[[1, 2.0], [2.0, 1]]), pm.SupportError,
-        "must be a correlation matrix",
+    "no factor of correlations": (
+        lambda: pm.LKJCorr("x", n=2, eta=1, observed=[[1, 2.0], [2.0, 1]]), pm.SupportError,
+        "must be lower triangular with a positive diagonal and rows of length 1",
     ),
     "one variable without correlations": (
         lambda: pm.LKJCorr("x", n=1, eta=1), pm.ParameterError, "n must be a whole number >= 2, got 1",

@@ -224,10 +224,12 @@ class NormalMixture(Mixture):
     sigma   standard deviations > 0, as mu; or tau = 1 / sigma^2
     """
 
+    arguments = ("w", "mu", "sigma", "tau")
+
     @classmethod
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; its components are normal distributions side by side."""
-        given = named_arguments(cls.title, ("w", "mu", "sigma", "tau"), parameters, named)
+        given = named_arguments(cls.title, cls.arguments, parameters, named)
         if not {"w", "mu"} <= given.keys():
             raise TypeError(f"{cls.title} needs w and mu, and may have sigma or tau; got {', '.join(given) or 'none'}.")
         return Mixture.dist(given.pop("w"), Normal.dist(**given), shape=shape, size=size)

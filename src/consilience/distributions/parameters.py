@@ -305,12 +305,21 @@ def named_arguments(
         raise TypeError(f"{title} takes at most {len(order)} parameters ({', '.join(order)}), got {len(positional)}.")
     given = dict(zip(order, positional, strict=False))
     for name, value in named.items():
+        if name == "rng":
+            check_generator(title, value)
+            continue
         if name not in order:
             raise TypeError(f"{title} has no parameter `{name}`; its parameters are {', '.join(order) or 'none'}.")
         if given.get(name) is not None:
             raise TypeError(f"{title} got `{name}` twice, by position and by name.")
         given[name] = value
     return {name: value for name, value in given.items() if value is not None}
+
+
+def check_generator(title: str, rng: object) -> None:
+    """Pass over PyMC's `rng`, which has no effect in its models either: draws follow `random_seed`."""
+    if isinstance(rng, Node):
+        raise TypeError(f"{title}: `rng` is a NumPy generator, got {describe(rng)}; explicit keys are for `pt.random`.")
 
 
 def choose(title: str, accepted: Sequence[Signature], given: Mapping[str, Any]) -> Signature:
