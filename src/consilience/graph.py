@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from consilience import module_paths
 from consilience.errors import GraphError
 from consilience.ir import Constant, Input, Node, Shared, topological
 from consilience.ir.lengths import substitute
@@ -20,6 +21,11 @@ __all__ = [
     "graph_replace",
     "vectorize_graph",
 ]
+__path__: Sequence[str] = ()  # PyTensor's modules below this one are found by their path
+
+
+def __getattr__(name: str) -> Any:
+    return module_paths.attribute(__name__, name, __all__)
 
 
 def clone_replace(
