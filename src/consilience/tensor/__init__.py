@@ -8,6 +8,7 @@ import typing
 from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 
+from consilience import module_paths as _module_paths
 from consilience.backends.contexts import Context as Context
 from consilience.backends.contexts import shared as shared
 from consilience.backends.evaluation import eval as eval
@@ -144,7 +145,7 @@ else:  # type checkers know by themselves what is not there
             return _import_module(f"{__name__}.random")
         if name in ("Op", "as_op", "wrap_py"):
             return getattr(_import_module(f"{__name__}.python_ops"), name)
-        raise keywords.missing(__name__, name)
+        return _module_paths.attribute(__name__, name, __all__)
 
 
 keywords.export(

@@ -1,13 +1,11 @@
-"""Graphs taken apart, changed and made, under the names of `pytensor.graph`.
-
-Its modules `basic`, `op`, `replace` and `traversal` have what is here under PyTensor's longer paths.
-"""
+"""Graphs taken apart, changed and made, under the names of `pytensor.graph`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from consilience import module_paths
 from consilience.errors import GraphError
 from consilience.ir import Constant, Input, Node, Shared, topological
 from consilience.ir.lengths import substitute
@@ -29,6 +27,11 @@ __all__ = [
     "graph_replace",
     "vectorize_graph",
 ]
+__path__: Sequence[str] = ()  # PyTensor's modules below this one are found by their path
+
+
+def __getattr__(name: str) -> Any:
+    return module_paths.attribute(__name__, name, __all__)
 
 
 def clone_replace(
