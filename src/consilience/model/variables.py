@@ -17,6 +17,7 @@ from consilience.backends import contexts
 from consilience.backends.pickling import duplicate
 from consilience.backends.shapes import bind_lengths
 from consilience.distributions import context
+from consilience.distributions.partly_observed import joined
 from consilience.distributions.random_variable import is_random, random_variables
 from consilience.distributions.transforms import Transform, default_transform, label, sampled_transform
 from consilience.errors import (
@@ -320,8 +321,8 @@ class ModelVariables(metaclass=Declaring):
         if transform is not context.DEFAULT and transform is not None:
             raise ModelError(f"`{full}` has missing values, and then takes no `transform`; leave it out.")
         self._full_name(f"{name}_unobserved")  # nothing is registered unless all can be
-        there, lacking = missing.parts(full, node, mask)
-        there = self.register(f"{name}_observed", there, observed=missing.present_in(observed, mask))
+        there, lacking, places = missing.parts(full, node, mask)
+        there = self.register(f"{name}_observed", there, observed=missing.present_in(observed, places))
         self.register(f"{name}_unobserved", lacking, transform=transform)
         warnings.warn(
             f"the data of `{full}` have {int(mask.sum())} missing values, which become the free variable "
@@ -329,7 +330,7 @@ class ModelVariables(metaclass=Declaring):
             ImputationWarning,
             stacklevel=4,
         )
-        return self.add_deterministic(name, missing.fixed(missing.joined(there, lacking, mask), node, mask), axes)
+        return self.add_deterministic(name, missing.fixed(joined(there, lacking, places, mask.shape), node, mask), axes)
 
     def take_free(self, full: str, node: Node, transform: Any, initval: Any) -> None:
         """Take a random variable to be inferred, by its full name."""
