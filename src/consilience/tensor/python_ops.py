@@ -18,12 +18,14 @@ import numpy.typing as npt
 from consilience.errors import DtypeError, GraphError, MissingRuleError, NullTypeGradError, ShapeError
 from consilience.ir import Constant, Node, TensorType, TupleType, is_leaf, numpy_dtype, tensor_input
 from consilience.ir.dimension import Dim, Dimension
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, set_name
 from consilience.ir.types import FLOATS
+from consilience.ops.assertion import require
 from consilience.ops.control import Item, compatible_shapes
 from consilience.ops.elementwise import as_tensor, cast
 from consilience.ops.notation import shape_of
-from consilience.ops.python_call import PythonCall, PythonFunction, call, identity_of
+from consilience.ops.python_call import PythonCall, PythonFunction, call, identity_of, settled
 from consilience.ops.shape import as_length, broadcast_to
 from consilience.record import Record
 
@@ -293,10 +295,14 @@ class Pulled(Record):
             got = len(found) if isinstance(found, list | tuple) else type(found).__name__
             raise GraphError(f"the derivative of `{title}` must give {len(inputs)} cotangents in a list, got {got}.")
         triples = zip(found, inputs, wanted, strict=True)
-        return [self._cotangent(i, c, x) if asked else None for i, (c, x, asked) in enumerate(triples)]
+        given = [self._cotangent(i, c, x) if asked else None for i, (c, x, asked) in enumerate(triples)]
+        pairs = [(c, x) for c, x in zip(given, inputs, strict=True) if c is not None]
+        lengths = [(a, b) for c, x in pairs for a, b in zip(c.static_shape, x.static_shape, strict=True)]
+        made = iter(settled([c for c, _ in pairs], lengths))
+        return [None if c is None else _of_shape(next(made), x) for c, x in zip(given, inputs, strict=True)]
 
     def _cotangent(self, position: int, found: Any, x: Node) -> Node | None:
-        """A cotangent in the type of its input."""
+        """A cotangent in the dtype of its input, whose shape may be that of the input."""
         what = f"the derivative of `{_title(self.op)}` by input {position}"
         if isinstance(found, Undefined):
             raise NullTypeGradError(f"{what} {found.reason}.")
@@ -307,7 +313,15 @@ class Pulled(Record):
             raise DtypeError(f"{what} must be {x.dtype}, got {describe(cotangent)}.")
         if not compatible_shapes(cotangent.static_shape, x.static_shape):
             raise ShapeError(f"{what} must have the shape {x.static_shape} of the input, got {describe(cotangent)}.")
-        return cast(broadcast_to(cotangent, x.static_shape), x.dtype)
+        return cast(cotangent, x.dtype)
+
+
+def _of_shape(cotangent: Node, x: Node) -> Node:
+    """A cotangent with the lengths of its input; those that are not known to be equal are checked when it runs."""
+    pairs = zip(cotangent.static_shape, x.static_shape, strict=True)
+    owed = tuple(ShapeConstraint(a, b, "a derivative has the shape of its input") for a, b in pairs if a != b)
+    (checked,) = require([cotangent], owed)
+    return broadcast_to(checked, x.static_shape)
 
 
 class Undefined(Record):
