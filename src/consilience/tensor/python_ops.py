@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.errors import DtypeError, GraphError, MissingRuleError, NullTypeGradError, ShapeError
 from consilience.ir import Constant, Node, TensorType, TupleType, is_leaf, numpy_dtype, tensor_input
 from consilience.ir.dimension import Dim, Dimension
@@ -52,12 +53,13 @@ class Apply:
 
     def __init__(self, op: Op, inputs: Sequence[Node], outputs: Sequence[Node]) -> None:
         if not isinstance(op, Op):
-            raise GraphError(f"`Apply` takes an instance of a subclass of `consilience.graph.Op`, got {op!r}.")
+            raise GraphError(elsewhere(op) or f"`Apply` takes an instance of a subclass of `Op`, got {op!r}.")
         for what, listed in (("inputs", inputs), ("outputs", outputs)):
             wrong = [thing for thing in listed if not isinstance(thing, Node)]
             if wrong:
                 raise GraphError(
-                    f"the {what} of `{_title(op)}` must be tensors of consilience, got {type(wrong[0]).__name__}; "
+                    elsewhere(wrong[0])
+                    or f"the {what} of `{_title(op)}` must be tensors of consilience, got {type(wrong[0]).__name__}; "
                     "`pt.as_tensor_variable(x)` makes one of an array, and `pt.dvector()` or `x.type()` an output."
                 )
         self.op, self.inputs, self.outputs = op, list(inputs), list(outputs)
@@ -447,6 +449,8 @@ def type_of(given: Any) -> TensorType:
     """The type that a variable, a maker of variables or a type means; GraphError for what is none of these."""
     if isinstance(given, TensorType):
         return given
+    if told := elsewhere(given):
+        raise GraphError(told)
     node = given() if callable(given) and not isinstance(given, Node) else given
     if not isinstance(node, Node):
         raise GraphError(f"a type such as `pt.dvector` was needed, got {given!r}.")
