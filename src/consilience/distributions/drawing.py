@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.backends.contexts import random_slot
 from consilience.backends.function import Function, function
 from consilience.backends.modes import Mode
@@ -38,6 +39,8 @@ def draw(vars: Node | Sequence[Node], draws: int = 1, mode: Any = None, random_s
     del mode
     if draws < 1:
         raise ValueError(f"`draws` must be at least 1, got {draws}.")
+    if told := elsewhere(vars):
+        raise TypeError(told)
     outputs = [vars] if isinstance(vars, Node) else list(vars)
     seed = _seed(random_seed)
     key = tensor_input("key", (), "seed")

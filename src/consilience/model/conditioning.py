@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.backends.shapes import Lengths
 from consilience.distributions import context
 from consilience.distributions.transforms.transform import rewritten
@@ -83,6 +84,8 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
 
 def named_in(model: Model, key: str | Node) -> str:
     """The name of a variable that is given by name or as it is; KeyError, ModelError for others."""
+    if told := elsewhere(model) or elsewhere(key):
+        raise ModelError(told)
     if isinstance(key, str):
         node = model[key]
     elif isinstance(key, Node) and key in model.named.values():

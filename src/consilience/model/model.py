@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.backends import contexts
 from consilience.backends.pickling import duplicate
 from consilience.distributions import context
@@ -399,6 +400,8 @@ class Model(ModelVariables):
 
 def modelcontext(model: Model | None = None) -> Model:
     """The given model, or the innermost one of the context stack."""
+    if told := elsewhere(model):
+        raise ModelError(told)
     if model is not None:
         return model
     current = context.current_or_none()
