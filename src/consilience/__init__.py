@@ -76,7 +76,8 @@ _NAMES: Final = {
         adadelta adagrad adagrad_window adam adamax fit momentum natural_gradient nesterov_momentum
         rmsprop sample_approx sgd
     """,
-    "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX",
+    "consilience.tensor.random": "collect_default_updates",
+    "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX join_nonshared_inputs",
 }
 _MODULES: Final = {
     "callbacks": "consilience.callbacks",

@@ -324,10 +324,12 @@ from consilience.variational import nesterov_momentum as nesterov_momentum
 from consilience.variational import rmsprop as rmsprop
 from consilience.variational import sample_approx as sample_approx
 from consilience.variational import sgd as sgd
+from consilience.tensor.random import collect_default_updates as collect_default_updates
 from consilience.tensor.flattened import cont_inputs as cont_inputs
 from consilience.tensor.flattened import hessian_diag as hessian_diag
 from consilience.tensor.flattened import inputvars as inputvars
 from consilience.tensor.flattened import intX as intX
+from consilience.tensor.flattened import join_nonshared_inputs as join_nonshared_inputs
 
 __version__: str
 __all__: list[str]
