@@ -287,8 +287,8 @@ def extract_deterministics(
     names = [*model.named_deterministics] if listed is None else [named_in(model, one) for one in listed]
     for name in names:
         if name not in model.named_deterministics:
-            named = ", ".join(model.named_deterministics) or "none"
-            raise ModelError(f"`{name}` is not a deterministic of the model; those are {known}.")
+            there = ", ".join(model.named_deterministics) or "none"
+            raise ModelError(f"`{name}` is not a deterministic of the model; those are {there}.")
     found = []
     for name, node in model.named_deterministics.items():
         if name not in names:
