@@ -33,6 +33,7 @@ from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import missing, observation, sparse_data
 from consilience.model.coordinates import Coordinates, Labels
+from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import TensorLike
 from consilience.record import Record
 
@@ -334,13 +335,17 @@ class ModelVariables(metaclass=Declaring):
 
     def take_free(self, full: str, node: Node, transform: Any, initval: Any) -> None:
         """Take a random variable to be inferred, by its full name."""
+        free = self.free_variable(full, node, transform, initval)
+        for owner in self.lineage():
+            owner.free.append(free)
+
+    def free_variable(self, full: str, node: Node, transform: Any, initval: Any) -> FreeVariable:
+        """A random variable to be inferred, with the maps to the line that `transform` means; not yet in the model."""
         default = transform is context.DEFAULT
         chosen = default_transform(node) if default else transform
         inside = node.dtype in FLOATS and (default or _is_default(node, chosen))
         sampled = sampled_transform(node) if inside else chosen
-        free = FreeVariable(full, node, chosen, initval, inside, value_variable(full, node, chosen), sampled)
-        for owner in self.lineage():
-            owner.free.append(free)
+        return FreeVariable(full, node, chosen, initval, inside, value_variable(full, node, chosen), sampled)
 
     def take_observed(self, full: str, node: Node, observed: TensorLike, weight: Node | None = None) -> None:
         """Take a random variable with data, by its full name; each of them stands for `weight` observations."""
@@ -575,6 +580,14 @@ def _call(node: Node, name: str) -> None:
     """Name an expression that has no name; constants are common to all models and stay without."""
     if name_of(node) is None and constant_value(node) is None:
         set_name(node, name)
+
+
+def called(node: Node, name: str) -> Node:
+    """The value under a name; a node that has another name already, such as a leaf, stays as it is."""
+    if name_of(node) not in (None, name) or constant_value(node) is not None:
+        node = Node(Assume((), name), node)
+    set_name(node, name)
+    return node
 
 
 def _is_default(node: Node, transform: Transform | None) -> bool:
