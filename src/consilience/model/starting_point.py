@@ -71,6 +71,8 @@ def starting_position(
             else:
                 wish = given.get(stretch.variable.name, stretch.variable.initval)
                 point = _natural(stretch.variable, wish, lengths)
+                if (wish is None or isinstance(wish, str)) and stretch.variable.transform is not None:
+                    point = stretch.variable.transform.admissible(point)
                 free = point if stretch.variable.transform is None else stretch.variable.transform.forward(point)
             outputs = [free, point]
             for summed in reversed(model.marginalized):

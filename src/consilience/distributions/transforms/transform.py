@@ -35,6 +35,10 @@ class Transform(Record):
         """log |d backward / d unconstrained|, one number per event."""
         raise NotImplementedError
 
+    def admissible(self, value: Node) -> Node:
+        """The value itself, or one near it where `forward` of it is not finite: where a search may start."""
+        return value
+
     def of_inputs(self, inputs: tuple[Node | None, ...]) -> Transform:
         """The transform for a variable of such a key, shape and parameters."""
         del inputs
@@ -81,6 +85,14 @@ class Chain(Transform):
         for step in self.steps:
             value = step.forward(value)
         return value
+
+    def admissible(self, value: Node) -> Node:
+        image, moved = value, False
+        for step in self.steps:
+            own = step.admissible(image)
+            moved = moved or own is not image
+            image = step.forward(own)
+        return self.backward(image) if moved else value
 
     def backward(self, unconstrained: Node) -> Node:
         for step in reversed(self.steps):
