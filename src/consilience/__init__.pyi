@@ -1,6 +1,7 @@
 """Written by `python tools/names.py` from the table of __init__.py; not to be edited."""
 
 from consilience import callbacks as callbacks
+from consilience import compile as compile
 from consilience import dims as dims
 from consilience import distributions as distributions
 from consilience import errors as errors
@@ -130,7 +131,6 @@ from consilience.distributions import ZeroInflatedBinomial as ZeroInflatedBinomi
 from consilience.distributions import ZeroInflatedNegativeBinomial as ZeroInflatedNegativeBinomial
 from consilience.distributions import ZeroInflatedPoisson as ZeroInflatedPoisson
 from consilience.distributions import ZeroSumNormal as ZeroSumNormal
-from consilience.distributions import compile as compile
 from consilience.distributions import draw as draw
 from consilience.distributions import find_constrained_prior as find_constrained_prior
 from consilience.errors import ConsilienceError as ConsilienceError
@@ -200,6 +200,8 @@ from consilience.model import observe as observe
 from consilience.model import recenter as recenter
 from consilience.model import set_data as set_data
 from consilience.printing import dprint as dprint
+from consilience.printing import pp as pp
+from consilience.printing import pprint as pprint
 from consilience.plots import add_bands as add_bands
 from consilience.plots import add_lines as add_lines
 from consilience.plots import bayes_factor as bayes_factor

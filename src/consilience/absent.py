@@ -15,7 +15,7 @@ _GROUPS: Final = {
     "interpolation is in `pt.interpolate`": "interpolate1d",
     "Fourier transforms are in `pt.fft`": "rfft irfft",
     "convolutions are in `pt.signal`": "convolve convolve1d convolve2d",
-    "the configuration is `pt.config`, with `floatX` and `change_flags`": "configdefaults configparser",
+    "the configuration is `pt.config`, with `floatX` and `change_flags`": "configparser",
     "`pt.dot` and `pt.matmul` do this": "dense_dot",
     "random numbers are in `pt.random`, with explicit keys": "RandomStream random_stream",
     "there is one kind of node: constants, inputs and results are `TensorVariable`": """
@@ -32,16 +32,14 @@ _GROUPS: Final = {
         float_matrix_types float_scalar_types float_types float_vector_types int_matrix_types int_scalar_types
         int_types int_vector_types
     """,
-    "new ops are written in the library (CONTRIBUTING.md); functions of tensors are Python functions": """
-        Op wrap_jax as_symbolic
+    "functions of JAX are translated by `pm.from_jax`; functions of tensors are Python functions": """
+        wrap_jax as_symbolic
     """,
     "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
-        basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions functional math
-        pytensor rewriting sharedvar subtensor symbolic type type_other utils variable assumptions conditional
-        link misc npy_2_compat values_eq_approx_always_true blocking data func_utils initial_point logging
-        model_graph progress_bar pytensorf sampling stats step_methods tuning util vartypes
-        BaseModel FrozenModel compile_forward_sampling_function compile_fn init_nuts SymbolicRandomVariable
-        Sequence TYPE_CHECKING Union singledispatch Any Optional Callable NoReturn
+        blas_c blas_headers elemwise_cgen pytensor rewriting utils assumptions link misc npy_2_compat
+        values_eq_approx_always_true blocking data logging BaseModel FrozenModel compile_forward_sampling_function
+        compile_fn init_nuts SymbolicRandomVariable Sequence TYPE_CHECKING Union singledispatch Any Optional
+        Callable NoReturn
     """,
     "this is in `pm.gradient`": "Lop Rop pullback pushforward",
     "`function(mode=…)` takes the names of modes": "get_mode",

@@ -1,18 +1,25 @@
-"""Graphs taken apart and changed, under the names of `pytensor.graph`."""
+"""Graphs taken apart, changed and made, under the names of `pytensor.graph`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from consilience import module_paths
 from consilience.errors import GraphError
 from consilience.ir import Constant, Input, Node, Shared, topological
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe
 from consilience.ops import as_tensor
+from consilience.tensor.python_ops import Apply, Op
 from consilience.transforms.vectorize import vectorize_graph
 
+Variable = Node
+
 __all__ = [
+    "Apply",
+    "Op",
+    "Variable",
     "ancestors",
     "clone_replace",
     "explicit_graph_inputs",
@@ -20,6 +27,11 @@ __all__ = [
     "graph_replace",
     "vectorize_graph",
 ]
+__path__: Sequence[str] = ()  # PyTensor's modules below this one are found by their path
+
+
+def __getattr__(name: str) -> Any:
+    return module_paths.attribute(__name__, name, __all__)
 
 
 def clone_replace(

@@ -40,7 +40,7 @@ def of_vine(eta: float, n: int, factor: np.ndarray) -> float:
 def test_density_is_that_of_the_vine(n, eta) -> None:
     """Batches of factors and of eta, against a second formula with its own normaliser."""
     y = RNG.normal(size=(3, n * (n - 1) // 2))
-    factors = value_of(transforms.cholesky_corr.backward(constant(y)))
+    factors = value_of(transforms.correlation_partials.backward(constant(y)))
     expected = [of_vine(eta, n, factor) for factor in factors]
     assert_allclose(value_of(pd.logp(pd.LKJCorr.dist(n, eta), factors)), expected, rtol=1e-10, atol=1e-12)
     many = pd.LKJCorr.dist(n=n, eta=np.full(3, eta))
@@ -64,8 +64,8 @@ def test_integrates_to_one_on_the_unconstrained_side(eta) -> None:
     grid = np.arange(-10.8, 11.0, 0.4)
     points = np.stack(np.meshgrid(grid, grid, grid, indexing="ij"), -1).reshape(-1, 3)
     y = tensor_input("float64", (len(points), 3), "y")
-    factor = transforms.cholesky_corr.backward(y)
-    density = pd.density(pd.LKJCorr.dist(3, eta), factor) + transforms.cholesky_corr.log_jacobian_determinant(y)
+    factor = transforms.correlation_partials.backward(y)
+    density = pd.density(pd.LKJCorr.dist(3, eta), factor) + transforms.correlation_partials.log_jacobian_determinant(y)
     densities = np.exp(function([y], density)(points))
     assert_allclose(densities.sum() * 0.4**3, 1.0, rtol=1e-6)
 

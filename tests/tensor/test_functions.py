@@ -221,7 +221,7 @@ class TestPythonFunctions:
         np.testing.assert_allclose(found[2], [slope(v, 0.7, np.ones(3))[1] for v in (X, -X)])
 
     def test_several_results_and_kinds(self, backend: str) -> None:
-        @pt.as_op([pt.dmatrix], [pt.dvector, pt.lscalar], infer_shape=lambda shape: [(shape[0],), ()])
+        @pt.as_op([pt.dmatrix], [pt.dvector, pt.lscalar], infer_shape=lambda node, shapes: [shapes[0][:1], ()])
         def rows(m: Any) -> Any:
             return m.sum(1), m.size
 
@@ -245,13 +245,13 @@ class TestPythonFunctions:
     def test_other_types_than_declared(self, backend: str) -> None:
         x = pt.scalar("x")
         wide = pt.wrap_py(pt.dscalar, pt.dscalar)(lambda x: np.ones(3))
-        with pytest.raises(ShapeError, match=r"shape \(\) \(result 0\), got \(3,\)"):
+        with pytest.raises(ShapeError, match=r"shape \(3,\) \(result 0\), but declared 0 axes"):
             pt.function([x], wide(x), mode=backend)(1.0)
         whole = pt.wrap_py(pt.dscalar, pt.lscalar)(lambda x: 0.5)
-        with pytest.raises(DtypeError, match="was declared to give int64"):
+        with pytest.raises(DtypeError, match=r"gave float64 .*, but declared int64"):
             pt.function([x], whole(x), mode=backend)(1.0)
         several = pt.wrap_py(pt.dscalar, [pt.dscalar, pt.dscalar])(lambda x: x)
-        with pytest.raises(ShapeError, match="2 results and gave 1"):
+        with pytest.raises(ShapeError, match="declared 2 results and gave 1"):
             pt.function([x], several(x)[0], mode=backend)(1.0)
 
 

@@ -185,7 +185,7 @@ def _examine(target: TargetDensity, found: Optimum) -> None:
     """Raise where the density grows without end; warn of modes at bounds and of searches that did not converge."""
     x = found.x
     transformed = np.concatenate(
-        [np.full(s.size, s.variable.transform is not None) for s in target.density.layout.stretches]
+        [np.full(s.size, s.variable.sampled is not None) for s in target.density.layout.stretches]
     )[target.places]
     far = transformed & (np.abs(x) > FAR)
     with target.evaluations() as evaluations:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.shapes import Lengths, static_shape
-from consilience.errors import ExecutionError, OutOfBoundsError, Status
+from consilience.errors import ExecutionError, OutOfBoundsError, ShapeError, Status
 from consilience.ir import Node, numpy_dtype
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -61,6 +61,11 @@ class Callback(ABC):
         results = [np.zeros((count, *v.shape), v.dtype) for v in one]
         for draw, values in enumerate(draws):
             for result, value in zip(results, values or (), strict=values is not None):
+                if value.shape != result.shape[1:]:
+                    raise ShapeError(
+                        f"a result has shape {result.shape[1:]} in one draw and {value.shape} in another, so that the "
+                        "draws make no array; give it a fixed shape, for example by padding."
+                    )
                 result[draw] = value
         return results, int(status)
 

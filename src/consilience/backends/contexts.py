@@ -108,10 +108,9 @@ def _fitting(slot: Node, value: npt.ArrayLike) -> npt.NDArray[Any]:
         raise DtypeError(f"{describe(slot)} holds {slot.dtype}, got an array of {given.dtype}.")
     array = np.array(given, dtype=wanted, order="C", copy=True)
     declared = slot.static_shape
-    fits = len(declared) == array.ndim and all(
-        not isinstance(n, int) or n == m for n, m in zip(declared, array.shape, strict=True)
-    )
-    if not fits:
+    if len(declared) != array.ndim:
+        raise ShapeError(f"{describe(slot)} holds arrays of {len(declared)} axes, got shape {array.shape}.")
+    if any(isinstance(n, int) and n != m for n, m in zip(declared, array.shape, strict=True)):
         raise ShapeError(f"{describe(slot)} cannot hold an array of shape {array.shape}; its shape is {declared}.")
     array.setflags(write=False)
     return array
@@ -129,10 +128,10 @@ def _filled(parent: Context | None, values: Mapping[Node, npt.NDArray[Any]]) -> 
 def shared(value: npt.ArrayLike, name: str | None = None, *, shape: tuple[int | None, ...] | None = None) -> Node:
     """A shared slot that starts with `value` in the default context.
 
-    shape   lengths that stay fixed; None in it lets a length change with the value. Default: all fixed.
+    shape   lengths that stay fixed; None in it lets a length change with the value, as all do by default
     """
     array = np.asarray(value)
-    slot = shared_slot(dtype_of(array), array.shape if shape is None else shape, name)
+    slot = shared_slot(dtype_of(array), (None,) * array.ndim if shape is None else shape, name)
     DEFAULT.set(slot, array)
     return slot
 

@@ -104,7 +104,7 @@ def density_of_data(rv: Node, value: TensorLike) -> Node:
     """
     outside = support_violation(rv, value)
     random = any(isinstance(node.op, RandomVariable) for node in topological([outside]))
-    return supported_density(rv, value) if random else density(rv, value)
+    return supported_density(rv, value) if random and not between_whole(rv) else density(rv, value)
 
 
 def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
@@ -207,9 +207,20 @@ def support_of(rv: Node) -> Constraint:
 
 
 def support_violation(rv: Node, value: TensorLike) -> Node:
-    """Per event, whether the value lies outside the support (NaN does)."""
+    """Per event, whether the value lies outside the support (NaN does).
+
+    Of a variable that takes floats in place of whole numbers, values between two of its numbers lie inside.
+    """
     bound = distribution_of(rv, "support_violation")
-    return apply("logical_not", bound.bound_support.holds(_value(rv, bound, value)))
+    node, support = _value(rv, bound, value), bound.bound_support
+    if between_whole(rv):
+        return apply("logical_not", logical_and(support.holds(floor(node)), support.holds(apply("ceil", node))))
+    return apply("logical_not", support.holds(node))
+
+
+def between_whole(rv: Node) -> bool:
+    """Whether a variable of whole numbers takes other floats, too, as under `check_bounds=False`."""
+    return rv.dtype in FLOATS and distribution_of(rv).bound_support.discrete
 
 
 def support_error(rv: Node, name: str, value: npt.ArrayLike, outside: npt.NDArray[np.bool_]) -> SupportError:

@@ -112,6 +112,7 @@ class Distribution(metaclass=DistributionType):
     alternatives: ClassVar[tuple[Alternative, ...]] = ()
     parameterizations: ClassVar[tuple[type[Distribution], ...]] = ()
     support: ClassVar[Constraint] = real
+    mapped: ClassVar[Constraint | None] = None
     # Of an instance: values of tensor parameters, of static ones, and random variables per component parameter.
     values: tuple[Node, ...]
     settings: tuple[Any, ...]
@@ -254,6 +255,11 @@ class Distribution(metaclass=DistributionType):
     def bound_support(self) -> Constraint:
         """The support, with the parameters it names."""
         return self.support.bind(self.by_name())
+
+    @property
+    def mapped_support(self) -> Constraint:
+        """The set whose map to the line value variables tell of; another than the support where PyMC maps that one."""
+        return self.bound_support if self.mapped is None else self.mapped
 
     def declared(self) -> tuple[DistributionParameter | None, ...]:
         """The declaration of each parameter; None for one without a constraint."""

@@ -172,6 +172,7 @@ class HurdleGamma(Hurdle, Continuous):
     alpha = parameter(positive)
     beta = parameter(positive)
     support = nonnegative
+    mapped = real
     alternatives = Gamma.alternatives
 
     def numbers(self) -> Gamma:
@@ -190,6 +191,7 @@ class HurdleLogNormal(Hurdle, Continuous):
     mu = parameter(real, default=0.0)
     sigma = parameter(positive, default=1.0)
     support = nonnegative
+    mapped = real
     alternatives = LogNormal.alternatives
 
     def numbers(self) -> LogNormal:

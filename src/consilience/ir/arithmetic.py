@@ -203,6 +203,11 @@ class Arithmetic:
             raise AttributeError(absent.reason("a tensor", name, there), name=name, obj=self)
 
     @property
+    def owner(self) -> Any:
+        """The op behind this value, with its inputs and outputs (`consilience.graph.Apply`); None for inputs."""
+        return meaning("owner")(self)
+
+    @property
     def shape(self) -> Any:
         """Shape as a symbolic int64 vector-like tuple of scalars."""
         return _meanings["shape"](self)

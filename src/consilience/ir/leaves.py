@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import dimension, side_tables
+from consilience.ir.arithmetic import means
 from consilience.ir.node import Node
 from consilience.ir.op import Op
 from consilience.ir.types import DTYPES, TensorType, dtype_name, dtype_of, numpy_dtype
@@ -89,6 +90,7 @@ class Constant(Op):
         return TensorType(self.key[0], self.array.shape)
 
 
+@means("variable of a type")
 def tensor_input(dtype: str, shape: Sequence[int | dimension.Dimension | None], name: str | None = None) -> Node:
     """A fresh function input; `None` in `shape` makes a fresh symbolic length."""
     result = Node(Input(next(_serials), _type(dtype, shape, name)))

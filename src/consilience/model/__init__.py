@@ -1,5 +1,8 @@
 """Models: names, dims, coords and data over a graph, and the densities and predictions made from them."""
 
+from typing import TYPE_CHECKING
+
+from consilience import module_paths
 from consilience.model.centredness import centredness
 from consilience.model.conditioning import do, observe
 from consilience.model.freezing import freeze_dims_and_data
@@ -45,3 +48,9 @@ __all__ = [
     "recenter",
     "set_data",
 ]
+
+
+if not TYPE_CHECKING:  # type checkers know by themselves what is not there
+
+    def __getattr__(name: str) -> object:
+        return module_paths.attribute(__name__, name, __all__)

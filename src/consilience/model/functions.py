@@ -17,6 +17,7 @@ from consilience.ir import Input, Node, topological
 from consilience.ir.side_tables import name_of
 from consilience.ir.text import text
 from consilience.model import diagnosis
+from consilience.model.extension import check_fit
 from consilience.model.layout import Layout, known_shape, layout_of, point_arrays
 from consilience.model.log_density import check_data, slot_values
 from consilience.model.minibatch import is_rows
@@ -89,7 +90,8 @@ class PointFunction:
         """The outputs at a point; ModelError where it lacks an input or has others, ShapeError for wrong shapes."""
         slots, values, versions, lengths = slot_values(self.model)
         key = ("checked", *versions)
-        if key not in self.model.cache:
+        if key not in self.model.cache or self.model.coordinates.moved():
+            check_fit(self.model, lengths)
             check_data(self.model, dict(zip(slots, values, strict=True)))
             self.model.cache[key] = True
         shapes = {str(name_of(n)): known_shape(n.static_shape, lengths, str(name_of(n))) for n in self.inputs}

@@ -57,15 +57,18 @@ def present_in(values: Any, mask: Mask) -> npt.NDArray[Any]:
     return np.asarray(present.tolist()) if present.dtype == object else present
 
 
-def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Node]:
-    """The variable of the elements with data, that of those without, and both put together in the shape of all.
+def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node]:
+    """The variable of the elements with data, and that of those without.
 
     raises   ModelError for distributions whose elements are not independent
     """
-    there, lacking = (_elements(name, rv, np.nonzero(chosen)) for chosen in (~mask, mask))
+    return _elements(name, rv, np.nonzero(~mask)), _elements(name, rv, np.nonzero(mask))
+
+
+def joined(there: Node, lacking: Node, mask: Mask) -> Node:
+    """The elements with data and those without, in the shape of all."""
     order = np.argsort(np.concatenate([np.flatnonzero(~mask), np.flatnonzero(mask)]))
-    joined = reshape(getitem(concatenate([there, lacking]), constant(order)), mask.shape)
-    return there, lacking, joined
+    return reshape(getitem(concatenate([there, lacking]), constant(order)), mask.shape)
 
 
 def _elements(name: str, rv: Node, places: tuple[npt.NDArray[np.intp], ...], own: int = 0) -> Node:

@@ -59,13 +59,12 @@ def starting_position(
     if unknown:
         raise ModelError(f"`initvals` names {unknown}; the free variables are {[v.name for v in model.free]}.")
     position = np.empty(layout.dimension)
-    natural: dict[Node, Node] = {}
+    natural: dict[Node, Node] = {v.node: v.data for v in model.observed}
     slots = {slot: contexts.DEFAULT.get(slot) for slot in model.data_slots()}
     with without_sources():
         for number, stretch in enumerate(layout.stretches):
             if stretch.key != stretch.variable.name and stretch.key in given:
-                value = _unconstrained(stretch, given[stretch.key])
-                free: Node = constant(value)
+                free: Node = constant(_unconstrained(stretch, given[stretch.key]))
                 transform = stretch.variable.transform
                 point = free if transform is None else transform.backward(free)
             else:
@@ -73,7 +72,11 @@ def starting_position(
                 point = _natural(stretch.variable, wish, lengths)
                 if (wish is None or isinstance(wish, str)) and stretch.variable.transform is not None:
                     point = stretch.variable.transform.admissible(point)
-                free = point if stretch.variable.transform is None else stretch.variable.transform.forward(point)
+                transform = None
+                free = point
+            sampled = stretch.variable.sampled
+            if sampled != transform:
+                free = point if sampled is None else sampled.forward(point)
             outputs = [free, point]
             for summed in reversed(model.marginalized):
                 outputs = substitute(outputs, {summed.node: support_point(summed.node)})

@@ -10,6 +10,7 @@ from consilience.ir import INTEGERS, Node, constant_value
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe, set_name
 from consilience.ops import arrangement, index, linalg, order, reductions, shape, ufuncs
+from consilience.ops.axes import integers, is_integer
 from consilience.ops.dtypes import kind_of, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.scalar import TABLE
@@ -87,8 +88,8 @@ def round_to(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0)
 
     mode   what becomes of halves: "half_to_even" (also for None) or "half_away_from_zero". NumPy has `decimals` here.
     """
-    if isinstance(mode, int):
-        return round_to(a, decimals=mode)
+    if is_integer(mode):
+        return round_to(a, decimals=integers(mode)[0])
     if mode is not None and mode not in _ROUNDINGS:
         raise ValueError(f"mode must be one of {', '.join(_ROUNDINGS)}, got {mode!r}.")
     x = as_tensor(a)

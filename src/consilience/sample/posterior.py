@@ -11,7 +11,7 @@ from consilience import storage
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
 from consilience.errors import SamplingError
-from consilience.inference import NUTS, Kernel
+from consilience.inference import NUTS, CompoundStep, Kernel
 from consilience.inference.fisher_metric import Form
 from consilience.model.model import Model, modelcontext
 from consilience.model.reparametrization import centred_hierarchies
@@ -138,8 +138,9 @@ def sample(
                    restart, where the run decides its length and chains disagree, or do not come back to where some of
                    them were, or to modes found before. 0: none
     modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains
-                   then begin in each, and one that no draw has come to forbids "converged". Only where the run decides
-                   its length, chains begin by `init="lbfgs"`, and no variable is an angle
+                   then begin in each that has more than 0.5 % of the mass, and one that no draw has come to forbids
+                   "converged". Only where convergence is checked, chains begin by `init="lbfgs"`, one step method that
+                   uses gradients moves all variables, and none is an angle
     monitor        names of deterministics to watch besides the free variables, whose coordinates and, of simplexes and
                    the like, up to 32 elements are watched always. Others may be worth fewer draws than `target_ess`;
                    to watch 85 or 200 elements takes 10 ms of a run of 120 or 45 ms, and compiling them comes first
@@ -220,7 +221,8 @@ def sample(
     seed = seed_from(random_seed)
     attempts = max(1, whole_number("jitter_max_retries", jitter_max_retries, 0))
     jitter, width = init != "adapt_diag", WIDE if climbing else 1.0
-    alone = draws is None and initvals is None and climbing
+    free = initvals is None and climbing
+    alone = draws is None and free
     if lock_step:
         chees = ChEES(target_accept)
         density, compile_seconds = compiled(owner)
@@ -254,11 +256,16 @@ def sample(
         attempts=attempts,
         width=width,
     )
-    alone = alone and isinstance(kernel, NUTS)
+    along_gradients = kernel.needs == "gradient" and not isinstance(kernel, CompoundStep)
+    judged = draws is None or compute_convergence_checks
     result = replace(
         result,
-        modes=modes and alone and chains > 1 and angular_coordinates(density) is None,
-        noncenter=reparametrize and alone and jumps in (0, "auto") and bool(centred_hierarchies(owner)),
+        modes=modes and free and along_gradients and judged and angular_coordinates(density) is None,
+        noncenter=reparametrize
+        and alone
+        and isinstance(kernel, NUTS)
+        and jumps in (0, "auto")
+        and bool(centred_hierarchies(owner)),
     )
     keeper = None
     if checkpoint is not None:

@@ -162,7 +162,7 @@ def _divided(method: Kernel, density: ModelDensity) -> list[Kernel]:
 def _has_table(density: ModelDensity, name: str) -> bool:
     stretch = next(s for s in density.layout.stretches if s.variable.name == name)
     least, greatest = values_of(stretch.variable)
-    return greatest - least < LARGEST_TABLE and stretch.variable.transform is None and density.separable(name)
+    return greatest - least < LARGEST_TABLE and stretch.variable.sampled is None and density.separable(name)
 
 
 def _defaults(variables: Sequence[FreeVariable], density: ModelDensity, default: NUTS) -> list[Kernel]:

@@ -19,16 +19,16 @@ from consilience.ops.arrangement import (
     diagonal_positions,
     flatten,
     full_like,
-    one_axis,
     take,
     take_along_axis,
 )
 from consilience.ops.assertion import Require
+from consilience.ops.axes import integers, is_integer, normalised_axes, one_axis
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.elementwise import broadcast_shape as common_shape
 from consilience.ops.index import getitem, index_inc, index_set
 from consilience.ops.parameter_check import Asserted
-from consilience.ops.reduce import normalised_axes, reduce
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import (
     arange,
     as_length,
@@ -208,8 +208,8 @@ def roll(x: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | 
     node = as_tensor(x)
     if axis is None:
         return reshape(roll(flatten(node), shift, 0), node.static_shape)
-    axes = [axis] if isinstance(axis, int) else list(axis)
-    shifts = [shift] * len(axes) if not isinstance(shift, list | tuple) else list(shift)
+    axes = integers(axis)
+    shifts = [shift] * len(axes) if isinstance(shift, Node) or is_integer(shift) else list(shift)
     for place, by in zip((one_axis(a, node) for a in axes), shifts, strict=True):
         length = length_of(node.static_shape[place])
         positions = apply("mod", apply("sub", arange(length_of(node.static_shape[place])), by), length)

@@ -7,6 +7,7 @@ reads from around it needs no listing. What a loop is, `ops.scan` says.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -15,6 +16,7 @@ from consilience.ir import Dim, Input, Node, Shared, tensor_input
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe, name_of, set_name
+from consilience.ops.axes import integers, is_integer
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.index import getitem
 from consilience.ops.scan import UNBOUNDED, Loop, step_limit
@@ -203,13 +205,13 @@ def _leaf(like: Node, name: str | None) -> Node:
 
 
 def _sequence(item: Any, title: str, number: int) -> _Sequence:
-    taps: Sequence[int] = (0,)
+    taps: tuple[int, ...] = (0,)
     if isinstance(item, Mapping):
         unknown = set(item) - {"input", "taps"}
         if unknown or "input" not in item:
             raise GraphError(f"a sequence of {title} is a tensor or a dict of `input` and `taps`, got {item!r}.")
         given = item.get("taps", 0)
-        taps = (0,) if given is None else tuple(given) if isinstance(given, list | tuple) else (int(given),)
+        taps = (0,) if given is None else _taps(given, title)
         item = item["input"]
     tensor = as_tensor(item)
     if not tensor.ndim:
@@ -217,13 +219,21 @@ def _sequence(item: Any, title: str, number: int) -> _Sequence:
     own = name_of(tensor)
     first = tensor.static_shape[1:]
     leaves = tuple(tensor_input(tensor.dtype, first, f"{own}[t{tap:+d}]" if own and tap else own) for tap in taps)
-    found = _Sequence(tensor, tuple(taps), leaves)
+    found = _Sequence(tensor, taps, leaves)
     if isinstance(found.length, int) and found.length < 0:
         raise ShapeError(
             f"taps {list(taps)} of sequence {number} of {title} need at least {found.before + found.behind} elements "
             f"along its first axis, got {describe(tensor)}."
         )
     return found
+
+
+def _taps(given: Any, title: str) -> tuple[int, ...]:
+    """One tap or several, as any sequence of integers gives them."""
+    try:
+        return integers(given)
+    except TypeError:
+        raise GraphError(f"taps of {title} are integers, or a sequence of them, got {given!r}.") from None
 
 
 def _state(item: Any, title: str, number: int) -> _State | None:
@@ -235,11 +245,11 @@ def _state(item: Any, title: str, number: int) -> _State | None:
         if unknown:
             raise GraphError(f"an output of {title} is described by `initial` and `taps`, got {sorted(unknown)}.")
         given = item.get("taps", -1)
-        taps = (-1,) if given is None else tuple(given) if isinstance(given, list | tuple) else (int(given),)
+        taps = (-1,) if given is None else _taps(given, title)
         item = item.get("initial")
         if item is None:
             return None
-    if not taps or any(not isinstance(tap, int) or tap >= 0 for tap in taps):
+    if not taps or any(tap >= 0 for tap in taps):
         raise GraphError(f"taps of outputs are negative integers: -1 is the last value; got {list(taps)} in {title}.")
     initial = as_tensor(item)
     depth = -min(taps)
@@ -264,7 +274,7 @@ def _length(read: Sequence[_Sequence], n_steps: Any, title: str) -> Dim:
     if n_steps is not None:
         if isinstance(n_steps, float):
             raise DtypeError(f"`n_steps` of {title} is an integer, got {n_steps}.")
-        if isinstance(n_steps, int) and n_steps < 0:
+        if is_integer(n_steps) and operator.index(n_steps) < 0:
             raise ShapeError(f"`n_steps` of {title} must be >= 0, got {n_steps}; to go backwards: `go_backwards=True`.")
         length = as_length(n_steps)
         for sequence in read:
@@ -341,9 +351,14 @@ def _blocks(
     title: str,
 ) -> Loop:
     """The loop, or a loop over blocks of steps, whose borders are all that its derivative stores."""
-    if isinstance(truncate, bool) or not isinstance(truncate, int) or truncate < -1 or not truncate:
+    if (
+        isinstance(truncate, bool)
+        or not is_integer(truncate)
+        or (passed := operator.index(truncate)) < -1
+        or not passed
+    ):
         raise ValueError(f"`truncate_gradient` of {title} is a number of steps >= 1, or -1, got {truncate!r}.")
-    passed = None if truncate == -1 else truncate
+    passed = None if passed == -1 else passed
     if checkpoint in (None, "none"):
         return _scan(carried, sequences, traced, length=length, stop=stop, truncate=passed, keys=keys)
     if not isinstance(length, int) or stop is not None or passed is not None:
@@ -351,8 +366,14 @@ def _blocks(
             f"`checkpoint` of {title} needs a number of steps that is known when the graph is written, no `until` and "
             "no `truncate_gradient`."
         )
-    size = max(1, math.isqrt(length)) if checkpoint == "sqrt" else checkpoint
-    if not isinstance(size, int) or size < 1:
+    size = (
+        max(1, math.isqrt(length))
+        if checkpoint == "sqrt"
+        else operator.index(checkpoint)
+        if is_integer(checkpoint)
+        else 0
+    )
+    if size < 1:
         raise ValueError(f"`checkpoint` of {title} is 'none', 'sqrt' or a number of steps >= 1, got {checkpoint!r}.")
     blocks = length // size
     outer = {leaf: _leaf(leaf, None) for leaf in carried}
@@ -486,9 +507,9 @@ def while_loop(
     goes = goes if goes.dtype == "bool" else apply("neq", goes, 0)
     begins = substitute([goes], dict(zip(leaves, values, strict=True)))[0]
     again = substitute([goes], dict(zip(leaves, found, strict=True)))[0]
-    if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 0):
+    if max_steps is not None and (not is_integer(max_steps) or operator.index(max_steps) < 0):
         raise ValueError(f"`max_steps` is an integer >= 0, got {max_steps!r}.")
-    bound = UNBOUNDED if max_steps is None else max_steps
+    bound = UNBOUNDED if max_steps is None else operator.index(max_steps)
     keys = _fresh_keys([*found, again], start, set(leaves))
     loop = _scan(
         dict(zip(leaves, zip(values, found, strict=True), strict=True)),

@@ -6,7 +6,7 @@ anew at every call, or with the key that `rng` gives.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from consilience.distributions.generator import METHODS, GraphGenerator, made_with
@@ -17,6 +17,7 @@ from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.random import fold_in, split
 
 __all__ = ["fold_in", "split", *METHODS]  # names from the table of methods
+__path__: Sequence[str] = ()  # PyTensor's modules below this one are found by their path
 
 
 def _key(rng: TensorLike | GraphGenerator) -> Node:

@@ -25,7 +25,7 @@ class Ordered(Transform):
     positive: bool = False
     ascending: bool = True
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         value = value if self.ascending else value[..., ::-1]
         first = log(value[..., :1]) if self.positive else value[..., :1]
         return concatenate([first, log(value[..., 1:] - value[..., :-1])], -1)
@@ -41,7 +41,7 @@ class Ordered(Transform):
         steps = reduce("all", greater(ascending[..., 1:], ascending[..., :-1]), -1, keepdims=True)
         return where(steps, value, moved if self.ascending else moved[..., ::-1])
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         first = exp(unconstrained[..., :1]) if self.positive else unconstrained[..., :1]
         value = cumulative("sum", concatenate([first, exp(unconstrained[..., 1:])], -1), -1)
         return value if self.ascending else value[..., ::-1]
