@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any, Final
 
 _GROUPS: Final = {
@@ -54,11 +55,17 @@ _GROUPS: Final = {
         apply_momentum apply_nesterov_momentum norm_constraint total_norm_constraint
     """,
     "example data of PyMC's package are not shipped": "get_data",
-    "`pm.Data` is both: its values can be exchanged, and nothing is compiled anew while shapes stay": """
-        ConstantData MutableData
-    """,
 }
 _REASONS: Final = {name: " ".join(reason.split()) for reason, names in _GROUPS.items() for name in names.split()}
+
+
+_PLACES: Final = {
+    "module 'consilience'": "module",
+    "a tensor": "tensor",
+    "module 'consilience.gp'": "gp",
+    "module 'consilience.variational'": "variational",
+    "module 'consilience.backends'": "backends",
+}
 
 
 def known(name: str) -> str | None:
@@ -96,7 +103,8 @@ _OTHERS: Final = tuple(f"{name}." for name in _TITLES)
 
 def reason(place: str, name: str, there: list[str] | None = None) -> str:
     """What to tell somebody who looks for `name` in `place`, where the names `there` are."""
-    found = known(name)
+    older = import_module("consilience.older_names")  # loaded by mistakes alone
+    found = older.today(_PLACES.get(place, place), name) or known(name)
     near = [] if found is not None else get_close_matches(name, there or [], 1)
     return f"{place} has no attribute {name!r}" + (
         f": {found}." if found else f"; did you mean {near[0]!r}?" if near else "."

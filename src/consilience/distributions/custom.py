@@ -96,7 +96,9 @@ class CustomDist(UnnamedParameters):
         if numeric_inverse:
             raise TypeError(f"{class_name}: `numeric_inverse` is for densities derived from `dist`; leave it out.")
         if logp is None and random is None:
-            raise TypeError(f"{class_name} needs `logp=` (a density) or `random=` (draws), or both.")
+            given = next((f"`logp={getattr(p, '__name__', p)}`" for p in parameters if callable(p)), "")
+            hint = f"; a function is no parameter: name it, {given}" if given else ""
+            raise TypeError(f"{class_name} needs `logp=` (a density) or `random=` (draws), or both{hint}.")
         if dtype not in DTYPES:
             raise TypeError(f"{class_name}: dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
         values = [as_tensor(p) for p in parameters]

@@ -123,7 +123,7 @@ class GaussianRandomWalk(RandomWalk):
     def dist(cls, *parameters: Any, init_dist: Any = None, steps: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
         options = _shape_options(named)
-        step = Normal.dist(**named_arguments(cls.title, cls.arguments, parameters, named))
+        step = Normal.dist(**named_arguments(cls.title, cls.arguments, parameters, named, ("init_dist", "steps")))
         start = Normal.dist(0.0, 100.0) if init_dist is None else init_dist
         return RandomWalk.dist(start, step, steps_from(cls.title, steps, options["shape"], 1), **options)
 
@@ -143,7 +143,7 @@ class MvGaussianRandomWalk(RandomWalk):
     def dist(cls, *parameters: Any, lower: bool = True, init_dist: Any = None, steps: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
         options = _shape_options(named)
-        given = named_arguments(cls.title, cls.arguments, parameters, named)
+        given = named_arguments(cls.title, cls.arguments, parameters, named, ("init_dist", "steps"))
         return _walk_of_vectors(cls.title, MvNormal.dist(**given, lower=lower), init_dist, steps, options)
 
 
@@ -163,7 +163,7 @@ class MvStudentTRandomWalk(RandomWalk):
     def dist(cls, *parameters: Any, lower: bool = True, init_dist: Any = None, steps: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
         options = _shape_options(named)
-        given = named_arguments(cls.title, cls.arguments, parameters, named)
+        given = named_arguments(cls.title, cls.arguments, parameters, named, ("init_dist", "steps"))
         return _walk_of_vectors(cls.title, MvStudentT.dist(**given, lower=lower), init_dist, steps, options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -94,6 +95,9 @@ class Model(ModelVariables):
                 return named[full]
         if name in ABSENT:
             raise AttributeError(f"PyMC's `Model.{name}` does not exist here; {ABSENT[name]}", name=name, obj=self)
+        older = import_module("consilience.older_names").today("model", name)  # loaded by mistakes alone
+        if older is not None:
+            raise AttributeError(f"the model has no `{name}`: {older}.", name=name, obj=self)
         raise AttributeError(
             f"the model has neither a method nor a variable `{name}`; its variables are {', '.join(named) or 'none'}.",
             name=name,

@@ -70,6 +70,8 @@ def starting_position(
             else:
                 wish = given.get(stretch.variable.name, stretch.variable.initval)
                 point = _natural(stretch.variable, wish, lengths)
+                if (wish is None or isinstance(wish, str)) and stretch.variable.transform is not None:
+                    point = stretch.variable.transform.admissible(point)
                 transform = None
                 free = point
             sampled = stretch.variable.sampled

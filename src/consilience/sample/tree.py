@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import xarray
@@ -36,6 +37,29 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
             contents, slots = state
             return contents, {name: value for name, value in slots.items() if name != "_work"}
         return state
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            raise TypeError(
+                f"a result is indexed by groups and names, got {key!r}; `result.isel(draw=slice(100, None))` has draws."
+            )
+        try:
+            return super().__getitem__(key)
+        except KeyError:
+            groups = [name for name, group in self.children.items() if key in group.data_vars]
+            hint = f"it is `result.{groups[0]}[{key!r}]`" if groups else f"it has {', '.join(self.children)}"
+            raise KeyError(f"the result has no group `{key}`; {hint}.") from None
+
+    if not TYPE_CHECKING:  # type checkers know by themselves what is not there
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                older = import_module("consilience.older_names").today("result", name)  # loaded by mistakes alone
+                if older is None:
+                    raise
+                raise AttributeError(f"the result has no `{name}`: {older}.", name=name, obj=self) from None
 
     @property
     def _attributes(self) -> Mapping[str, Any]:

@@ -72,6 +72,10 @@ class Transform(Record):
         """What `log_jac_det` gives."""
         raise NotImplementedError
 
+    def admissible(self, value: Node) -> Node:
+        """The value itself, or one near it where `forward` of it is not finite: where a search may start."""
+        return value
+
     def _of(self, inputs: tuple[Any, ...]) -> Transform:
         return of_variable(self, tuple(None if one is None else as_tensor(one) for one in inputs))
 
@@ -117,6 +121,14 @@ class Chain(Transform):
         for step in self.steps:
             value = step.forward(value)
         return value
+
+    def admissible(self, value: Node) -> Node:
+        image, moved = value, False
+        for step in self.steps:
+            own = step.admissible(image)
+            moved = moved or own is not image
+            image = step.forward(own)
+        return self.backward(image) if moved else value
 
     def from_line(self, unconstrained: Node) -> Node:
         for step in reversed(self.steps):
