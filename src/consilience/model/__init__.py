@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from consilience import module_paths
 from consilience.model.centredness import centredness
 from consilience.model.conditioning import do, observe
-from consilience.model.freezing import freeze_dims_and_data
+from consilience.model.freezing import freeze_dims_and_data, freeze_model
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.marginalization import marginalize
 from consilience.model.minibatch import Minibatch
@@ -37,6 +37,7 @@ __all__ = [
     "centredness",
     "do",
     "freeze_dims_and_data",
+    "freeze_model",
     "marginalize",
     "model_density",
     "model_to_graphviz",
