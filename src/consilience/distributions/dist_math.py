@@ -17,7 +17,8 @@ from consilience.ops.reduce import reduce
 
 __all__ = [
     "betaln", "binomln", "check_icdf_parameters", "check_icdf_value", "check_parameters", "factln",
-    "log_diff_normal_cdf", "log_i0", "logpow", "multigammaln", "normal_lccdf", "normal_lcdf", "rho2sigma", "sigma2rho", "std_cdf", "zvalue",
+    "log_diff_normal_cdf", "log_i0", "logpow", "multigammaln", "normal_lccdf", "normal_lcdf", "rho2sigma",
+    "sigma2rho", "std_cdf", "zvalue",
 ]  # fmt: skip
 
 
