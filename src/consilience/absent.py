@@ -32,7 +32,7 @@ _GROUPS: Final = {
         int_types int_vector_types
     """,
     "new ops are written in the library (CONTRIBUTING.md); functions of tensors are Python functions": """
-        Op wrap_jax as_symbolic
+        Op as_symbolic
     """,
     "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
         blas_c blas_headers elemwise_cgen pytensor rewriting utils assumptions link misc npy_2_compat
@@ -41,7 +41,6 @@ _GROUPS: Final = {
         Callable NoReturn
     """,
     "this is in `pm.gradient`": "Lop Rop pullback pushforward",
-    "`function(mode=…)` takes the names of modes": "get_mode",
     "this is in `pm.printing`": "pp pprint",
     "this is a function of `pt.linalg`, no method": "norm",
     # Models.
