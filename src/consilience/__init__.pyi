@@ -29,6 +29,8 @@ from consilience.backends.modes import Mode as Mode
 from consilience.backends.modes import NanGuardMode as NanGuardMode
 from consilience.backends.request import In as In
 from consilience.backends.request import Out as Out
+from consilience.compile import get_default_mode as get_default_mode
+from consilience.compile import get_mode as get_mode
 from consilience.diagnostics import summary as summary
 from consilience.distributions import AR as AR
 from consilience.distributions import AsymmetricLaplace as AsymmetricLaplace
@@ -155,6 +157,7 @@ from consilience.foreign import from_pymc as from_pymc
 from consilience.foreign import from_pytensor as from_pytensor
 from consilience.foreign import from_stablehlo as from_stablehlo
 from consilience.foreign import from_torch as from_torch
+from consilience.foreign import wrap_jax as wrap_jax
 from consilience.inference import AdaptiveMetropolis as AdaptiveMetropolis
 from consilience.inference import BinaryGibbsMetropolis as BinaryGibbsMetropolis
 from consilience.inference import BinaryMetropolis as BinaryMetropolis

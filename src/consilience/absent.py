@@ -33,8 +33,8 @@ _GROUPS: Final = {
         float_matrix_types float_scalar_types float_types float_vector_types int_matrix_types int_scalar_types
         int_types int_vector_types
     """,
-    "functions of JAX are translated by `pm.from_jax`; functions of tensors are Python functions": """
-        wrap_jax as_symbolic
+    "functions of tensors are Python functions": """
+        as_symbolic
     """,
     "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
         blas_c blas_headers elemwise_cgen pytensor rewriting utils assumptions link misc npy_2_compat
@@ -43,7 +43,6 @@ _GROUPS: Final = {
         Callable NoReturn
     """,
     "this is in `pm.gradient`": "Lop Rop pullback pushforward",
-    "`function(mode=…)` takes the names of modes": "get_mode",
     "this is in `pm.printing`": "pp pprint",
     "this is a function of `pt.linalg`, no method": "norm",
     # Models.

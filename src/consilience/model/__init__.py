@@ -12,7 +12,7 @@ from consilience.model.conditioning import (
     observe,
     remove_value_transforms,
 )
-from consilience.model.freezing import freeze_dims_and_data
+from consilience.model.freezing import freeze_dims_and_data, freeze_model
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.marginalization import marginalize
 from consilience.model.minibatch import Minibatch
@@ -48,6 +48,7 @@ __all__ = [
     "do",
     "extract_deterministics",
     "freeze_dims_and_data",
+    "freeze_model",
     "insert_deterministics",
     "marginalize",
     "model_density",
