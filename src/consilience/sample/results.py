@@ -62,7 +62,12 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
     }
     if lazily:
         arrays |= {name: deferred(work.density, draws, name) for name in derived}
-    return {name: arrays[name] for name in work.result.names}
+    kept = {name: arrays[name] for name in work.result.names}
+    if "include_transformed" in work.result.extras:
+        for s in work.density.layout.stretches:
+            if s.variable.transform is not None and s.variable.name in kept:
+                kept[s.key] = draws[:, :, s.slice].reshape(chains, count, *s.shape)
+    return kept
 
 
 def deferred(density: ModelDensity, draws: Array, name: str) -> Deferred:
