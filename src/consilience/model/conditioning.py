@@ -18,7 +18,6 @@ from consilience.distributions.transforms.transform import rewritten
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant, constant_value, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir.side_tables import name_of, set_name, without_sources
-from consilience.logprob.derived import derived_variable
 from consilience.lower.specialise import specialise
 from consilience.model import observation
 from consilience.model.layout import known_shape
@@ -92,6 +91,8 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
 
 def _random(model: Model, name: str) -> Node:
     """A deterministic as a random variable, given the named variables of which it is made."""
+    from consilience.logprob.derived import derived_variable  # few models need it
+
     own = model.named[name]
     others = set(model.named.values()) - {own}
     given = [n for n in topological([own], stop=others.__contains__) if n in others and n.inputs]
