@@ -183,7 +183,7 @@ class DimDistribution(Record, eq=False):
         of_vectors = self._overrides_rank or self.plain.support.event_rank > 0 or any(self._ranks().values())
         if core_dims is None and of_vectors:
             raise TypeError(f"{title} needs `core_dims`: the dims that belong to one vector or matrix.")
-        if core_dims is not None and not of_vectors:
+        if core_dims is not None and not of_vectors and core_dims != () and core_dims != []:
             raise TypeError(f"{title} is a distribution of numbers, and takes no `core_dims`; got {core_dims!r}.")
         return () if core_dims is None else checked_dims(core_dims, "`core_dims`")
 

@@ -118,7 +118,8 @@ def sample(
     jitter_max_retries          attempts to find a starting point with a finite log density
     discard_tuned_samples       False keeps the tuning draws in groups `warmup_…`
     compute_convergence_checks  False leaves out the warnings, and the checks of fixed lengths: they end "completed"
-    idata_kwargs   `{"log_likelihood": True}` adds what `compute_log_likelihood` does; so does "log_prior"
+    idata_kwargs   `{"log_likelihood": True}` adds what `compute_log_likelihood` does; so does "log_prior";
+                   "include_transformed" adds values of transformed variables to the posterior, as `tau_log__`
     callback       called with the events of the run (`consilience.events`), never in the way of the chains;
                    raising KeyboardInterrupt in it ends the run
     target_ess     effective draws asked for, the smaller of bulk and tail; None: only the chains' agreement

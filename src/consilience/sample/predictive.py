@@ -308,6 +308,7 @@ def compute_deterministics(
     model: Model | None = None,
     sample_dims: Sequence[str] | None = None,
     merge_dataset: bool = False,
+    extend_dataset: bool = False,
     **pymc: Any,
 ) -> Any:
     """Values of deterministics at draws of the free variables.
@@ -316,10 +317,13 @@ def compute_deterministics(
     var_names       deterministics; all by default
     sample_dims     axes of the draws; ("chain", "draw") by default
     merge_dataset   whether the result holds what the data set had, too
-    returns         an `xarray.Dataset`
+    extend_dataset  whether they are added to `dataset` itself (to the group `posterior` of a tree), which is returned
+    returns         an `xarray.Dataset`, or with `extend_dataset` what was given
     raises          ModelError where draws of a variable are missing on which a deterministic depends
     """
-    _check("compute_deterministics", pymc, "dataset var_names model sample_dims merge_dataset")
+    _check("compute_deterministics", pymc, "dataset var_names model sample_dims merge_dataset extend_dataset")
+    if merge_dataset and extend_dataset:
+        raise ModelError("give `merge_dataset` (a new data set) or `extend_dataset` (the one given), not both.")
     owner = modelcontext(model)
     names = wanted(var_names, list(owner.named_deterministics))
     draws = Given.of(owner, dataset, sample_dims)
@@ -333,7 +337,13 @@ def compute_deterministics(
         raise ModelError(f"the draws hold no `{name}` for {found}; `pm.sample_posterior_predictive` draws it.")
     given = {name: labels.arranged(name, array, 1) for name, array in draws.values.items()}
     values = draws.unfolded(predict(owner, names, given, draws.count, 0, with_data=True))
+    if extend_dataset and not hasattr(dataset, "sizes"):
+        dataset.update(values)
+        return dataset
     made = draws.dataset(owner, values, owner.named_vars_to_dims, "posterior")
+    if extend_dataset:
+        (dataset["posterior"] if getattr(dataset, "children", ()) else dataset).update(made)
+        return dataset
     return made.merge(variables_of(dataset)) if merge_dataset else made
 
 
