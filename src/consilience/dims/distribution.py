@@ -7,14 +7,15 @@ one event (`core_dims`) stand last in the plain variable; all others are a batch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from types import EllipsisType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from consilience.distributions import context
 from consilience.distributions.context import DEFAULT
-from consilience.distributions.distribution import Distribution
+from consilience.distributions.distribution import PLAIN, Distribution, Making
 from consilience.distributions.parameters import positional_names
 from consilience.distributions.random_variable import distribution_of, is_random
 from consilience.distributions.transforms.registry import requested_transform
@@ -109,6 +110,12 @@ class DimDistribution(Record, eq=False):
         """
         lengths = {dim: as_length(length) for dim, length in (dim_lengths or {}).items()}
         return self._variable(parameters, core_dims, lengths, None, named, None)
+
+    if not TYPE_CHECKING:  # the same functions, with signatures that name the parameters
+        _dist, dist = dist, property(lambda self: Making(self.plain, self._dist))
+        __signature__ = property(
+            lambda self: import_module(PLAIN).signature_of_call(self.plain, [self.__call__], self._dist, "dim_lengths")
+        )
 
     def _variable(
         self,

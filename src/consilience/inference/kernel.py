@@ -8,6 +8,7 @@ which one, and how many transitions at a time, changes nothing in the result. Se
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
@@ -66,6 +67,11 @@ class Kernel(Record):
 
     vars: tuple[str, ...] = ()
     compiled: bool = True
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if "__init__" in vars(cls):
+            cls.__init__ = _with_keywords_of_pymc(vars(cls)["__init__"])  # type: ignore[method-assign]  # its own
 
     needs: ClassVar[Needs] = "gradient"
     Info: ClassVar[type[Any]]
@@ -161,6 +167,25 @@ class Kernel(Record):
     def parts(self) -> tuple[Kernel, ...]:
         """The kernels that move a chain one after the other: this one."""
         return (self,)
+
+
+# Keywords of PyMC's step methods without meaning here: a run gives a step method its model, its seed and its start, and
+# trees are short from the beginning since every chain is led to the typical set first.
+WITHOUT_EFFECT: Final = ("rng", "initial_point", "compile_kwargs", "mode", "blocked", "early_max_treedepth")
+
+
+def _with_keywords_of_pymc(made: Callable[..., None]) -> Callable[..., None]:
+    """The constructor of a step method: passes over PyMC's other keywords, looks for its variables in `model`."""
+
+    @functools.wraps(made)
+    def constructor(self: Kernel, *values: Any, model: Any = None, **named: Any) -> None:
+        own = field_names(self)
+        made(self, *values, **{name: v for name, v in named.items() if name in own or name not in WITHOUT_EFFECT})
+        lacking = [name for name in self.vars if model is not None and name not in model]
+        if lacking:
+            raise SamplingError(f"{type(self).__name__} is given {lacking}, of which `model` has none.")
+
+    return constructor
 
 
 def _nested(values: Any) -> Any:

@@ -472,6 +472,8 @@ class NFVI(Inference):
         return super()._draws(FLOW_DRAWS if obj_n_mc is None else obj_n_mc)
 
 
+# PyMC's keywords of `fit` without meaning here.
+WITHOUT_EFFECT: Final = dict.fromkeys(("progressbar_theme", "backend", "compile_kwargs"))
 METHODS: Final[dict[str, type[Inference]]] = {
     "advi": ADVI,
     "fullrank_advi": FullRankADVI,
@@ -537,6 +539,9 @@ def fit(
                          how far it can be relied on
     raises, warns        as `Inference.fit`
     """
+    kwargs = {k: v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
+    if kwargs.pop("include_transformed", False):
+        raise TypeError("`fit` has no `include_transformed=True`: approximations have values on their own scales.")
     settings = dict(inf_kwargs or {})
     name = method.lower() if isinstance(method, str) else ""
     if name.startswith("nfvi="):
