@@ -24,6 +24,7 @@ _NAMES: Final = {
     "consilience.approximations": "find_MAP find_hessian fit_laplace fit_pathfinder",
     "consilience.backends.modes": "DebugMode Mode NanGuardMode",
     "consilience.backends.request": "In Out",
+    "consilience.compile": "get_default_mode get_mode",
     "consilience.diagnostics": "summary",
     "consilience.distributions": " ".join([*distributions.PUBLIC.values(), *distributions.SPELLINGS, "Simulator"]),
     "consilience.errors": """
@@ -33,7 +34,7 @@ _NAMES: Final = {
     """,
     "consilience.exports": "export to_stablehlo",
     "consilience.foreign": """
-        from_bridgestan from_density from_jax from_numpyro from_pymc from_pytensor from_stablehlo from_torch
+        from_bridgestan from_density from_jax from_numpyro from_pymc from_pytensor from_stablehlo from_torch wrap_jax
     """,
     "consilience.inference": """
         AdaptiveMetropolis BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CompoundStep
@@ -76,7 +77,8 @@ _NAMES: Final = {
         adadelta adagrad adagrad_window adam adamax fit momentum natural_gradient nesterov_momentum
         rmsprop sample_approx sgd
     """,
-    "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX",
+    "consilience.tensor.random": "collect_default_updates",
+    "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX join_nonshared_inputs",
 }
 _MODULES: Final = {
     "callbacks": "consilience.callbacks",

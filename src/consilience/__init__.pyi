@@ -29,6 +29,8 @@ from consilience.backends.modes import Mode as Mode
 from consilience.backends.modes import NanGuardMode as NanGuardMode
 from consilience.backends.request import In as In
 from consilience.backends.request import Out as Out
+from consilience.compile import get_default_mode as get_default_mode
+from consilience.compile import get_mode as get_mode
 from consilience.diagnostics import summary as summary
 from consilience.distributions import AR as AR
 from consilience.distributions import AsymmetricLaplace as AsymmetricLaplace
@@ -155,6 +157,7 @@ from consilience.foreign import from_pymc as from_pymc
 from consilience.foreign import from_pytensor as from_pytensor
 from consilience.foreign import from_stablehlo as from_stablehlo
 from consilience.foreign import from_torch as from_torch
+from consilience.foreign import wrap_jax as wrap_jax
 from consilience.inference import AdaptiveMetropolis as AdaptiveMetropolis
 from consilience.inference import BinaryGibbsMetropolis as BinaryGibbsMetropolis
 from consilience.inference import BinaryMetropolis as BinaryMetropolis
@@ -324,10 +327,12 @@ from consilience.variational import nesterov_momentum as nesterov_momentum
 from consilience.variational import rmsprop as rmsprop
 from consilience.variational import sample_approx as sample_approx
 from consilience.variational import sgd as sgd
+from consilience.tensor.random import collect_default_updates as collect_default_updates
 from consilience.tensor.flattened import cont_inputs as cont_inputs
 from consilience.tensor.flattened import hessian_diag as hessian_diag
 from consilience.tensor.flattened import inputvars as inputvars
 from consilience.tensor.flattened import intX as intX
+from consilience.tensor.flattened import join_nonshared_inputs as join_nonshared_inputs
 
 __version__: str
 __all__: list[str]

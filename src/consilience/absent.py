@@ -1,13 +1,14 @@
 """What PyTensor and PyMC have and this library does not have yet: names, and what serves meanwhile.
 
-In: a name. Out: the sentence for whoever asks for it. Outside: everything that is there.
+In: a name, or a thing of those libraries. Out: the sentence for whoever asks for it. Outside: everything that is there.
 """
 
 from __future__ import annotations
 
+import sys
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 _GROUPS: Final = {
     # Tensors.
@@ -32,8 +33,8 @@ _GROUPS: Final = {
         float_matrix_types float_scalar_types float_types float_vector_types int_matrix_types int_scalar_types
         int_types int_vector_types
     """,
-    "functions of JAX are translated by `pm.from_jax`; functions of tensors are Python functions": """
-        wrap_jax as_symbolic
+    "functions of tensors are Python functions": """
+        as_symbolic
     """,
     "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
         blas_c blas_headers elemwise_cgen pytensor rewriting utils assumptions link misc npy_2_compat
@@ -42,7 +43,6 @@ _GROUPS: Final = {
         Callable NoReturn
     """,
     "this is in `pm.gradient`": "Lop Rop pullback pushforward",
-    "`function(mode=…)` takes the names of modes": "get_mode",
     "this is in `pm.printing`": "pp pprint",
     "this is a function of `pt.linalg`, no method": "norm",
     # Models.
@@ -70,6 +70,34 @@ _PLACES: Final = {
 def known(name: str) -> str | None:
     """Why PyTensor's or PyMC's `name` is missing and what is there in its place; None for a name of neither."""
     return _REASONS.get(name)
+
+
+def elsewhere(thing: object) -> str:
+    """What to tell somebody who brings an expression, an op or a model of PyTensor or PyMC; empty for other things."""
+    own = next((c.__module__.split(".")[0] for c in type(thing).__mro__ if c.__module__.startswith(_OTHERS)), "")
+    return own and (
+        f"`{str(thing).splitlines()[0]:.60}` belongs to {_TITLES[own]}, whose expressions and models do not mix with "
+        "those of consilience: import `consilience` and its modules in place of `pymc` and `pytensor` everywhere, or "
+        "convert with `pm.from_pytensor` (a graph) or `pm.from_pymc` (a model)."
+    )
+
+
+def refuse_elsewhere(kind: type[Any]) -> None:
+    """Have PyTensor, where it is loaded, refuse expressions of this library in the same words."""
+    convert = getattr(sys.modules.get("pytensor.tensor"), "_as_tensor_variable", None)
+    if convert is not None:
+        convert.register(kind, _refused)
+
+
+def _refused(thing: object, *arguments: object, **keywords: object) -> None:
+    raise TypeError(
+        f"{thing!r} belongs to consilience, whose expressions do not mix with those of PyTensor and PyMC: import "
+        "`consilience` and its modules in place of `pymc` and `pytensor` everywhere."
+    )
+
+
+_TITLES: Final = {"pytensor": "PyTensor", "pymc": "PyMC"}
+_OTHERS: Final = tuple(f"{name}." for name in _TITLES)
 
 
 def reason(place: str, name: str, there: list[str] | None = None) -> str:

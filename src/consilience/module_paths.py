@@ -43,7 +43,7 @@ _PLACES: Final = {
     ),
     "tensor.signal.conv": "tensor.signal",
     "sparse.basic sparse.linalg sparse.math sparse.sharedvar sparse.type sparse.variable": "sparse",
-    "xtensor.basic xtensor.shape xtensor.type xtensor.vectorization": "xtensor",
+    "xtensor.basic xtensor.shape xtensor.type": "xtensor",
     "backends.arviz backends.base": ". sample",
     "distributions.censored distributions.continuous distributions.discrete distributions.multivariate "
     "distributions.shape_utils distributions.timeseries distributions.truncated": "distributions . logprob",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -392,3 +393,27 @@ def test_a_length_of_a_shared_variable_is_known_where_its_values_are_not_used() 
     np.testing.assert_array_equal(f(), [2.0, 2.0, 2.0])
     data.set_value(np.arange(5.0))
     np.testing.assert_array_equal(f(), np.full(5, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("mode", "backend", "simplified"),
+    [
+        (pm.Mode(), "llvm", True),
+        (pm.Mode(linker="vm"), "llvm", True),
+        (pm.Mode(linker="cvm", optimizer="fast_run"), "llvm", True),
+        (pm.Mode("py", None), "reference", False),
+        (pm.Mode(linker=None, optimizer=None), "llvm", False),
+        (pm.Mode("reference", simplified=False), "reference", False),
+        (pm.Mode(backend="c"), "c", True),
+    ],
+)
+def test_a_mode_is_made_of_a_backend_or_a_linker(mode: pm.Mode, backend: str, simplified: bool) -> None:
+    """PyTensor's linkers and optimizers have a backend and a truth value for a meaning."""
+    assert (mode.backend, mode.simplified) == (backend, simplified)
+    assert pickle.loads(pickle.dumps(mode)) == mode
+
+
+def test_a_mode_of_an_unknown_linker_is_refused_by_name() -> None:
+    x = pt.vector("x")
+    with pytest.raises(ValueError, match="unknown backend 'perl'; available are"):
+        pm.function([x], x, mode=pm.Mode(linker="perl"))

@@ -291,6 +291,7 @@ class TestHilbertSpace:
     def test_harmonics_give_the_periodic_covariance(self) -> None:
         function = pm.gp.cov.Periodic(1, period=1.7, ls=0.6)
         gp = pm.gp.HSGPPeriodic(m=20, scale=1.5, cov_func=function)
+        assert gp._m == 20  # PyMC's documentation counts coefficients with it
         (cosines, sines), spread = gp.prior_linearized(X)
         basis = np.concatenate([(cosines * spread).eval(), (sines * spread).eval()], axis=1)
         np.testing.assert_allclose(basis @ basis.T, 1.5**2 * function(X).eval(), atol=1e-12)

@@ -68,7 +68,8 @@ def find_MAP(
     """The maximum a posteriori: values of all variables where the density on their own scales is highest.
 
     method               "L-BFGS-B": limited-memory BFGS in machine code, on the unconstrained scale, so that supports
-                         are kept; any other is a method of `scipy.optimize.minimize`, which gets `optimizer_kwargs`
+                         are kept; any other is a method of `scipy.optimize.minimize`, which gets `optimizer_kwargs`.
+                         "Powell" where the density has no gradient
     vars                 variables that are moved; the others keep their initial values
     initvals, start      where to begin, as in `pm.sample`
     starts               ascents: one from there and others from around it; the highest end counts
@@ -79,7 +80,8 @@ def find_MAP(
     returns              value by name, deterministics included
     raises               SamplingError where the density has no highest point, ModelError for discrete variables,
                          InitialPointError where it is not finite at the start
-    warns                where a variable ends at a bound of its support, and where the search did not converge
+    warns                where a variable ends at a bound of its support, where the search did not converge, and
+                         where there is no gradient
 
     Source of the method: Liu and Nocedal (1989), On the limited memory BFGS method for large scale optimization.
     """
@@ -90,9 +92,11 @@ def find_MAP(
     if starts < 1 or maxeval < 1:
         raise ValueError(f"`starts` and `maxeval` must be at least 1, got {starts} and {maxeval}.")
     target = TargetDensity(
-        model, vars, initvals if start is None else start, jacobian=False, seed=seed_from(random_seed)
+        model, vars, initvals if start is None else start, jacobian=False, seed=seed_from(random_seed), gradients=False
     )
-    if method in OWN:
+    if target.density.without_gradient:
+        found = _without_gradient(target, "Powell" if method in OWN else method, maxeval, optimizer_kwargs)
+    elif method in OWN:
         if optimizer_kwargs:
             raise TypeError(
                 f"the method {method!r} takes no {sorted(optimizer_kwargs)}; it has `maxeval` and `starts`."
@@ -156,6 +160,26 @@ def newton_steps(evaluations: Evaluations, x: Floats) -> tuple[Floats, float, fl
     return found
 
 
+def _without_gradient(target: TargetDensity, method: str, most: int, options: dict[str, Any]) -> Optimum:
+    """The end of a search of SciPy's that compares values alone."""
+    from scipy import optimize
+
+    minimize: Any = optimize.minimize
+    reason = target.density.without_gradient
+    warnings.warn(
+        f"the mode is searched by the method {method!r} of SciPy, from one starting point and without gradients, so it "
+        f"is less exact: {reason}",
+        ConsilienceWarning,
+        stacklevel=3,
+    )
+    given = {"maxiter": most, **options.pop("options", {})}
+    first = target.starts(1, SCATTER)[0]
+    result = minimize(lambda x: -target.logp(x), first, method=method, options=given, **options)
+    logp = -float(result.fun)
+    x = np.asarray(result.x, float).reshape(-1)
+    return Optimum(x, logp, bool(result.success), int(result.nfev), np.array([logp]), str(result.message))
+
+
 def _by_scipy(target: TargetDensity, method: str, most: int, options: dict[str, Any]) -> Optimum:
     from scipy import optimize
 
@@ -188,6 +212,10 @@ def _examine(target: TargetDensity, found: Optimum) -> None:
         [np.full(s.size, s.variable.sampled is not None) for s in target.density.layout.stretches]
     )[target.places]
     far = transformed & (np.abs(x) > FAR)
+    if target.density.without_gradient:
+        if not found.converged:
+            _warn_of_the_end(found, stacklevel=4)
+        return
     with target.evaluations() as evaluations:
         gradient = evaluations.gradients(x[None])[0]
         endless = far if not found.converged and far.any() else _endless(evaluations, found, gradient)
@@ -214,12 +242,16 @@ def _examine(target: TargetDensity, found: Optimum) -> None:
                 stacklevel=3,
             )
         elif not found.converged:
-            warnings.warn(
-                f"the search for the mode did not converge ({found.message}); raise `maxeval`, or begin elsewhere with "
-                "`initvals=`.",
-                ConsilienceWarning,
-                stacklevel=3,
-            )
+            _warn_of_the_end(found, stacklevel=4)
+
+
+def _warn_of_the_end(found: Optimum, stacklevel: int) -> None:
+    warnings.warn(
+        f"the search for the mode did not converge ({found.message}); raise `maxeval`, or begin elsewhere with "
+        "`initvals=`.",
+        ConsilienceWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def _endless(evaluations: Evaluations, found: Optimum, gradient: Floats) -> npt.NDArray[np.bool_]:

@@ -7,16 +7,35 @@ from typing import Final
 from consilience.backends.registry import BACKENDS
 from consilience.record import Record
 
+_LINKERS: Final = {
+    **dict.fromkeys(("cvm", "cvm_nogc", "vm", "vm_nogc", "c|py", "c|py_nogc", "numba", None), "llvm"),
+    "py": "reference",
+    "pytorch": "torch",
+}
+"""Backends by the names of PyTensor's linkers; other names are those of backends."""
+
 
 class Mode(Record):
     """How a function is compiled.
 
-    backend      a name of `registry.BACKENDS`
-    simplified   whether the graph is rewritten before it is compiled
+    backend      a name of `registry.BACKENDS`; PyTensor's linkers, as in `Mode(linker="py")`, are taken too
+    simplified   whether the graph is rewritten before it is compiled; of PyTensor's `optimizer=`, None is False
     """
 
     backend: str = "llvm"
     simplified: bool = True
+
+    def __init__(
+        self,
+        linker: str | None = "llvm",
+        optimizer: bool | str | None = True,
+        *,
+        backend: str | None = None,
+        simplified: bool | None = None,
+    ) -> None:
+        chosen = linker if backend is None else backend
+        object.__setattr__(self, "backend", _LINKERS.get(chosen, chosen))
+        object.__setattr__(self, "simplified", bool(optimizer) if simplified is None else simplified)
 
 
 class NanGuardMode(Mode):

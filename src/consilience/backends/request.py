@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from consilience.absent import elsewhere
 from consilience.backends.contexts import random_slot
 from consilience.errors import ConsilienceWarning, DtypeError, GraphError, ShapeError, UnusedInputError
 from consilience.ir import (
@@ -109,6 +110,8 @@ def requested(
     if isinstance(inputs, Node | In | str) or not isinstance(inputs, Iterable):
         raise TypeError(f"`inputs` must be a list of variables, got {inputs!r}.")
     given = [item if isinstance(item, In) else In(item) for item in inputs]
+    if told := elsewhere(outputs):
+        raise TypeError(told)
     form, keys, written = _form(outputs)
     _check_inputs(name, given)
     replacements = _replacements(givens, [item.variable for item in given], strict)

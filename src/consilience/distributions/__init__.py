@@ -83,8 +83,8 @@ __all__ = sorted([*_HOME, *SPELLINGS, "transforms"])  # names of the tables
 
 
 def __getattr__(name: str) -> Any:
-    if name == "transforms":
-        return import_module(f"{__name__}.transforms")
+    if name in ("transforms", "dist_math"):
+        return import_module(f"{__name__}.{name}")
     home = _HOME.get(SPELLINGS.get(name, name))
     if home is None:
         return import_module("consilience.module_paths").attribute(__name__, name, __all__)

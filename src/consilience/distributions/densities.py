@@ -20,6 +20,7 @@ from consilience.distributions.shapes import broadcast, spread
 from consilience.errors import DtypeError, ShapeError, SupportError
 from consilience.ir import FLOATS, Node, Shape, constant_value, rebuild, substitute, topological, with_regions
 from consilience.ir.arithmetic import means
+from consilience.ir.lengths import sources_of, with_sources
 from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
@@ -297,7 +298,7 @@ def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) ->
     keys = keys or {}
     made: dict[Node, Node] = {}
     with without_sources():
-        for node in topological(outputs):
+        for node in topological([*outputs, *sources_of(outputs)]):
             current = rebuild(node, tuple(made[operand] for operand in node.inputs))
             if isinstance(node.op, RandomVariable):
                 current = drawn(current, keys.get(node))
@@ -305,7 +306,7 @@ def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) ->
                 op = with_regions(node.op, realise)
                 current = current if op is node.op else Node(op, *current.inputs)
             made[node] = current
-    return [made[output] for output in outputs]
+        return with_sources([made[output] for output in outputs], made)
 
 
 @means("realised_with")

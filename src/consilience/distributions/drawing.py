@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.backends.contexts import random_slot
 from consilience.backends.function import Function, function
 from consilience.backends.modes import Mode
 from consilience.backends.request import In, Outputs
 from consilience.distributions.densities import realised_with
 from consilience.distributions.seeds import seed_from
-from consilience.errors import GraphError
+from consilience.errors import GraphError, ShapeError
 from consilience.ir import Input, Node, tensor_input, topological
+from consilience.ir.lengths import sources_of
 from consilience.ir.side_tables import describe
 from consilience.ops.random import fold_in
 from consilience.ops.shape import Iota, broadcast_to
@@ -38,11 +40,15 @@ def draw(vars: Node | Sequence[Node], draws: int = 1, mode: Any = None, random_s
     del mode
     if draws < 1:
         raise ValueError(f"`draws` must be at least 1, got {draws}.")
+    if told := elsewhere(vars):
+        raise TypeError(told)
     outputs = [vars] if isinstance(vars, Node) else list(vars)
     seed = _seed(random_seed)
     key = tensor_input("key", (), "seed")
     graph = realised_with(outputs, key)
     _check_closed(graph, key)
+    if draws > 1 and key in topological(sources_of(graph)):
+        return _one_by_one(key, graph, draws, seed, isinstance(vars, Node))
     if draws > 1:
         many = fold_in(key, Node(Iota(draws)))
         stand_in = tensor_input("key", ())
@@ -52,6 +58,21 @@ def draw(vars: Node | Sequence[Node], draws: int = 1, mode: Any = None, random_s
     call = function([key], graph, name="draw", on_unused_input="ignore")
     results: list[npt.NDArray[Any]] = call(np.int64(seed))
     return results[0] if isinstance(vars, Node) else results
+
+
+def _one_by_one(key: Node, graph: Sequence[Node], draws: int, seed: int, single: bool) -> Any:
+    """Draws of a graph whose lengths are random, which no batch can hold: as many calls."""
+    keys = function([key], fold_in(key, Node(Iota(draws))))(np.int64(seed))
+    call = function([key], list(graph), name="draw", on_unused_input="ignore")
+    found = list(zip(*(call(own) for own in keys), strict=True))
+    for output, values in zip(graph, found, strict=True):
+        if len({value.shape for value in values}) > 1:
+            raise ShapeError(
+                f"draws of {describe(output)} have different shapes, {values[0].shape} and others, and make no array; "
+                "take one draw at a time, or draw what has one shape."
+            )
+    results = [np.stack(values) for values in found]
+    return results[0] if single else results
 
 
 def compile(

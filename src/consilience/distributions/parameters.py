@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.backends.reference import evaluate
 from consilience.distributions.constraints import Constraint
 from consilience.distributions.mathematics import where
@@ -203,7 +204,10 @@ class ComponentParameter:
 
     def _variable(self, title: str, node: Any) -> Node:
         if not isinstance(node, Node):
-            raise TypeError(f"{title}: {self.name} must be a distribution such as `Normal.dist(0, 1)`, got {node!r}.")
+            raise TypeError(
+                elsewhere(node)
+                or f"{title}: {self.name} must be a distribution such as `Normal.dist(0, 1)`, got {node!r}."
+            )
         if name_of(node) is not None:
             raise ParameterError(
                 f"{title}: {self.name} must be a distribution outside any model, `….dist(...)`, got {describe(node)}, "

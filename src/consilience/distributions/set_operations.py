@@ -61,7 +61,8 @@ def known_bound(bound: Node) -> Bound:
 def of_parameters(lower: Bound, upper: Bound) -> IntervalConstraint:
     """An interval whose finite ends are tensors, as parameters are, also where their numbers are known."""
     lower, upper = (known_bound(end) if isinstance(end, Node) else end for end in (lower, upper))
-    return IntervalConstraint(*(end if _infinite(end) else as_tensor(end) for end in (lower, upper)))
+    low, high = (end if _infinite(end) else as_tensor(end) for end in (lower, upper))
+    return IntervalConstraint(low, high)
 
 
 def ends(support: Constraint) -> tuple[Bound, Bound]:

@@ -203,6 +203,10 @@ class HSGP(GaussianProcess):
         return math.prod(self.m)
 
     @property
+    def _m(self) -> tuple[int, ...]:  # as PyMC's documentation has it
+        return self.m
+
+    @property
     def L(self) -> Node:
         """Half widths of the box, shape (active dims,)."""
         if self._L is None:
@@ -297,6 +301,10 @@ class HSGPPeriodic(GaussianProcess):
 
     def __add__(self, other: Any) -> Any:
         raise ParameterError("HSGPs are added as values: `gp1.prior('f1', X) + gp2.prior('f2', X)`.")
+
+    @property
+    def _m(self) -> int:  # as PyMC's documentation has it
+        return self.m
 
     def prior_linearized(self, X: TensorLike) -> tuple[tuple[Node, Node], Node]:
         """Cosines and sines of the harmonics at X, both shape (n, m), and standard deviations, shape (m,).

@@ -199,6 +199,9 @@ class Arithmetic:
     if not TYPE_CHECKING:  # type checkers know by themselves what is not there
 
         def __getattr__(self, name: str) -> Any:
+            if not name.startswith("_") and getattr(object.__getattribute__(self, "type"), "dtype", None) == "key":
+                importlib.import_module("consilience.tensor.random")  # loaded when first needed, as distributions are
+                return meaning("method of a random key")(self, name)
             there = [] if name.startswith("_") else [n for n in dir(type(self)) if not n.startswith("_")]
             raise AttributeError(absent.reason("a tensor", name, there), name=name, obj=self)
 
@@ -394,9 +397,9 @@ class Arithmetic:
         """The present value of a shared variable, a copy."""
         return meaning("get_value")(self)
 
-    def set_value(self, new_value: Operand, borrow: bool = False) -> None:
-        """Give a shared variable another value of its dtype and shape."""
-        meaning("set_value")(self, new_value)
+    def set_value(self, new_value: Operand = None, borrow: bool = False, *, seed: Operand = None) -> None:
+        """Give a shared variable another value of its dtype and shape; a random key also by its `seed`."""
+        meaning("set_value")(self, new_value, seed)
 
     # Functions of every element.
     arccos = _method("arccos")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from consilience.absent import elsewhere
 from consilience.distributions import densities
 from consilience.distributions.mathematics import logical_and, where
 from consilience.distributions.random_variable import is_random, random_variables
@@ -151,7 +152,7 @@ def _measure(given: Node, numeric_inverse: bool) -> Measure:
 
 def _node(given: Node) -> Node:
     if not isinstance(given, Node):
-        raise TypeError(f"a random variable or an expression of some was needed, got {given!r}.")
+        raise TypeError(elsewhere(given) or f"a random variable or an expression of some was needed, got {given!r}.")
     return given
 
 

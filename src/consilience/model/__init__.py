@@ -4,8 +4,15 @@ from typing import TYPE_CHECKING
 
 from consilience import module_paths
 from consilience.model.centredness import centredness
-from consilience.model.conditioning import do, observe
-from consilience.model.freezing import freeze_dims_and_data
+from consilience.model.conditioning import (
+    change_value_transforms,
+    do,
+    extract_deterministics,
+    insert_deterministics,
+    observe,
+    remove_value_transforms,
+)
+from consilience.model.freezing import freeze_dims_and_data, freeze_model
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.marginalization import marginalize
 from consilience.model.minibatch import Minibatch
@@ -15,6 +22,7 @@ from consilience.model.model import (
     Model,
     Point,
     Potential,
+    clone_model,
     model_to_graphviz,
     model_to_mermaid,
     model_to_networkx,
@@ -35,8 +43,13 @@ __all__ = [
     "Potential",
     "RegularizedHorseshoe",
     "centredness",
+    "change_value_transforms",
+    "clone_model",
     "do",
+    "extract_deterministics",
     "freeze_dims_and_data",
+    "freeze_model",
+    "insert_deterministics",
     "marginalize",
     "model_density",
     "model_to_graphviz",
@@ -46,6 +59,7 @@ __all__ = [
     "noncenter",
     "observe",
     "recenter",
+    "remove_value_transforms",
     "set_data",
 ]
 

@@ -1,4 +1,4 @@
-"""Models made from models: variables replaced by values (`do`), or given data (`observe`).
+"""Models made from models: variables replaced by values (`do`), or given data (`observe`), or other maps to the line.
 
 A model and what is to change in; a new model, which shares the data containers with the old one, out.
 """
@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.backends.shapes import Lengths
 from consilience.distributions import context
+from consilience.distributions.transforms.registry import requested_transform
 from consilience.distributions.transforms.transform import rewritten
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import Node, constant, constant_value, numpy_dtype, substitute, topological
+from consilience.ir import Node, constant, constant_value, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir.side_tables import set_name, without_sources
 from consilience.lower.specialise import specialise
 from consilience.model import observation
@@ -23,6 +25,7 @@ from consilience.model.layout import known_shape
 from consilience.model.log_density import slot_values
 from consilience.model.model import Model
 from consilience.ops.elementwise import cast
+from consilience.record import Record
 
 Choice = Mapping["str | Node", Any]
 
@@ -83,6 +86,8 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
 
 def named_in(model: Model, key: str | Node) -> str:
     """The name of a variable that is given by name or as it is; KeyError, ModelError for others."""
+    if told := elsewhere(model) or elsewhere(key):
+        raise ModelError(told)
     if isinstance(key, str):
         node = model[key]
     elif isinstance(key, Node) and key in model.named.values():
@@ -221,3 +226,102 @@ class Rebuilt:
         data = {v.data for v in self.old.observed}
         reached |= set(topological(data))
         return {name for name, node in self.replaced.items() if node in reached}
+
+
+def change_value_transforms(model: Model, vars_to_transforms: Mapping[str | Node, Any]) -> Model:
+    """A model with other maps of free variables to the line.
+
+    vars_to_transforms   free variable, or its name -> a transform of `pm.distributions.transforms`, one's own, or None
+                         for values on the variable's own scale
+    returns              a new model; `with change_value_transforms(…) as changed:` declares or samples in it
+    raises               KeyError, ModelError for what is no free variable, TypeError for what is no transform
+
+    >>> import consilience as pm
+    >>> from consilience.model import change_value_transforms
+    >>> with pm.Model() as model:
+    ...     p = pm.Uniform("p", 0, 1)
+    ...     y = pm.Binomial("y", n=9, p=p, observed=6)
+    >>> changed = change_value_transforms(model, {"p": pm.distributions.transforms.logodds})
+    >>> [v.name for v in changed.value_vars]
+    ['p_logodds__']
+    """
+    wanted = {named_in(model, key): transform for key, transform in vars_to_transforms.items()}
+    free = [v.name for v in model.free]
+    for name in wanted:
+        if name not in free:
+            raise ModelError(f"`{name}` is not a free variable of the model; those are {', '.join(free) or 'none'}.")
+    changed = Rebuilt(model, {}, set()).model()
+    for place, variable in enumerate(changed.free):
+        if variable.name in wanted:
+            transform = requested_transform(variable.node, context.DEFAULT, wanted[variable.name])
+            changed.free[place] = changed.free_variable(variable.name, variable.node, transform, variable.initval)
+    return changed
+
+
+def remove_value_transforms(model: Model, vars: Sequence[str | Node] | None = None) -> Model:
+    """A model whose free variables, or those in `vars`, have values on their own scales; for Hessians there, say.
+
+    The density is then 0 outside the supports. Arguments are variables or names; see `change_value_transforms`.
+    """
+    return change_value_transforms(model, dict.fromkeys([v.name for v in model.free] if vars is None else vars))
+
+
+class DetachedDeterministic(Record):
+    """An expression with a name, over inputs that stand for the variables of a model by their names."""
+
+    name: str
+    dims: tuple[str | None, ...] | None
+    graph: Node
+    inputs: Mapping[str, Node]
+
+
+def extract_deterministics(
+    model: Model, var_names: str | Sequence[str] | None = None
+) -> tuple[Model, list[DetachedDeterministic]]:
+    """A model without its deterministics, or some of them, and these for `insert_deterministics`.
+
+    What depends on them computes them in place, so the density is the same; results hold them no more.
+
+    var_names   names of deterministics; all by default
+    returns     a new model, and the deterministics in the order of declaration
+    raises      KeyError, ModelError for what is no deterministic
+    """
+    listed = [var_names] if isinstance(var_names, str) else var_names
+    names = [*model.named_deterministics] if listed is None else [named_in(model, one) for one in listed]
+    for name in names:
+        if name not in model.named_deterministics:
+            there = ", ".join(model.named_deterministics) or "none"
+            raise ModelError(f"`{name}` is not a deterministic of the model; those are {there}.")
+    found = []
+    for name, node in model.named_deterministics.items():
+        if name not in names:
+            continue
+        # A deterministic may be another variable under one more name; then it stands for that one.
+        before = [*model.named][: [*model.named].index(name)]
+        named = {own: title for title, own in reversed(model.named.items()) if own is not node or title in before}
+        reached = [one for one in topological([node], stop=named.__contains__) if one in named]
+        inputs = {named[one]: tensor_input(one.dtype, one.static_shape, named[one]) for one in reached}
+        (graph,) = substitute([node], {one: inputs[named[one]] for one in reached})
+        found.append(DetachedDeterministic(name, model.dims_of.get(name), graph, inputs))
+    rest = model.copy()
+    for name in names:
+        del rest.named[name], rest.named_deterministics[name]
+        rest.dims_of.pop(name, None)
+    rest.cache.clear()
+    return rest, found
+
+
+def insert_deterministics(model: Model, deterministics: Sequence[DetachedDeterministic]) -> Model:
+    """A model with the deterministics that `extract_deterministics` gave, over its variables of the same names.
+
+    returns   a new model
+    raises    ModelError where it has none of a name that is needed, or has the name of a deterministic already
+    """
+    made = model.copy()
+    for one in deterministics:
+        missing = [name for name in one.inputs if name not in made]
+        if missing:
+            raise ModelError(f"the deterministic `{one.name}` needs {missing}, which the model does not have.")
+        (graph,) = substitute([one.graph], {stand: made[name] for name, stand in one.inputs.items()})
+        made.add_deterministic(one.name, graph, one.dims)
+    return made

@@ -28,7 +28,7 @@ from consilience.distributions.random_variable import RandomVariable, distributi
 from consilience.errors import MissingPackageError, MissingRuleError, ModelError, ShapeError
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
-from consilience.ir.shape_constraints import collect
+from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model import observation
@@ -43,6 +43,7 @@ from consilience.model.variables import ModelVariables
 from consilience.native.flat_call import NAME, flat_call
 from consilience.native.jit import Library
 from consilience.ops import cast
+from consilience.ops.assertion import require
 from consilience.ops.parameter_check import released
 from consilience.ops.random import Key, fold_in
 from consilience.ops.reduce import reduce
@@ -375,6 +376,11 @@ def _log_densities(code: Bound, given: Sequence[tuple[Array, bool]], count: int)
     return [np.where(bad, -np.inf, found[0]), np.where(bad, -np.inf, found[1]), *found[2:]]
 
 
+def _owed(nodes: Sequence[Node]) -> tuple[ShapeConstraint, ...]:
+    """Lengths that must agree and are known only when the program runs."""
+    return tuple(c for c in collect(nodes) if dims.is_computed(c.left) or dims.is_computed(c.right))
+
+
 class _Built:
     """What is compiled once per model and data shapes."""
 
@@ -396,7 +402,7 @@ class _Built:
             _check_closed([*terms.all, *([] if self.batches else terms.deterministics)])
             self.simulated = _simulated(model, terms)
             check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
-            (logp,) = simplify([with_key(total(terms.all))])
+            (logp,) = require(simplify([with_key(total(terms.all))]), _owed(terms.all))
             moved = [value for value, v in zip(terms.values, model.free, strict=True) if v.continuous]
             self.without_gradient = ""
             slopes: dict[Node, Node] = {}
@@ -511,7 +517,8 @@ class _Built:
             chosen = {**free, **named} if deterministics else free
         names, outputs = list(chosen), list(chosen.values())
         with without_sources():
-            static, memo = specialise([*simplify(outputs), *self.terms.values, *self.slots], self.lengths)
+            simple = require(simplify(outputs), _owed(outputs))
+            static, memo = specialise([*simple, *self.terms.values, *self.slots], self.lengths)
             replaced = substitute(
                 static[: len(outputs)],
                 {memo[v]: r for v, r in zip(self.terms.values, self._replacements.values(), strict=True)},

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.backends import contexts, reference
 from consilience.backends.shapes import Lengths, bind_lengths
 from consilience.distributions.densities import parameter_violation, support_error, support_refusal, support_violation
@@ -58,6 +59,8 @@ def as_array(name: str, value: Any) -> Array:
             f"`{name}` has masked values; arrays with missing values go to `observed=` of a distribution directly."
         )
     try:
+        if told := elsewhere(value):
+            raise DtypeError(told)
         array = _numbers(name, np.asarray(value))
         if array.dtype.kind == "c":
             raise DtypeError("complex numbers have no density; give their real and imaginary parts.")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts, reference
-from consilience.backends.callback import FAILURES
+from consilience.backends.callback import failed
 from consilience.backends.shapes import Lengths
 from consilience.distributions.densities import drawn, support_point
 from consilience.distributions.random_variable import RandomVariable
@@ -196,7 +196,7 @@ def _finite_position(
         except ConsilienceError:
             raise
         except Exception as error:  # of a user's function, which has density 0 there, as inside chains
-            FAILURES.append(error)
+            failed(error)
     if _is_finite(density, base):
         return base
     raise no_start(density, base)

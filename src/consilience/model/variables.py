@@ -17,6 +17,7 @@ from consilience.backends import contexts
 from consilience.backends.pickling import duplicate
 from consilience.backends.shapes import bind_lengths
 from consilience.distributions import context
+from consilience.distributions.partly_observed import joined
 from consilience.distributions.random_variable import is_random, random_variables
 from consilience.distributions.transforms import Transform, default_transform, label, sampled_transform
 from consilience.errors import (
@@ -32,6 +33,7 @@ from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import missing, observation, sparse_data
 from consilience.model.coordinates import Coordinates, Labels
+from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import TensorLike
 from consilience.record import Record
 
@@ -320,8 +322,8 @@ class ModelVariables(metaclass=Declaring):
         if transform is not context.DEFAULT and transform is not None:
             raise ModelError(f"`{full}` has missing values, and then takes no `transform`; leave it out.")
         self._full_name(f"{name}_unobserved")  # nothing is registered unless all can be
-        there, lacking = missing.parts(full, node, mask)
-        there = self.register(f"{name}_observed", there, observed=missing.present_in(observed, mask))
+        there, lacking, places = missing.parts(full, node, mask)
+        there = self.register(f"{name}_observed", there, observed=missing.present_in(observed, places))
         self.register(f"{name}_unobserved", lacking, transform=transform)
         warnings.warn(
             f"the data of `{full}` have {int(mask.sum())} missing values, which become the free variable "
@@ -329,17 +331,21 @@ class ModelVariables(metaclass=Declaring):
             ImputationWarning,
             stacklevel=4,
         )
-        return self.add_deterministic(name, missing.fixed(missing.joined(there, lacking, mask), node, mask), axes)
+        return self.add_deterministic(name, missing.fixed(joined(there, lacking, places, mask.shape), node, mask), axes)
 
     def take_free(self, full: str, node: Node, transform: Any, initval: Any) -> None:
         """Take a random variable to be inferred, by its full name."""
+        free = self.free_variable(full, node, transform, initval)
+        for owner in self.lineage():
+            owner.free.append(free)
+
+    def free_variable(self, full: str, node: Node, transform: Any, initval: Any) -> FreeVariable:
+        """A random variable to be inferred, with the maps to the line that `transform` means; not yet in the model."""
         default = transform is context.DEFAULT
         chosen = default_transform(node) if default else transform
         inside = node.dtype in FLOATS and (default or _is_default(node, chosen))
         sampled = sampled_transform(node) if inside else chosen
-        free = FreeVariable(full, node, chosen, initval, inside, value_variable(full, node, chosen), sampled)
-        for owner in self.lineage():
-            owner.free.append(free)
+        return FreeVariable(full, node, chosen, initval, inside, value_variable(full, node, chosen), sampled)
 
     def take_observed(self, full: str, node: Node, observed: TensorLike, weight: Node | None = None) -> None:
         """Take a random variable with data, by its full name; each of them stands for `weight` observations."""
@@ -574,6 +580,14 @@ def _call(node: Node, name: str) -> None:
     """Name an expression that has no name; constants are common to all models and stay without."""
     if name_of(node) is None and constant_value(node) is None:
         set_name(node, name)
+
+
+def called(node: Node, name: str) -> Node:
+    """The value under a name; a node that has another name already, such as a leaf, stays as it is."""
+    if name_of(node) not in (None, name) or constant_value(node) is not None:
+        node = Node(Assume((), name), node)
+    set_name(node, name)
+    return node
 
 
 def _is_default(node: Node, transform: Transform | None) -> bool:

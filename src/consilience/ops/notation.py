@@ -107,10 +107,21 @@ def round_to(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0)
     return cast(result, x.dtype) if kind_of(x.dtype) == "int" else result
 
 
+class Lengths(tuple[Any, ...]):
+    """The lengths of all axes, with the methods of the int64 vector of them: `x.shape.eval()`, `x.shape.prod()`."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # what NumPy and pickle ask for
+            raise AttributeError(f"a shape has no `{name}`.", name=name, obj=self)
+        return getattr(as_tensor(list(self), "int64"), name)
+
+
 @means("shape")
-def shape_of(x: Node) -> tuple[Any, ...]:
+def shape_of(x: Node) -> Lengths:
     """Lengths of all axes: integers where static, else int64 scalar nodes that can be used as lengths."""
-    return tuple(n if isinstance(n, int) else shape.length_of(n) for n in x.static_shape)
+    return Lengths(n if isinstance(n, int) else shape.length_of(n) for n in x.static_shape)
 
 
 @means("len")

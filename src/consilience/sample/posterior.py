@@ -282,6 +282,10 @@ def sample(
             keeper.close()  # or its lock would outlive the failed call
         raise
     work = Work(owner, density, kernel, options, result, running, compile_seconds, keeper)
+    moved = [f"`{v.name}`" for v in owner.free if v.continuous]
+    if step is None and density.without_gradient and moved:
+        listed = ", ".join(moved[:5]) + ", …" * (len(moved) > 5)
+        work.notes.append(f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}")
     if coordinates is not None:
         coordinates.work = work
     return _begun(work, asked)

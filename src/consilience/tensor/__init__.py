@@ -9,6 +9,7 @@ from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 
 from consilience import module_paths as _module_paths
+from consilience.absent import refuse_elsewhere as _refuse_elsewhere
 from consilience.backends.contexts import Context as Context
 from consilience.backends.contexts import shared as shared
 from consilience.backends.evaluation import eval as eval
@@ -124,6 +125,7 @@ from consilience.transforms.vectorize import psum as psum
 from consilience.transforms.vectorize import vectorize_function as _vectorize_function
 from consilience.transforms.vectorize import vmap as vmap
 
+_refuse_elsewhere(_Node)
 as_tensor = as_tensor_variable
 concat = concatenate
 conjugate = conj

@@ -150,7 +150,7 @@ def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> N
 
 def split(
     x: TensorLike,
-    splits_size: Sequence[int] | int | None = None,
+    splits_size: TensorLike | Sequence[TensorLike] | None = None,
     n_splits: int | None = None,
     axis: int = 0,
     *,
@@ -158,8 +158,9 @@ def split(
 ) -> list[Node]:
     """Parts along an axis.
 
-    splits_size           lengths of the parts, as in PyTensor; an integer is a number of equal parts
-    n_splits              the number of parts, which must agree; alone, so many equal parts
+    splits_size           lengths of the parts, as in PyTensor, which may be a vector known at run time; an integer is
+                          a number of equal parts
+    n_splits              the number of parts, which must agree and be known; alone, so many equal parts
     indices_or_sections   positions before which to cut, as in NumPy, or a number of equal parts
     """
     node = as_tensor(x)
@@ -170,6 +171,8 @@ def split(
     sizes = as_tensor(splits_size)
     if not sizes.ndim:
         return index.split(node, int(splits_size), axis)  # type: ignore[arg-type]  # an integer
+    if n_splits is not None and sizes.ndim == 1 and isinstance(sizes.static_shape[0], Dimension):
+        sizes = broadcast_to(sizes, (n_splits,))
     lengths, place = as_shape(sizes), one_axis(axis, node)
     total: Dim = sum(lengths, start=0)
     if n_splits is not None and n_splits != len(lengths):
@@ -367,6 +370,10 @@ def broadcast_dynamic(x: TensorLike, axes: Mapping[int, object]) -> Node:
     raises    ShapeError for any other length, at run time where it is not known before
     """
     node = as_tensor(x)
+    if not isinstance(axes, Mapping):
+        raise TypeError(
+            f"`axes` is a dict from an axis to its length in the result, such as {{0: y.shape[0]}}, got {axes!r}."
+        )
     for axis, wanted in axes.items():
         place, length = one_axis(axis, node), as_length(wanted)
         own = node.static_shape[place]

@@ -6,6 +6,7 @@ reads from around it needs no listing. What a loop is, `ops.scan` says.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from consilience.errors import DtypeError, GraphError, ShapeError
 from consilience.ir import Dim, Input, Node, Shared, tensor_input
 from consilience.ir.arithmetic import known_meaning
+from consilience.ir.dimension import minimum
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.ops.axes import integers, is_integer
@@ -58,14 +60,14 @@ class _Sequence(Record, eq=False):
         length: Dim = self.tensor.static_shape[0] - self.before - self.behind
         return length
 
-    def shifted(self, tap: int, length: Dim | None, backwards: bool) -> Node:
-        """The elements that one tap gets in the steps, of which there are `length`, or as many as elements."""
+    def shifted(self, tap: int, length: Dim, backwards: bool) -> Node:
+        """The elements that one tap gets in the steps, of which there are `length`."""
         first, whole = self.before + tap, self.tensor
         if self.before or self.behind:
             whole = whole[first : first + self.length]
         if backwards:
             whole = whole[::-1]
-        return whole if length is None or length == self.length else whole[:length]
+        return whole if length == self.length else whole[:length]
 
 
 class _State(Record, eq=False):
@@ -109,7 +111,7 @@ def scan(
                        first
     non_sequences      what else `fn` is called with; other tensors may simply be used
     n_steps            number of steps, an integer >= 0 or an integer scalar tensor; by default the length of the
-                       sequences, which have to agree
+                       shortest sequence
     truncate_gradient  derivatives pass through so many of the last steps; -1: through all
     go_backwards       the sequences are read from their ends
     checkpoint         states that derivatives need are stored ("none"), or computed again from those of every n-th
@@ -120,8 +122,8 @@ def scan(
     inside are drawn anew in every step. `mode`, `profile`, `allow_gc` and `strict` are accepted and change nothing.
     Without `fn` the result is a decorator, whose function becomes the outputs.
 
-    Raises ShapeError and DtypeError for sequences of different lengths and for outputs that do not keep the type of
-    their initial value.
+    Raises ShapeError for sequences that are shorter than `n_steps`, DtypeError and ShapeError for outputs that do not
+    keep the type of their initial value.
     """
     if fn is None:
 
@@ -162,7 +164,7 @@ def scan(
         carried = {leaf: (first, substitute([value], slots)[0]) for leaf, (first, value) in carried.items()}
         stop = None if stop is None else substitute([stop], slots)[0]
     elements = {
-        leaf: sequence.shifted(tap, None if n_steps is None else length, go_backwards)
+        leaf: sequence.shifted(tap, length, go_backwards)
         for sequence in read
         for tap, leaf in zip(sequence.taps, sequence.leaves, strict=True)
     }
@@ -286,15 +288,7 @@ def _length(read: Sequence[_Sequence], n_steps: Any, title: str) -> Dim:
         return length
     if not read:
         raise GraphError(f"{title} has no sequence that tells its number of steps; give `n_steps`.")
-    first, *others = read
-    for other in others:
-        if isinstance(first.length, int) and isinstance(other.length, int) and other.length != first.length:
-            raise ShapeError(
-                f"the sequences of {title} have elements for {first.length} and {other.length} steps:\n"
-                f"  {describe(first.tensor)}\n  {describe(other.tensor)}\ncut the longer one, or give `n_steps`."
-            )
-    known = [s.length for s in read if isinstance(s.length, int)]
-    return known[0] if known else first.length
+    return functools.reduce(minimum, [sequence.length for sequence in read])
 
 
 def _outcome(result: Any, title: str) -> tuple[list[Node], Node | None, Mapping[Node, Any], bool]:

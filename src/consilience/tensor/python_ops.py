@@ -15,15 +15,18 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.errors import DtypeError, GraphError, MissingRuleError, NullTypeGradError, ShapeError
 from consilience.ir import Constant, Node, TensorType, TupleType, is_leaf, numpy_dtype, tensor_input
 from consilience.ir.dimension import Dim, Dimension
+from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, set_name
 from consilience.ir.types import FLOATS
+from consilience.ops.assertion import require
 from consilience.ops.control import Item, compatible_shapes
 from consilience.ops.elementwise import as_tensor, cast
 from consilience.ops.notation import shape_of
-from consilience.ops.python_call import PythonCall, PythonFunction, call, identity_of
+from consilience.ops.python_call import PythonCall, PythonFunction, call, identity_of, settled
 from consilience.ops.shape import as_length, broadcast_to
 from consilience.record import Record
 
@@ -50,12 +53,13 @@ class Apply:
 
     def __init__(self, op: Op, inputs: Sequence[Node], outputs: Sequence[Node]) -> None:
         if not isinstance(op, Op):
-            raise GraphError(f"`Apply` takes an instance of a subclass of `consilience.graph.Op`, got {op!r}.")
+            raise GraphError(elsewhere(op) or f"`Apply` takes an instance of a subclass of `Op`, got {op!r}.")
         for what, listed in (("inputs", inputs), ("outputs", outputs)):
             wrong = [thing for thing in listed if not isinstance(thing, Node)]
             if wrong:
                 raise GraphError(
-                    f"the {what} of `{_title(op)}` must be tensors of consilience, got {type(wrong[0]).__name__}; "
+                    elsewhere(wrong[0])
+                    or f"the {what} of `{_title(op)}` must be tensors of consilience, got {type(wrong[0]).__name__}; "
                     "`pt.as_tensor_variable(x)` makes one of an array, and `pt.dvector()` or `x.type()` an output."
                 )
         self.op, self.inputs, self.outputs = op, list(inputs), list(outputs)
@@ -293,10 +297,14 @@ class Pulled(Record):
             got = len(found) if isinstance(found, list | tuple) else type(found).__name__
             raise GraphError(f"the derivative of `{title}` must give {len(inputs)} cotangents in a list, got {got}.")
         triples = zip(found, inputs, wanted, strict=True)
-        return [self._cotangent(i, c, x) if asked else None for i, (c, x, asked) in enumerate(triples)]
+        given = [self._cotangent(i, c, x) if asked else None for i, (c, x, asked) in enumerate(triples)]
+        pairs = [(c, x) for c, x in zip(given, inputs, strict=True) if c is not None]
+        lengths = [(a, b) for c, x in pairs for a, b in zip(c.static_shape, x.static_shape, strict=True)]
+        made = iter(settled([c for c, _ in pairs], lengths))
+        return [None if c is None else _of_shape(next(made), x) for c, x in zip(given, inputs, strict=True)]
 
     def _cotangent(self, position: int, found: Any, x: Node) -> Node | None:
-        """A cotangent in the type of its input."""
+        """A cotangent in the dtype of its input, whose shape may be that of the input."""
         what = f"the derivative of `{_title(self.op)}` by input {position}"
         if isinstance(found, Undefined):
             raise NullTypeGradError(f"{what} {found.reason}.")
@@ -307,7 +315,15 @@ class Pulled(Record):
             raise DtypeError(f"{what} must be {x.dtype}, got {describe(cotangent)}.")
         if not compatible_shapes(cotangent.static_shape, x.static_shape):
             raise ShapeError(f"{what} must have the shape {x.static_shape} of the input, got {describe(cotangent)}.")
-        return cast(broadcast_to(cotangent, x.static_shape), x.dtype)
+        return cast(cotangent, x.dtype)
+
+
+def _of_shape(cotangent: Node, x: Node) -> Node:
+    """A cotangent with the lengths of its input; those that are not known to be equal are checked when it runs."""
+    pairs = zip(cotangent.static_shape, x.static_shape, strict=True)
+    owed = tuple(ShapeConstraint(a, b, "a derivative has the shape of its input") for a, b in pairs if a != b)
+    (checked,) = require([cotangent], owed)
+    return broadcast_to(checked, x.static_shape)
 
 
 class Undefined(Record):
@@ -433,6 +449,8 @@ def type_of(given: Any) -> TensorType:
     """The type that a variable, a maker of variables or a type means; GraphError for what is none of these."""
     if isinstance(given, TensorType):
         return given
+    if told := elsewhere(given):
+        raise GraphError(told)
     node = given() if callable(given) and not isinstance(given, Node) else given
     if not isinstance(node, Node):
         raise GraphError(f"a type such as `pt.dvector` was needed, got {given!r}.")

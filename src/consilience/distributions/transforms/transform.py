@@ -55,7 +55,10 @@ class Transform(Record):
             cls.__eq__, cls.__hash__ = object.__eq__, object.__hash__  # type: ignore[method-assign]
 
     def __setattr__(self, name: str, value: object) -> None:
-        (object if type(self).from_line is Transform.from_line else super()).__setattr__(name, value)
+        if type(self).from_line is Transform.from_line:
+            object.__setattr__(self, name, value)
+        else:
+            super().__setattr__(name, value)
 
     def to_line(self, value: Node) -> Node:
         """What `forward` gives."""
