@@ -15,7 +15,6 @@ from consilience.distributions.distribution import Distribution
 from consilience.distributions.parameters import signatures
 from consilience.ir import Node
 from consilience.ops.elementwise import as_tensor
-from consilience.ops.linalg import matmul, matrix_transpose
 
 # Parameters of PyMC's densities that are others than those of its variables, or in another order, and what they are in
 # those of variables; `loc` moves the value.
@@ -35,9 +34,7 @@ _OTHERS: Final[Mapping[str, tuple[str, Callable[..., dict[str, Any]]]]] = {
     "SkewNormal": ("mu sigma alpha", lambda mu, sigma, alpha: {"mu": mu, "sigma": sigma, "alpha": alpha}),
     "Triangular": ("lower c upper", lambda lower, c, upper: {"lower": lower, "c": c, "upper": upper}),
     "Wald": ("mu lam alpha", lambda mu, lam, alpha: {"mu": mu, "lam": lam, "alpha": alpha}),
-    "Wishart": (
-        "nu scale_chol", lambda nu, scale_chol: {"nu": nu, "V": matmul(scale_chol, matrix_transpose(scale_chol))},
-    ),
+    "Wishart": ("nu scale_chol", lambda nu, scale_chol: {"nu": nu, "scale_chol": scale_chol}),
 }  # fmt: skip
 
 

@@ -40,6 +40,31 @@ if TYPE_CHECKING:
 NO_ROWS: Final = Rows(np.zeros((0, 1)), np.zeros((0, 1), np.int64))
 
 
+# Keywords of PyMC's step methods without meaning here: a run compiles its model once and seeds its chains; exact draws
+# from conditional distributions have no order of proposals.
+OF_PYMC: Final = frozenset({"blocked", "compile_kwargs", "initial_point", "mode", "model", "order", "proposal", "rng",
+                            "transit_p"})  # fmt: skip
+RENAMED: Final = {"max_steps": "iter_limit"}
+
+
+def _taking_pymcs(kernel: type[Kernel]) -> Callable[..., None]:
+    """The constructor of a step method that takes PyMC's keywords, too."""
+    own = kernel.__init__
+    fields = field_names(kernel)
+
+    @functools.wraps(own)
+    def __init__(self: Kernel, *arguments: Any, **named: Any) -> None:
+        settings = {}
+        for name, value in named.items():
+            word = RENAMED.get(name, name)
+            word = word if word in fields else name
+            if word in fields or name not in OF_PYMC:
+                settings[word] = value
+        own(self, *arguments, **settings)
+
+    return __init__
+
+
 class Kernel(Record):
     """A step method with its settings; derive from it to write another one.
 
@@ -83,6 +108,10 @@ class Kernel(Record):
     continuous: ClassVar[bool] = True
     fewest_chains: ClassVar[int] = 1
     whole: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        cls.__init__ = _taking_pymcs(cls)  # type: ignore[method-assign]  # every class has its own
 
     def __post_init__(self) -> None:
         given: Any = self.vars  # what users write becomes names below

@@ -120,8 +120,9 @@ class Model(ModelVariables):
         return printing.hypertext(self)
 
     @classmethod
-    def get_context(cls, error_if_none: bool = True) -> Model | None:
-        """The innermost model of the context stack."""
+    def get_context(cls, error_if_none: bool = True, allow_block_model_access: bool = False) -> Model | None:
+        """The innermost model of the context stack; `allow_block_model_access` is of no effect, for PyMC's sake."""
+        del allow_block_model_access
         found = context.current_or_none()
         if isinstance(found, Model):
             return found

@@ -92,7 +92,7 @@ def sample(
     deterministics: Literal["lazy", "eager"] = "lazy",
     blocking: bool = True,
     nuts: Mapping[str, Any] | None = None,
-    backend: Literal["llvm", "jax"] = "llvm",
+    backend: Literal["llvm", "jax"] | None = None,
     device: Any = None,
     **pymc: Any,
 ) -> Any:
@@ -199,6 +199,7 @@ def sample(
         window_budget=None if window_budget is None else whole_number("window_budget", window_budget, 1),
         keep_tuning=not discard_tuned_samples,
     )
+    backend = "llvm" if backend is None else backend
     one_of("backend", backend, BACKENDS)
     lock_step = backend == "jax"
     if lock_step:

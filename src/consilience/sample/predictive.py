@@ -235,7 +235,7 @@ def _changed(model: Model, trace: Any, by_label: ByLabel) -> dict[str, str]:
 
 
 def compute_log_likelihood(
-    trace: Any,
+    idata: Any,
     *,
     var_names: Sequence[str] | None = None,
     extend_inferencedata: bool = True,
@@ -247,7 +247,7 @@ def compute_log_likelihood(
 
     var_names     observed variables; all by default
     sample_dims   axes of the draws; ("chain", "draw") by default
-    returns       `trace` with the group `log_likelihood` added, or a tree with that group alone if
+    returns       `idata` with the group `log_likelihood` added, or a tree with that group alone if
                   `extend_inferencedata` is False
     """
     _check("compute_log_likelihood", pymc, _OF_DENSITIES)
@@ -255,11 +255,11 @@ def compute_log_likelihood(
     names = wanted(var_names, [v.name for v in owner.observed])
     if not names:
         raise ModelError("the model has no observed variables, so there is no likelihood.")
-    return _densities(owner, names, trace, sample_dims, "log_likelihood", extend_inferencedata)
+    return _densities(owner, names, idata, sample_dims, "log_likelihood", extend_inferencedata)
 
 
 def compute_log_prior(
-    trace: Any,
+    idata: Any,
     *,
     var_names: Sequence[str] | None = None,
     extend_inferencedata: bool = True,
@@ -276,10 +276,10 @@ def compute_log_prior(
     names = wanted(var_names, [v.name for v in owner.free])
     if not names:
         raise ModelError("the model has no free variables, so there is no prior.")
-    return _densities(owner, names, trace, sample_dims, "log_prior", extend_inferencedata)
+    return _densities(owner, names, idata, sample_dims, "log_prior", extend_inferencedata)
 
 
-_OF_DENSITIES: Final = "trace var_names extend_inferencedata model sample_dims"
+_OF_DENSITIES: Final = "idata var_names extend_inferencedata model sample_dims"
 
 
 def _densities(

@@ -139,7 +139,9 @@ class Inference:
         score: Any = None,
         callbacks: Callbacks | Callable[..., Any] | None = None,
         progressbar: bool = True,
+        progressbar_theme: Any = None,
         *,
+        backend: str | None = None,
         obj_n_mc: int | None = None,
         obj_optimizer: Optimizer | Callable[[], Optimizer] | None = None,
         total_grad_norm_constraint: float | None = None,
@@ -152,7 +154,7 @@ class Inference:
         n              steps at most
         score          accepted: `hist` always has the bounds
         callbacks      called between steps, as `pm.callbacks` has them
-        progressbar    accepted; nothing is shown
+        progressbar    accepted; nothing is shown. So are progressbar_theme and backend, for PyMC's sake
         obj_n_mc       draws per step, in pairs of opposite ones; 8 by default
         obj_optimizer  rule of the steps, as `pm.adam(learning_rate=0.01)`; the natural gradient by default
         total_grad_norm_constraint   greatest norm of a gradient
@@ -214,8 +216,9 @@ class Inference:
             course.memory[:] = self._memory[1]
         return course
 
-    def refine(self, n: int, progressbar: bool = True, **options: Any) -> Approximation:
+    def refine(self, n: int, progressbar: bool = True, progressbar_theme: Any = None, **options: Any) -> Approximation:
         """Further steps, all of them; options are those of `fit`."""
+        del progressbar_theme
         return self.fit(n, progressbar=progressbar, converge=False, **options)
 
     def _ascend(self, runs: list[Course], n: int, called: Callbacks, converge: bool, stop: Any) -> None:
