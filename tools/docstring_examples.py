@@ -60,8 +60,7 @@ def blocks(text: str) -> list[str]:
     text = inspect.cleandoc(text)
     found: list[tuple[int, str]] = []
     with contextlib.suppress(ValueError):
-        for example in doctest.DocTestParser().get_examples(text):
-            found.append((example.lineno, example.source))
+        found += [(example.lineno, example.source) for example in doctest.DocTestParser().get_examples(text)]
     lines = text.splitlines()
     at = 0
     while at < len(lines):
@@ -141,16 +140,26 @@ def pages(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
             yield str(path), [f"__import__('os').chdir({str(path.parent.resolve())!r})", *code]
 
 
+OTHERS = r"(pymc3?|pytensor|aesara|theano)"
+
+
 def translated(code: str) -> str:
     """The code with imports of PyMC and PyTensor replaced, as users replace them."""
-    code = re.sub(r"(?m)^(\s*import )(?:pymc3?|pytensor|aesara|theano)((?:\.\w+)*)(?= as )", r"\1consilience\2", code)
-    code = re.sub(r"(?m)^(\s*import )(pymc3?|pytensor|aesara|theano)\s*$", r"\1consilience as \2", code)
-    code = re.sub(
-        r"(?m)^(\s*)import (pymc3?|pytensor|aesara|theano)((?:\.\w+)+)\s*$",
-        r"\1import consilience\3; import consilience as \2",
-        code,
-    )
-    return re.sub(r"(?m)^(\s*from )(?:pymc3?|pytensor|aesara|theano)((?:\.\w+)*)(?= import )", r"\1consilience\2", code)
+    code = re.sub(rf"(?m)^(\s*from ){OTHERS}(?=[\w.]* import )", r"\1consilience", code)
+    return re.sub(r"(?m)^(\s*)import ([\w.]+(?: as \w+)?(?:, *[\w.]+(?: as \w+)?)*) *$", _imports, code)
+
+
+def _imports(line: re.Match[str]) -> str:
+    made = []
+    for part in re.split(r", *", line[2]):
+        name = re.fullmatch(rf"{OTHERS}((?:\.\w+)*)( as \w+)?", part)
+        if name is None:
+            made.append(part)
+        elif name[3] is None:  # the package is bound to its own name
+            made += [f"consilience{name[2]}"] * bool(name[2]) + [f"consilience as {name[1]}"]
+        else:
+            made.append(f"consilience{name[2]}{name[3]}")
+    return f"{line[1]}import {', '.join(made)}"
 
 
 # Running it.
@@ -242,9 +251,9 @@ def prepared(side: str) -> None:
     import logging
 
     logging.disable(logging.CRITICAL)
-    import matplotlib
+    import matplotlib as mpl
 
-    matplotlib.use("agg")
+    mpl.use("agg")
     import arviz
     import matplotlib.pyplot as plt
 

@@ -307,3 +307,26 @@ class TestBadInput:
             WRAPPED(x)
         with pytest.raises(GraphError, match="variables such as"):
             pt.OpFromGraph([x * 2], [x])
+
+
+class TestDerivativesOfOneInput:
+    """`OpFromGraph` with a rule for some of its inputs, and with shared variables among them."""
+
+    def test_a_rule_replaces_the_derivative_of_its_input_alone(self) -> None:
+        """The others have that of the graph, for lengths known at the call too."""
+        x, y, z = pt.vector("x"), pt.scalar("y"), pt.scalar("z")
+        op = pm.OpFromGraph(
+            [x, y, z], [(x * y).sum() + z**2], pullback=[None, lambda inputs, outputs, g: g[0] * 7.0, None]
+        )
+        values = {x: [1.0, 2.0, 3.0], y: 2.0, z: 3.0}
+        found = [slope.eval(values) for slope in pm.grad(op(x, y, z), [x, y, z])]
+        for own, expected in zip(found, ([2.0, 2.0, 2.0], 7.0, 6.0), strict=True):
+            np.testing.assert_allclose(own, expected)
+        with pytest.raises(GraphError, match="3 inputs and 1 derivatives; give one for each"):
+            pm.OpFromGraph([x, y, z], [x * y * z], lop_overrides=[None])
+
+    def test_shared_variables_are_inputs_that_a_call_replaces(self) -> None:
+        x, slot = pt.scalar("x"), pm.shared(np.ones((2, 2)), name="slot")
+        op = pm.OpFromGraph([x, slot], [x * slot])
+        np.testing.assert_array_equal(op(x, slot).eval({x: 3.0}), np.full((2, 2), 3.0))
+        np.testing.assert_array_equal(op(x, 2.0 * slot).eval({x: 3.0}), np.full((2, 2), 6.0))

@@ -53,6 +53,7 @@ class In(Record, eq=False):
     value            default, for calls that do not give one
     strict           whether values must be arrays of exactly the variable's dtype
     allow_downcast   as `allow_input_downcast` of `function`; None: as the function says
+    borrow           accepted, as is `mutable`: values are only read, and kept by nobody
     """
 
     variable: Node
@@ -60,6 +61,8 @@ class In(Record, eq=False):
     value: Any = None
     strict: bool = False
     allow_downcast: bool | None = None
+    borrow: bool | None = None
+    mutable: bool = False
 
 
 class Out(Record, eq=False):

@@ -22,7 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def get_mode(mode: Mode | str | None) -> Mode:
+def get_mode(mode: Mode | str | None = None) -> Mode:
     """The mode with a name such as "FAST_RUN" or "JAX"; ValueError names those there are."""
     return mode_named(mode)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from consilience.errors import GraphError
-from consilience.ir import Dim, Input, Node, Region, close, tensor_input, with_lengths
+from consilience.ir import Dim, Input, Node, Region, Shared, close, substitute, tensor_input, with_lengths
 from consilience.ir.arithmetic import means
 from consilience.ir.dimension import Atom, as_symbol
 from consilience.ir.side_tables import describe
@@ -19,6 +19,7 @@ from consilience.ops.call import CustomBatching, FunctionCall, matching
 from consilience.ops.control import Item
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.tensor.keywords import export
+from consilience.transforms import gradient as calculus
 from consilience.transforms.gradient.index import zeros_like
 
 Rule = Callable[..., Any]
@@ -139,9 +140,10 @@ class custom_vmap(_Custom):
 class OpFromGraph:
     """A function made of a graph, as PyTensor's: called with tensors, it gives the outputs for them.
 
-    inputs, outputs   variables and expressions of them; other variables are read from around it
+    inputs, outputs   variables (shared ones too) and expressions of them; other variables are read from around it
     inline            accepted; a function without derivative of its own is always written out
-    pullback          f(inputs, outputs, cotangents) -> one cotangent per input, None for zero; also as `lop_overrides`
+    pullback          f(inputs, outputs, cotangents) -> one cotangent per input, None for zero; or a list with such a
+                      function per input for its cotangent alone, None for that of the graph. Also as `lop_overrides`
     name              for messages and pictures
     """
 
@@ -151,16 +153,20 @@ class OpFromGraph:
         outputs: Sequence[Node],
         *,
         inline: bool = False,
-        pullback: Rule | None = None,
-        lop_overrides: Rule | None = None,
+        pullback: Rule | Sequence[Rule | None] | None = None,
+        lop_overrides: Rule | Sequence[Rule | None] | None = None,
         name: str | None = None,
     ) -> None:
         self.inputs, self.outputs = list(inputs), list(outputs)
         self.name = name or "OpFromGraph"
         self.pullback = pullback or lop_overrides
         for leaf in self.inputs:
-            if not isinstance(leaf, Node) or not isinstance(leaf.op, Input):
+            if not isinstance(leaf, Node) or not isinstance(leaf.op, Input | Shared):
                 raise GraphError(f"inputs of `{self.name}` are variables such as `pt.vector('x')`, got {leaf!r}.")
+        if isinstance(self.pullback, list | tuple) and len(self.pullback) != len(self.inputs):
+            raise GraphError(
+                f"`{self.name}` has {len(self.inputs)} inputs and {len(self.pullback)} derivatives; give one for each."
+            )
 
     def __call__(self, *arguments: TensorLike) -> Any:
         """The outputs for other inputs: one, or a list."""
@@ -180,8 +186,14 @@ class OpFromGraph:
 
     def _pull(self, leaves: list[Node], made: list[Node], seeds: list[Node]) -> Sequence[Any]:
         assert self.pullback is not None
-        found: Sequence[Any] = _listed(self.pullback(leaves, made, seeds))
-        return found
+        if callable(self.pullback):
+            found: Sequence[Any] = _listed(self.pullback(leaves, made, seeds))
+            return found
+        outputs = substitute(self.outputs, dict(zip(self.inputs, leaves, strict=True)))
+        usual = calculus.pullback(outputs, leaves, seeds)
+        return [
+            own if rule is None else rule(leaves, made, seeds) for rule, own in zip(self.pullback, usual, strict=True)
+        ]
 
 
 @means("owner")

@@ -7,7 +7,6 @@ anew at every call, or with the key that `rng` gives. A key has the functions as
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -18,7 +17,7 @@ from consilience.backends import contexts
 from consilience.distributions.generator import METHODS, GraphGenerator, made_with
 from consilience.errors import DtypeError
 from consilience.ir import Input, Node, Shared, TensorType, tensor_input, topological
-from consilience.ir.arithmetic import means
+from consilience.ir.arithmetic import known_meaning, means
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.random import fold_in, split
@@ -156,4 +155,10 @@ def _method(key: Node, name: str) -> Callable[..., Any]:
     """`key.normal(…)`: the next key and a variable that is drawn with this one."""
     if name not in _FUNCTIONS:
         raise AttributeError(f"a random key has no `{name}`; it has {', '.join(_FUNCTIONS)}.", name=name, obj=key)
-    return functools.partial(__getattr__(name), rng=key, return_next_rng=True)
+
+    def drawn(*parameters: Any, **named: Any) -> Any:
+        of_names = known_meaning("random variable with named dims")
+        function = (of_names and of_names(name, parameters, named)) or __getattr__(name)
+        return function(*parameters, rng=key, return_next_rng=True, **named)
+
+    return drawn
