@@ -365,15 +365,22 @@ class ModelDensity:
 
 
 def _log_densities(code: Bound, given: Sequence[tuple[Array, bool]], count: int) -> list[Array]:
-    """Values of outputs for many positions, of which the first two, log densities, are -inf where they have none."""
+    """Values of outputs for many positions, of which the first two, log densities, are -inf where they have none.
+
+    A density of data that is no number leaves that of the variables as it is.
+    """
     found, status = code.map(given, count)
     if status:  # of all together; where the density has no value, it counts as 0, as in chains
         for i in range(count):
             own, failed = code.map([(a[i : i + 1], True) if each else (a, False) for a, each in given], 1)
             for whole, value in zip(found, own, strict=True):
                 whole[i] = -np.inf if failed else value[0]
-    bad = np.isnan(found[0]) | np.isnan(found[1])
-    return [np.where(bad, -np.inf, found[0]), np.where(bad, -np.inf, found[1]), *found[2:]]
+    nowhere = np.isnan(found[0])
+    return [
+        np.where(nowhere, -np.inf, found[0]),
+        np.where(nowhere | np.isnan(found[1]), -np.inf, found[1]),
+        *found[2:],
+    ]
 
 
 def _owed(nodes: Sequence[Node]) -> tuple[ShapeConstraint, ...]:

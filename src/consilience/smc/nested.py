@@ -22,7 +22,8 @@ from consilience.sample.inference_data import to_inference_data
 from consilience.smc.moves import Shape, shape_of
 from consilience.smc.particles import Floats, Particles, TemperedDensity, joined
 from consilience.smc.population import begun, numbers
-from consilience.smc.sampling import density_of, starts_of
+from consilience.smc.prior_draws import prior_draws
+from consilience.smc.sampling import density_of
 
 if TYPE_CHECKING:
     import xarray
@@ -103,7 +104,8 @@ def sample_nested(
             f"how they spread; got {live}."
         )
     seed = seed_from(random_seed)
-    (points,) = starts_of(owner, density, int(live), 1, start, seed)
+    starts = prior_draws(owner, density, int(live), 1, start, seed)
+    (points,) = starts.chains
     with NativeThreads(threads(cores), "consilience-particles") as pool:
         target = TemperedDensity(density, pool, threads(cores))
         lines = max(10, REPEATS * density.dimension) if repeats is None else int(repeats)
@@ -123,7 +125,7 @@ def sample_nested(
     tree["posterior"].attrs.update(
         inference_library="consilience",
         method="nested sampling",
-        log_marginal_likelihood=evidence,
+        log_marginal_likelihood=evidence + starts.log_share,
         log_marginal_likelihood_error=float(evidences.std(ddof=1)),
         information=information,
         evaluations=found.evaluations,

@@ -68,8 +68,10 @@ def numbers(seed: int, chain: int, stage: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), (chain << 32) + stage + 2000]))
 
 
-def begun(target: TemperedDensity, points: Floats, seed: int, chain: int) -> Population:
+def begun(target: TemperedDensity, points: Floats, seed: int, chain: int, log_share: float = 0.0) -> Population:
     """A population at draws of the prior.
+
+    log_share   log of the share of draws that have a density, which the others lower the evidence by
 
     raises   SamplingError where no particle explains the data, or one does so infinitely well
     """
@@ -83,7 +85,7 @@ def begun(target: TemperedDensity, points: Floats, seed: int, chain: int) -> Pop
             f"no one of {len(points)} draws of the prior has a likelihood above 0: check the priors against the data, "
             "or take more `draws`."
         )
-    return Population(particles)
+    return Population(particles, evidence=log_share)
 
 
 def advanced(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.metadata
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, wait
 from types import TracebackType
 from typing import Any, Final, Self
@@ -23,8 +23,9 @@ from consilience.native.threads import NativeThreads
 from consilience.run.checkpoint import Checkpoint
 from consilience.run.thread_pool import threads
 from consilience.smc.moves import MOST_MOVES, ParticleKernel
-from consilience.smc.particles import Floats, TemperedDensity, TwoFactors
+from consilience.smc.particles import TemperedDensity, TwoFactors
 from consilience.smc.population import Population, advanced, begun
+from consilience.smc.prior_draws import PriorDraws
 from consilience.smc.stages import Stages
 
 INTERVAL: Final = 0.2  # seconds between two looks at the stages
@@ -78,9 +79,11 @@ class PopulationRun:
                 self._keep(last=True)
             self._checkpoint.close()
 
-    def begin(self, starts: Sequence[Floats]) -> None:
+    def begin(self, starts: PriorDraws) -> None:
         """Populations at draws of the prior."""
-        self.populations = [begun(self._target, points, self._seed, i) for i, points in enumerate(starts)]
+        self.populations = [
+            begun(self._target, points, self._seed, i, starts.log_share) for i, points in enumerate(starts.chains)
+        ]
 
     def ended(self, checks: bool, stacklevel: int) -> list[Population]:
         """The populations at the posterior.

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.distributions.drawing import draw
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceError, ConsilienceWarning, ModelError, SamplingError, ShapeError
+from consilience.errors import ConsilienceWarning, ModelError, SamplingError
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model, modelcontext
 from consilience.run import checkpoint as checkpoints
@@ -24,8 +23,8 @@ from consilience.run.checkpoint import Checkpoint
 from consilience.sample import keywords
 from consilience.smc.labelling import labelled
 from consilience.smc.moves import IMH, ParticleKernel
-from consilience.smc.particles import Floats
-from consilience.smc.population import numbers, population_from
+from consilience.smc.population import population_from
+from consilience.smc.prior_draws import prior_draws
 from consilience.smc.running import PopulationRun, identity, kernel_from
 
 if TYPE_CHECKING:
@@ -73,8 +72,9 @@ def sample_smc(
     raises         ModelError for discrete free variables; SamplingError where no particle of the prior explains the
                    data, where there are fewer particles than dimensions, and where tempering stalls or does not end;
                    StorageError where the checkpoint cannot be written
-    warns          where moves ended by their greatest number before particles had forgotten where they began; where
-                   there are so few particles for the number of dimensions that evidences are biased
+    warns          where draws of the prior have no density and are drawn again, or have weight 0 since the data have no
+                   likelihood there; where moves ended by their greatest number before particles had forgotten where
+                   they began; where there are so few particles for the number of dimensions that evidences are biased
     """
     for name, value in (("draws", draws), ("chains", 1 if chains is None else chains)):
         if not isinstance(value, int | np.integer):
@@ -104,7 +104,7 @@ def sample_smc(
         known = identity(density, own, draws, count, path, seed)
         keeper = Checkpoint.create(checkpoint, known, {}, overwrite)
     with PopulationRun(density, own, path, seed, count, cores, progressbar, keeper) as run:
-        run.begin(starts_of(owner, density, draws, count, start, seed))
+        run.begin(prior_draws(owner, density, draws, count, start, seed))
         return labelled(owner, density, run.ended(compute_convergence_checks, stacklevel=3))
 
 
@@ -199,21 +199,3 @@ def made_kernel(
             f"{density.without_gradient}"
         )
     return kernel
-
-
-def starts_of(
-    model: Model, density: ModelDensity, draws: int, chains: int, start: Mapping[str, Any] | None, seed: int
-) -> list[Floats]:
-    """Draws of the prior as positions, for each chain."""
-    if start is not None:
-        points = density.unconstrained({name: np.asarray(value)[:draws] for name, value in start.items()})
-        if len(points) != draws:
-            raise ShapeError(f"`start` needs {draws} draws of the prior, got {len(points)}.")
-        return [points] * chains
-    try:
-        own = int(numbers(seed, 0, -1).integers(2**31))
-        values = draw([v.node for v in model.free], draws=draws * chains, random_seed=own)
-    except ConsilienceError as error:
-        raise SamplingError(f"the prior cannot be drawn from, and particles begin there: {error}") from error
-    points = density.unconstrained(dict(zip([v.name for v in model.free], values, strict=True)))
-    return np.split(points, chains)
