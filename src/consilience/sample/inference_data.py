@@ -46,8 +46,10 @@ def to_inference_data(
     include_transformed         whether values of transformed variables, as `tau_log__`, are kept where `trace` has them
     raises                      ModelError without any draws
     """
+    import xarray
+
     del save_warmup
-    if trace is not None and hasattr(trace, "children"):
+    if isinstance(trace, xarray.DataTree):
         return trace
     owner = _model_or_none(model)
     observed = {v.name for v in owner.observed} if owner is not None else set()

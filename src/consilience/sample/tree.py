@@ -117,10 +117,9 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
                 if join == "right" or name not in self.children:
                     self[name] = group.copy()
             return self
-        if target_ess is not None and not isinstance(target_ess, Real):
-            raise SamplingError(
-                f"`extend` takes a number of effective draws or a tree, got {type(target_ess).__name__}."
-            )
+        asked: Any = target_ess
+        if asked is not None and not isinstance(asked, Real):
+            raise SamplingError(f"`extend` takes a number of effective draws or a tree, got {type(asked).__name__}.")
         work: Work | None = getattr(self, "_work", None)
         if work is None:
             raise SamplingError(
