@@ -24,7 +24,7 @@ PROSE = sorted(
 # Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
 COMPILER = [
     {"foreign", "gp"},
-    {"dims", "gradient", "graph", "ifelse", "math", "ode", "raise_op", "scan"},
+    {"compile", "dims", "gradient", "graph", "ifelse", "math", "ode", "raise_op", "scan"},
     {"sparse", "xtensor"},
     {"tensor"},
     {"model"},

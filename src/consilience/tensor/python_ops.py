@@ -123,7 +123,7 @@ def owner(node: Node) -> Apply | None:
     return Apply._seen(op, made.inputs, outputs)
 
 
-class Op:
+class PythonOp:
     """An operation whose values Python computes; subclass it as PyTensor's `Op`.
 
         class LogLike(Op):
@@ -240,6 +240,9 @@ class Op:
         names = getattr(type(self), "__props__", ())
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"{_title(self)}{{{shown}}}" if shown else _title(self)
+
+
+Op = PythonOp  # as users know it
 
 
 class Performed(Record):
