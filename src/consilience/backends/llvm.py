@@ -350,10 +350,10 @@ class _Staged:
                 self._rests.popitem(last=False)
         return known, [*positions, *ordered, *results]
 
-    def _called(self, operands: Iterator[Array]) -> tuple[list[Array], Lengths]:
+    def _called(self, operands: Iterator[Array]) -> tuple[list[Array], dict[dims.Atom, int]]:
         """Results of the calls that tell lengths, and these."""
         results: list[Array] = []
-        lengths: Lengths = {}
+        lengths: dict[dims.Atom, int] = {}
         for node, places in self._calls.items():
             op = node.op
             assert isinstance(op, PythonCall)
@@ -361,13 +361,13 @@ class _Staged:
             values = results_of(op.function, own, [len(of.shape) for of in op.results])
             lengths.update((atom, np.shape(values[k])[axis]) for atom, (k, axis) in places.items())
             results += [
-                checked(op, k, value, static_shape(of.shape, lengths))
+                checked(op, k, value, static_shape(of.shape, {**lengths}))
                 for k, (value, of) in enumerate(zip(values, op.results, strict=True))
             ]
         return results, lengths
 
-    def _compile(self, numbers: Sequence[int], counts: Sequence[int], told: Lengths) -> Executable:
-        lengths: Lengths = dict(told)
+    def _compile(self, numbers: Sequence[int], counts: Sequence[int], told: dict[dims.Atom, int]) -> Executable:
+        lengths: Lengths = {**told}
         known: dict[Node, Node] = {}
         for (atom, scalar), number in zip(self._scalars.items(), numbers, strict=True):
             bind_computed(atom, number, lengths)

@@ -123,7 +123,7 @@ def owner(node: Node) -> Apply | None:
     return Apply._seen(op, made.inputs, outputs)
 
 
-class Op:
+class PythonOp:
     """An operation whose values Python computes; subclass it as PyTensor's `Op`.
 
         class LogLike(Op):
@@ -218,7 +218,7 @@ class Op:
         if self is other:
             return True
         names = getattr(type(self), "__props__", None)
-        return names is not None and type(self) is type(other) and self._properties() == other._properties()  # type: ignore[attr-defined]  # of one class
+        return names is not None and type(self) is type(other) and self._properties() == other._properties()
 
     def __hash__(self) -> int:
         return object.__hash__(self) if getattr(type(self), "__props__", None) is None else hash(self._properties())
@@ -240,6 +240,9 @@ class Op:
         names = getattr(type(self), "__props__", ())
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"{_title(self)}{{{shown}}}" if shown else _title(self)
+
+
+Op = PythonOp  # as users know it
 
 
 class Performed(Record):
@@ -366,10 +369,10 @@ class FromFunctionOp(Op):
         thread_safe: bool = False,
     ) -> None:
         self.fn, self.itypes, self.otypes, self.gradient = fn, list(itypes), list(otypes), gradient
-        self.thread_safe = thread_safe  # type: ignore[misc]  # of each instance
+        self.thread_safe = thread_safe
         if infer_shape is not None:
             self.infer_shape = infer_shape
-        functools.update_wrapper(self, fn)  # type: ignore[arg-type]  # callable as well
+        functools.update_wrapper(self, fn)
 
     def perform(self, node: Apply, inputs: list[npt.NDArray[Any]], output_storage: list[list[Any]]) -> None:
         """The values of the function."""
