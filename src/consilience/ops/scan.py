@@ -29,7 +29,7 @@ from consilience.ir.lengths import substitute as exchange
 from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import describe
 from consilience.ir.traversal import substitute
-from consilience.ops.control import Item, compatible_shapes
+from consilience.ops.control import Item, compatible_shapes, with_equal_lengths
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.random import fold_in
 from consilience.ops.shape import Iota, LengthOf, length_of
@@ -216,6 +216,7 @@ def scan(
                 f"{describe(sequence)}; cut it (`x[:n]`)."
             )
     wanted = [following for _, following in carried.values()] + list(traced) + ([] if stop is None else [stop])
+    wanted = with_equal_lengths(wanted, [*carried, *sequences])
     if fixed:
         wanted = exchange(wanted, fixed)
     own = dict(sequences)

@@ -17,6 +17,7 @@ from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import Shape
 from consilience.ops import Item
 from consilience.ops.assertion import require
+from consilience.ops.control import with_equal_lengths
 from consilience.ops.shape import broadcast_to, expand_dims
 from consilience.transforms.vectorize.table import Operand, batched_row
 
@@ -31,6 +32,7 @@ def vectorize(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> lis
     """
     if not replacements:
         return list(outputs)
+    outputs = with_equal_lengths(outputs, replacements)
     made, batch = propagated(outputs, replacements)
     with without_sources():
         result = [batched.full(batch) for batched in made]
