@@ -90,7 +90,10 @@ LENGTHS: dict[str, tuple[Callable[[Node, Node], Any], str]] = {
     "stretched": (lambda x, y: pt.broadcast_to(x, (3, y.shape[0])), "keeps lengths other than 1"),
     "dropped": (lambda x, y: (x + y).sum() * 0.0, "`add` have equal lengths"),
     "derivative": (lambda x, y: pt.grad((x * y).sum(), x), "`mul` have equal lengths"),
-    "branches": (lambda x, y: pt.cond(x[0] > 0, x, y), "branches have equal shapes"),
+    "branches by element": (
+        lambda x, y: pt.scan(lambda a: pt.cond(a > 0, x, y), sequences=x, return_updates=False),
+        "branches have equal shapes",
+    ),
 }
 
 

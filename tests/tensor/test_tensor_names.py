@@ -179,3 +179,16 @@ def test_axes_that_are_broadcast_at_run_time_say_their_lengths() -> None:
     """Axes alone are refused with an example of what is needed."""
     with pytest.raises(TypeError, match=r"`axes` is a dict .*\{0: y\.shape\[0\]\}, got \(0,\)"):
         pt.broadcast_dynamic(pt.vector("x"), (0,))  # type: ignore[arg-type]  # what is refused
+
+
+@pytest.mark.parametrize("backend", ["llvm", "reference", "c"])
+def test_a_length_of_at_most_one_is_stretched(backend: str) -> None:
+    """`x[:1]` has one element or none: one is repeated, as in NumPy, and none is refused in the call."""
+    x = pt.vector("x")
+    result = pt.set_subtensor(pt.zeros(4)[:], x[:1]) + pt.broadcast_to(x[:1], (3, 4))
+    f = pm.function([x], [result, pt.grad((result**2).sum(), x)], mode=backend)
+    value, slope = f([2.0, 7.0])
+    np.testing.assert_array_equal(value, np.full((3, 4), 4.0))
+    np.testing.assert_array_equal(slope, [2 * 4.0 * 2 * 12, 0.0])
+    with pytest.raises(ShapeError):
+        f([])

@@ -131,7 +131,9 @@ def _filled(parent: Context | None, values: Mapping[Node, npt.NDArray[Any]]) -> 
     return context
 
 
-def shared(value: npt.ArrayLike, name: str | None = None, *, shape: tuple[int | None, ...] | None = None) -> Node:
+def shared(
+    value: npt.ArrayLike | np.random.Generator, name: str | None = None, *, shape: tuple[int | None, ...] | None = None
+) -> Node:
     """A shared slot that starts with `value` in the default context; for a generator of NumPy's a random key.
 
     shape   lengths that stay fixed; None in it lets a length change with the value, as all do by default

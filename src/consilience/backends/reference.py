@@ -490,7 +490,9 @@ def _lu_solve(node: Node, lengths: Lengths, packed: Array, exchanged: Array, b: 
 
 @means(Cond)
 def _cond(node: Node, lengths: Lengths, condition: Array, *operands: Array) -> list[Array]:
-    region = _op(node).then if bool(condition) else _op(node).otherwise
+    op: Cond = _op(node)
+    region, owed = (op.then, op.owed[0]) if bool(condition) else (op.otherwise, op.owed[1])
+    check_shape_constraints(owed, lengths)
     values = {region.parameter(i): operand for i, operand in enumerate(operands)}
     _evaluate_into(values, region.results, lengths)
     return [values[result] for result in region.results]

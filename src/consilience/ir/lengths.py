@@ -47,33 +47,38 @@ def sources_of(nodes: Sequence[Node]) -> list[Node]:
 
 def _computed_in(nodes: Iterable[Node], seen: set[Node]) -> list[Atom]:
     found: dict[Atom, None] = {}
+    regions: set[Region] = set()
     for node in topological(nodes, stop=seen.__contains__):
         if node not in seen:
             seen.add(node)
-            for length in _lengths_in(node.op):
+            for length in lengths_in(node.op, regions):
                 found.update((a, None) for a in dims.atoms(length) if a.kind in dims.COMPUTED)
     return sorted(found, key=lambda atom: atom.serial, reverse=True)
 
 
 def symbols_in(nodes: Iterable[Node]) -> set[Atom]:
     """The symbols on which parameters of the graph depend."""
-    lengths = (length for node in topological(nodes) for length in _lengths_in(node.op))
+    regions: set[Region] = set()
+    lengths = (length for node in topological(nodes) for length in lengths_in(node.op, regions))
     return {atom for length in lengths for atom in dims.atoms(length) if atom.kind == "symbol"}
 
 
-def _lengths_in(value: Any) -> Iterator[Dimension]:
+def lengths_in(value: Any, seen: set[Region]) -> Iterator[Dimension]:
+    """The symbolic lengths in a parameter of an op, and in its regions but for those seen before."""
     if isinstance(value, Dimension):
         yield value
     elif isinstance(value, tuple):
         for member in value:
-            yield from _lengths_in(member)
+            yield from lengths_in(member, seen)
     elif isinstance(value, Region):
-        yield from _lengths_in(value.parameters)
-        for node in topological(value.results):
-            yield from _lengths_in(node.op)
+        if value not in seen:  # regions within regions share parts
+            seen.add(value)
+            yield from lengths_in(value.parameters, seen)
+            for node in topological(value.results):
+                yield from lengths_in(node.op, seen)
     elif isinstance(value, Record) and not isinstance(value, Constant):
         for name in field_names(value):
-            yield from _lengths_in(getattr(value, name))
+            yield from lengths_in(getattr(value, name), seen)
 
 
 def replaced(value: Any, values: Mapping[Atom, Dim], graph: Callable[[Sequence[Node]], Sequence[Node]]) -> Any:

@@ -1,15 +1,40 @@
-"""Ops with regions: lazy branches now; loops have their place here."""
+"""Lazy branches: one of two regions is computed, and what it requires of lengths is required when it is chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from consilience.errors import DtypeError, GraphError, ShapeError
-from consilience.ir import Dimension, Node, Op, Region, Shape, TensorType, TupleType, Type, close
+from consilience.ir import (
+    UNSIGNED,
+    Dim,
+    Dimension,
+    Node,
+    Op,
+    Region,
+    Shape,
+    TensorType,
+    TupleType,
+    Type,
+    close,
+    computed_atoms,
+    topological,
+    with_lengths,
+    with_regions,
+)
+from consilience.ir import dimension as dims
+from consilience.ir.dimension import Atom
+from consilience.ir.lengths import source_of
 from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import describe
-from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
+from consilience.ops.elementwise import Cast, Elementwise, TensorLike, apply, as_tensor, cast, promote
+from consilience.ops.reduce import Reduce
+from consilience.ops.shape import LengthOf
+from consilience.record import replace
+
+# What the length is called that is 1 or 0 as a condition holds.
+CONDITION = "condition"
 
 
 class Item(Op):
@@ -27,19 +52,33 @@ class Item(Op):
 class Cond(Op):
     """The results of one of two regions, chosen by a bool scalar; the other one is not computed.
 
-    Inputs: the condition, then the operands of both regions, which have equal parameters and result types.
+    Inputs: the condition, then the operands of both regions, which have equal parameters and ranks of results.
+
+    owed     what either region requires of lengths, checked where it is chosen
+    choice   the condition as a length, 1 or 0, where lengths depend on it; None: results have equal lengths
     """
 
     then: Region
     otherwise: Region
+    owed: tuple[tuple[ShapeConstraint, ...], tuple[ShapeConstraint, ...]] = ((), ())
+    choice: Dim | None = None
 
     def result_type(self, *inputs: Node) -> Type:
-        return TupleType(self.then.result_types)
+        pairs = zip(self.then.result_types, self.otherwise.result_types, strict=True)
+        return TupleType(
+            tuple(
+                one.with_shape(tuple(self._length(a, b) for a, b in zip(one.shape, other.shape, strict=True)))
+                for one, other in pairs
+            )
+        )
+
+    def _length(self, then: Dim, otherwise: Dim) -> Dim:
+        return then if then == otherwise or self.choice is None else otherwise + self.choice * (then - otherwise)
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
-        # Lengths of a region's parameters are those of its operands, so its shape constraints are the function's.
-        inside = collect((*self.then.results, *self.otherwise.results))
-        return inside + tuple(
+        if self.choice is not None:
+            return ()
+        return tuple(
             ShapeConstraint(a, b, "branches have equal shapes")
             for one, other in zip(self.then.result_types, self.otherwise.result_types, strict=True)
             for a, b in zip(one.shape, other.shape, strict=True)
@@ -55,7 +94,9 @@ def cond(
 ) -> Node | list[Node]:
     """`then` where the scalar condition holds, else `otherwise`; only the chosen one is computed.
 
-    Both are one tensor or equally many, of equal shapes; dtypes are promoted pairwise.
+    Both are one tensor or equally many, of equal ranks; dtypes are promoted pairwise. Where lengths differ, those of
+    the result are known when the condition is; where a step of a loop decides, or a batch of conditions, they must be
+    equal.
     """
     chosen = as_tensor(condition)
     if chosen.ndim:
@@ -71,15 +112,88 @@ def cond(
         raise GraphError(f"both branches need equally many results, got {len(first)} and {len(second)}.")
     pairs = [promote([a, b])[0] for a, b in zip(first, second, strict=True)]
     for a, b in pairs:
-        if not compatible_shapes(a.static_shape, b.static_shape):
-            raise ShapeError(f"branches have different shapes:\n  {describe(a)}\n  {describe(b)}")
+        if a.ndim != b.ndim:
+            raise ShapeError(f"branches have different ranks:\n  {describe(a)}\n  {describe(b)}")
     lefts, rights = [a for a, _ in pairs], [b for _, b in pairs]
+    ours, theirs = _needed(lefts, rights), _needed(rights, lefts)
+    choice: Dim | None = None
+    if ours or theirs or any(a.static_shape != b.static_shape for a, b in pairs):
+        choice = dims.computed(cast(chosen, "int64"), CONDITION, non_negative=True)
+        lefts, rights = _guarded(lefts, ours, choice, 1), _guarded(rights, theirs, choice, 0)
     _, operands = close([*lefts, *rights])
     then_region, _ = close(lefts, operands)
     otherwise_region, _ = close(rights, operands)
-    node = Node(Cond(then_region, otherwise_region), chosen, *operands)
+    owed = collect(lefts), collect(rights)
+    op = Cond(then_region, otherwise_region, owed, choice)
+    node = Node(op, chosen, *operands)
     results = [Node(Item(i), node) for i in range(len(pairs))]
     return results[0] if single else results
+
+
+def _needed(branch: Sequence[Node], other: Sequence[Node]) -> list[Atom]:
+    """Lengths that only one branch needs and that may be below zero."""
+    own = [a for a in computed_atoms(branch) if a.kind == "size" and not _counts(source_of(a))]
+    elsewhere = set(computed_atoms(other)) if own else ()
+    return [atom for atom in own if atom not in elsewhere]
+
+
+def _guarded(branch: Sequence[Node], needed: Iterable[Atom], choice: Dim, chosen: int) -> list[Node]:
+    """A branch with lengths that are 0 where it is not chosen."""
+    found: dict[Atom, Dim] = {}
+    for atom in needed:
+        taken = apply("eq", Node(LengthOf(choice)), chosen)
+        length = apply("where", taken, source_of(atom), 0)
+        found[atom] = dims.computed(length, atom.name, non_negative=True)
+    return with_lengths(branch, found, frozenset())
+
+
+def _counts(source: Node) -> bool:
+    """Whether an integer is at least zero by its form."""
+    while isinstance(source.op, Cast | Reduce | LengthOf):
+        if isinstance(source.op, LengthOf) or source.inputs[0].dtype in ("bool", *UNSIGNED):
+            return True
+        source = source.inputs[0]
+    return isinstance(source.op, Elementwise) and source.op.function in ("abs", "square")
+
+
+def with_equal_lengths(nodes: Sequence[Node], leaves: Iterable[Node]) -> list[Node]:
+    """The graph in which results of branches whose condition depends on `leaves` must have equal lengths."""
+    own, decided, plain = set(leaves), set[Atom](), dict[Atom, Dim]()
+    for atom in computed_atoms(nodes):
+        source = source_of(atom)
+        if own.isdisjoint(topological([source])):
+            continue
+        if atom.name == CONDITION:
+            decided.add(atom)
+            plain[atom] = 1
+        elif _is_guard(source):
+            plain[atom] = dims.computed(source.inputs[1], atom.name, non_negative=True)
+    if not decided:
+        return list(nodes)
+
+    def undecided(results: Sequence[Node]) -> list[Node]:
+        memo: dict[Node, Node] = {}
+        for node in topological(results, stop=own.__contains__):
+            if node in own:
+                memo[node] = node
+                continue
+            op = with_regions(node.op, undecided)
+            if isinstance(op, Cond) and op.choice is not None and not decided.isdisjoint(dims.atoms(op.choice)):
+                op = replace(op, choice=None)
+            inputs = tuple([memo[operand] for operand in node.inputs])
+            memo[node] = node if op is node.op and inputs == node.inputs else Node(op, *inputs)
+        return [memo[result] for result in results]
+
+    return with_lengths(undecided(nodes), plain, frozenset())
+
+
+def _is_guard(source: Node) -> bool:
+    """Whether a length is 0 where its branch is not chosen, as `_guarded` makes them."""
+    return (
+        source.op == Elementwise("where")
+        and isinstance(source.inputs[0].op, Elementwise)
+        and isinstance(source.inputs[0].inputs[0].op, LengthOf)
+    )
 
 
 def compatible_shapes(left: Shape, right: Shape) -> bool:

@@ -234,7 +234,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) ->
         (count,) = integers(axes)
         over_a, over_b = tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
     else:
-        over_a, over_b = (distinct(integers(given), node.ndim) for given, node in zip(axes, (a, b), strict=True))
+        over_a, over_b = (distinct(integers(given), node.ndim) for given, node in zip(axes, (a, b), strict=True))  # type: ignore[arg-type]  # no integer, as seen
     if len(over_a) != len(over_b):
         raise ShapeError(f"tensordot needs as many axes on the left as on the right, got {over_a} and {over_b}.")
     keep_a = [i for i in range(a.ndim) if i not in over_a]

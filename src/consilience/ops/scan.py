@@ -29,7 +29,7 @@ from consilience.ir.lengths import substitute as exchange
 from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import describe
 from consilience.ir.traversal import substitute
-from consilience.ops.control import Item, compatible_shapes
+from consilience.ops.control import Item, compatible_shapes, with_equal_lengths
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.python_call import given_by_python, settled
 from consilience.ops.random import fold_in
@@ -218,7 +218,7 @@ def scan(
             )
     wanted = [following for _, following in carried.values()] + list(traced) + ([] if stop is None else [stop])
     kept = [(a, b) for n, (_, to) in carried.items() for a, b in zip(n.static_shape, to.static_shape, strict=True)]
-    wanted = settled(wanted, kept)
+    wanted = settled(with_equal_lengths(wanted, [*carried, *sequences]), kept)
     if fixed:
         wanted = exchange(wanted, fixed)
     own = dict(sequences)

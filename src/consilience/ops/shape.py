@@ -314,10 +314,19 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
 
 
 def broadcast_to(x: TensorLike, shape: object) -> Node:
-    """x repeated to a shape."""
+    """x repeated to a shape. A length that cannot exceed 1, such as that of `x[:1]`, must be 1 to be repeated."""
     x = as_tensor(x)
     target = as_shape(shape)
+    pairs = zip(x.static_shape, target[len(target) - x.ndim :], strict=False)
+    own = tuple(1 if have != wanted and _at_most_one(have) else have for have, wanted in pairs)
+    if len(own) == x.ndim and own != x.static_shape:
+        x = Node(Reshape(own), x)
     return x if target == x.static_shape else Node(BroadcastTo(target), x)
+
+
+def _at_most_one(length: Dim) -> bool:
+    atom = dims.as_atom(length)
+    return atom is not None and atom.kind == "min" and 1 in [n for n in atom.arguments if isinstance(n, int)]
 
 
 def broadcast_arrays(*args: TensorLike) -> list[Node]:

@@ -150,7 +150,7 @@ def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> N
 
 def split(
     x: TensorLike,
-    splits_size: TensorLike | Sequence[TensorLike] | None = None,
+    splits_size: Any = None,
     n_splits: int | None = None,
     axis: int = 0,
     *,
@@ -170,7 +170,7 @@ def split(
         return index.split(node, n_splits if indices_or_sections is None else indices_or_sections, axis)  # type: ignore[arg-type]  # one of them is there
     sizes = as_tensor(splits_size)
     if not sizes.ndim:
-        return index.split(node, int(splits_size), axis)  # type: ignore[arg-type]  # an integer
+        return index.split(node, int(splits_size), axis)
     if n_splits is not None and sizes.ndim == 1 and isinstance(sizes.static_shape[0], Dimension):
         sizes = broadcast_to(sizes, (n_splits,))
     lengths, place = as_shape(sizes), one_axis(axis, node)
@@ -206,13 +206,13 @@ def flip(arr: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     return getitem(node, tuple(slice(None, None, -1 if i in axes else None) for i in range(node.ndim)))
 
 
-def roll(x: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Node:
+def roll(x: TensorLike, shift: Any, axis: int | Sequence[int] | None = None) -> Node:
     """Elements moved on by `shift` places along `axis`, from the end to the beginning; None rolls all as one axis."""
     node = as_tensor(x)
     if axis is None:
         return reshape(roll(flatten(node), shift, 0), node.static_shape)
     axes = integers(axis)
-    shifts = [shift] * len(axes) if isinstance(shift, Node) or is_integer(shift) else list(shift)
+    shifts: list[Any] = [shift] * len(axes) if isinstance(shift, Node) or is_integer(shift) else list(shift)
     for place, by in zip((one_axis(a, node) for a in axes), shifts, strict=True):
         length = length_of(node.static_shape[place])
         positions = apply("mod", apply("sub", arange(length_of(node.static_shape[place])), by), length)

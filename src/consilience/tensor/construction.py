@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | N
 def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, Node]:
     """Rows and columns of the elements on and below diagonal `k` of n x m matrices (n x n for None)."""
     if is_integer(n) and (m is None or is_integer(m)):
-        places = np.tril_indices(n, k, m)
+        places = np.tril_indices(operator.index(n), k, None if m is None else operator.index(m))
         return _constant(places[0]), _constant(places[1])
     rows, columns = nonzero(tri(n, m, k, "bool"))
     return rows, columns
@@ -111,7 +112,7 @@ def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
 def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, Node]:
     """Rows and columns of the elements on and above diagonal `k` of n x m matrices (n x n for None)."""
     if is_integer(n) and (m is None or is_integer(m)):
-        places = np.triu_indices(n, k, m)
+        places = np.triu_indices(operator.index(n), k, None if m is None else operator.index(m))
         return _constant(places[0]), _constant(places[1])
     rows, columns = nonzero(apply("logical_not", tri(n, m, k - 1, "bool")))
     return rows, columns

@@ -345,14 +345,9 @@ def _blocks(
     title: str,
 ) -> Loop:
     """The loop, or a loop over blocks of steps, whose borders are all that its derivative stores."""
-    if (
-        isinstance(truncate, bool)
-        or not is_integer(truncate)
-        or (passed := operator.index(truncate)) < -1
-        or not passed
-    ):
+    if isinstance(truncate, bool) or not is_integer(truncate) or operator.index(truncate) < -1 or not truncate:
         raise ValueError(f"`truncate_gradient` of {title} is a number of steps >= 1, or -1, got {truncate!r}.")
-    passed = None if passed == -1 else passed
+    passed = None if truncate == -1 else operator.index(truncate)
     if checkpoint in (None, "none"):
         return _scan(carried, sequences, traced, length=length, stop=stop, truncate=passed, keys=keys)
     if not isinstance(length, int) or stop is not None or passed is not None:
@@ -360,13 +355,8 @@ def _blocks(
             f"`checkpoint` of {title} needs a number of steps that is known when the graph is written, no `until` and "
             "no `truncate_gradient`."
         )
-    size = (
-        max(1, math.isqrt(length))
-        if checkpoint == "sqrt"
-        else operator.index(checkpoint)
-        if is_integer(checkpoint)
-        else 0
-    )
+    given = math.isqrt(length) or 1 if checkpoint == "sqrt" else checkpoint
+    size = operator.index(given) if is_integer(given) else 0
     if size < 1:
         raise ValueError(f"`checkpoint` of {title} is 'none', 'sqrt' or a number of steps >= 1, got {checkpoint!r}.")
     blocks = length // size

@@ -93,7 +93,7 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Sequenc
         (count,) = integers(axes)
         pairs = [list(range(left.ndim - count, left.ndim)), list(range(1, count + 1))]
     else:
-        pairs = [list(integers(a)) for a in axes]
+        pairs = [list(integers(a)) for a in axes]  # type: ignore[union-attr]  # no integer, as seen
     over = [[i % node.ndim - 1 for i in part] for part, node in zip(pairs, (left, right), strict=True)]
     names = [[f"{letter}{i}" for i in range(node.ndim - 1)] for letter, node in (("i", left), ("j", right))]
     for place, (i, j) in enumerate(zip(*over, strict=True)):

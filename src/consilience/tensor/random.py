@@ -31,7 +31,8 @@ def _gamma(shape: Any, rate: Any = None, scale: Any = None, size: Any = None) ->
 
 def _generalised_gamma(alpha: Any = 1.0, p: Any = 1.0, lambd: Any = 1.0, size: Any = None) -> Node:
     power = as_tensor(p)
-    return lambd * pd.Gamma.dist(alpha / power, 1.0, size=size) ** (1.0 / power)
+    standard: Node = pd.Gamma.dist(alpha / power, 1.0, size=size) ** (1.0 / power)
+    return as_tensor(lambd) * standard
 
 
 # PyTensor's functions whose parameters are others than those of NumPy's generator, or their order.

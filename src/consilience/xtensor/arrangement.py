@@ -83,9 +83,9 @@ class NamedArrangement(Named):
         there = [name for name in new if name in self.dims]
         if there:
             raise ShapeError(f"the dim `{there[0]}` exists already; the tensor has the dims {self.dims!r}.")
-        places = range(len(new)) if axis is None else integers(axis)
+        chosen = range(len(new)) if axis is None else integers(axis)
         rank = self.ndim + len(new)
-        places = [place + rank if place < 0 else place for place in places]
+        places = [place + rank if place < 0 else place for place in chosen]
         if len({place for place in places if 0 <= place < rank}) != len(new) or len(places) != len(new):
             raise ShapeError(f"`axis` must give a place in the result of rank {rank} for each new dim, got {axis!r}.")
         added, kept, known = dict(zip(places, new, strict=True)), iter(self.dims), self.lengths

@@ -9,6 +9,8 @@ from consilience.ir import Node, Parameter, Region, TensorType, computed_atoms, 
 from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe
 from consilience.ops import Cond, Item
+from consilience.ops.shape import broadcast_to
+from consilience.record import replace
 from consilience.transforms.gradient.engine import accumulate
 from consilience.transforms.gradient.index import zeros_like
 from consilience.transforms.gradient.table import Cotangents, no_derivative, pullback_of
@@ -29,6 +31,7 @@ def _cond(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool]) -> Cot
         starts: dict[Node, Node] = {}
         for (i, _), seed in zip(given, seeds, strict=True):
             result = region.results[i]
+            seed = broadcast_to(seed, result.static_shape)  # inside, where lengths of branches differ
             starts[result] = starts[result] + seed if result in starts else seed
         wrt = [region.parameter(i) for i in asked]
         found = accumulate(starts, wrt)
@@ -42,7 +45,7 @@ def _cond(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool]) -> Cot
                 f"the derivative of a branch of {describe(node)} needs the length `{atom.name}`, which only the branch "
                 "knows: give `while_loop` its `max_steps=`, or compute the loop before `ifelse`."
             )
-    choice = choose(condition, branches[0], branches[1], types, [*operands, *(c for _, c in given)])
+    choice = choose(node.op, condition, branches[0], branches[1], types, [*operands, *(c for _, c in given)])
     results: list[Node | None] = [None] * len(node.inputs)
     for k, i in enumerate(asked):
         results[i + 1] = Node(Item(k), choice)
@@ -50,20 +53,21 @@ def _cond(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool]) -> Cot
 
 
 def choose(
+    like: Cond,
     condition: Node,
     then: list[Node],
     otherwise: list[Node],
     types: Sequence[TensorType],
     operands: Sequence[Node],
 ) -> Node:
-    """A Cond of results written on `Parameter(i, types[i])`, without the parameters none of them reads."""
+    """A choice like another, of results written on `Parameter(i, types[i])`, without parameters that none reads."""
     parameters = [Node(Parameter(i, of)) for i, of in enumerate(types)]
     read = set(topological([*then, *otherwise]))
     used = [i for i, parameter in enumerate(parameters) if parameter in read]
     kept = tuple(types[i] for i in used)
     new = {parameters[i]: Node(Parameter(k, kept[k])) for k, i in enumerate(used)}
-    regions = (Region(kept, tuple(substitute(results, new))) for results in (then, otherwise))
-    return Node(Cond(*regions), condition, *(operands[i] for i in used))
+    first, second = (Region(kept, tuple(substitute(results, new))) for results in (then, otherwise))
+    return Node(replace(like, then=first, otherwise=second), condition, *(operands[i] for i in used))
 
 
 no_derivative(Item, "the engine puts the cotangents of a tuple together itself")

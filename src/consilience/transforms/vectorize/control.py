@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from consilience.ir import Node, Parameter, Region, TensorType
 from consilience.ir.types import Shape
 from consilience.ops import Cond, Item, apply
+from consilience.ops.assertion import require
 from consilience.ops.shape import expand_dims
+from consilience.record import replace
 from consilience.transforms.vectorize.engine import propagate
 from consilience.transforms.vectorize.table import Operand, batched_form, no_batched_form
 
@@ -20,7 +22,8 @@ def _cond(node: Node, operands: Sequence[Operand], batch: Shape) -> list[Node]:
         return _both(node.op, condition, arguments, batch)
     types = tuple(argument.value.tensor_type for argument in arguments)
     regions = [_batched_region(region, arguments, types, batch) for region in (node.op.then, node.op.otherwise)]
-    choice = Node(Cond(*regions), condition.value, *(argument.value for argument in arguments))
+    chosen = replace(node.op, then=regions[0], otherwise=regions[1])
+    choice = Node(chosen, condition.value, *(argument.value for argument in arguments))
     return [Node(Item(i), choice) for i in range(len(node.op.then.results))]
 
 
@@ -37,9 +40,9 @@ def _batched_region(
 def _both(op: Cond, condition: Operand, arguments: Sequence[Operand], batch: Shape) -> list[Node]:
     """Both branches everywhere, chosen from batch position by batch position."""
     branches = []
-    for region in (op.then, op.otherwise):
+    for region, owed in zip((op.then, op.otherwise), op.owed, strict=True):
         known = {region.parameter(i): argument for i, argument in enumerate(arguments)}
-        branches.append([result.full(batch) for result in propagate(region.results, known, batch)])
+        branches.append(require([result.full(batch) for result in propagate(region.results, known, batch)], owed))
     return [
         apply("where", expand_dims(condition.value, range(len(batch), then.ndim)), then, otherwise)
         for then, otherwise in zip(*branches, strict=True)

@@ -17,6 +17,7 @@ from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import Shape
 from consilience.ops import Item
 from consilience.ops.assertion import require
+from consilience.ops.control import with_equal_lengths
 from consilience.ops.python_call import common_length, given_by_python, settled
 from consilience.ops.shape import broadcast_to, expand_dims
 from consilience.transforms.vectorize.table import Operand, batched_row
@@ -32,7 +33,7 @@ def vectorize(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> lis
     """
     if not replacements:
         return list(outputs)
-    made, batch, owed = propagated(outputs, replacements)
+    made, batch, owed = propagated(with_equal_lengths(outputs, replacements), replacements)
     with without_sources():
         result = [batched.full(batch) for batched in made]
     return require(result, owed)

@@ -16,6 +16,7 @@ from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import Shape
 from consilience.ops.assertion import require
 from consilience.ops.axes import is_integer
+from consilience.ops.control import with_equal_lengths
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.shape import Iota, as_length, broadcast_to, moveaxis
 from consilience.transforms.vectorize.engine import propagated
@@ -66,7 +67,7 @@ def vmap(
         with named_axis(axis_name, position, length):
             results = f(*given, **named)
         placed = [(path, as_tensor(value), axis) for path, value, axis in _spread(out_axes, results, "out_axes")]
-        outputs = [output for _, output, _ in placed]
+        outputs = with_equal_lengths([output for _, output, _ in placed], replacements)
         made, lead, owed = propagated(outputs, replacements)
         results_of = zip(placed, made, strict=True)
         done = {path: _placed(path, operand, axis, lead) for (path, _, axis), operand in results_of}
