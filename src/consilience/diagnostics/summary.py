@@ -155,8 +155,8 @@ def summary(
     if ci_kind not in INTERVALS:
         raise ValueError(f"ci_kind is 'hdi' or 'eti'; {ci_kind!r} came")
     interval.check_probability(ci_prob)
-    exact = round_to is None or (isinstance(round_to, str) and round_to.lower() in ("auto", "none"))
-    if not exact and (isinstance(round_to, bool) or not isinstance(round_to, int)):
+    decimals = None if round_to in (None, "auto", "none", "None") else round_to
+    if decimals is not None and (isinstance(decimals, bool) or not isinstance(decimals, int)):
         raise ValueError(f"round_to is a number of decimals, 'auto' or 'none'; {round_to!r} came")
     variables = gather(draws, group=group, var_names=var_names, filter_vars=filter_vars, coords=coords)
     parts: list[Part] = []
@@ -171,8 +171,8 @@ def summary(
     names = {"lower": f"{ci_kind}_{tail:g}%", "upper": f"{ci_kind}_{100 - tail:g}%"}
     labels = tuple(name for variable in variables for name in variable.element_names())
     found = {names.get(name, name): values for name, values in columns.items()}
-    if not exact:
-        found = {name: np.round(values, round_to) for name, values in found.items()}
+    if decimals is not None:
+        found = {name: np.asarray(np.round(values, decimals), float) for name, values in found.items()}
     return SummaryTable(labels, found, verdict(known))
 
 

@@ -36,7 +36,7 @@ class Draw(NamedTuple):
     point: dict[str, Array]
 
 
-class Trace:
+class TraceSoFar:
     """The draws of one chain so far: `len(trace)`, `trace["mu"]`, `trace.point(-1)`."""
 
     def __init__(self, chain: int) -> None:
@@ -74,7 +74,7 @@ class DrawCallback:
     def __init__(self, callback: Callable[..., Any], density: Callable[[], ModelDensity]) -> None:
         self.__qualname__ = getattr(callback, "__qualname__", type(callback).__qualname__)
         self._callback, self._density = callback, density
-        self._traces: dict[int, Trace] = {}
+        self._traces: dict[int, TraceSoFar] = {}
 
     def __call__(self, event: Event) -> None:
         """Tell the draws of an event."""
@@ -84,7 +84,7 @@ class DrawCallback:
             return
         density = self._density()
         for chain, positions in enumerate(event.draws):
-            trace = self._traces.setdefault(chain, Trace(chain))
+            trace = self._traces.setdefault(chain, TraceSoFar(chain))
             values = density.expand(positions)
             for i, position in enumerate(positions):
                 own = {name: array[i] for name, array in values.items()}

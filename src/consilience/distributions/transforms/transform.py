@@ -52,7 +52,8 @@ class Transform(Record):
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         if cls.from_line is Transform.from_line:  # a user's: with attributes of its own, which are no fields
-            cls.__eq__, cls.__hash__ = object.__eq__, object.__hash__  # type: ignore[method-assign]
+            cls.__eq__ = object.__eq__  # type: ignore[method-assign]  # every class has its own
+            cls.__hash__ = object.__hash__  # type: ignore[method-assign]  # as above
 
     def __setattr__(self, name: str, value: object) -> None:
         if type(self).from_line is Transform.from_line:
