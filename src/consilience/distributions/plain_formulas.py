@@ -113,6 +113,7 @@ def signature_of_dist(cls: type[Distribution], method: Callable[..., Any]) -> in
 
 def _needed(cls: type[Distribution], name: str, defaults: Mapping[str, Any]) -> bool:
     """Whether every accepted combination of parameters has a name, which has no default; lengths follow from shapes."""
-    optional = {p.name for p in (*cls.static_parameters, *cls.component_parameters) if not p.required} | {"steps"}
+    optional = {p.name for p in cls.static_parameters if not p.required} | {"steps"}
+    optional |= {p.name for p in cls.component_parameters if not p.required}
     everywhere = all(name in signature.names for signature in signatures(cls.parameterizations))
     return everywhere and name not in optional and defaults.get(name) is None
