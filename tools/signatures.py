@@ -197,7 +197,7 @@ REASONS = {
     """,
     "`model.log_density()` is one function of a flat vector for both": "Model.logp_dlogp_function:missing",
     "a model's text is `str(model)`, its picture `model.to_graphviz()`": "Model.table:missing Model.name_of:missing",
-    "where time goes is in `result.posterior.attrs` and `compile_logp().f.profile_kernels(…)`": "Model.profile:missing",
+    "where time goes is in `result.posterior.attrs` and `compile_logp().f.profile_kernels(…)`": "Model.profile:*",
     "functions for improper variables and bounded ones of named dims; the classes do this": """
         dims.flat:missing dims.halfflat:missing dims.truncated_normal:missing
     """,

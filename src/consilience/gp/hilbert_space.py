@@ -231,6 +231,7 @@ class HSGP(GaussianProcess):
             self._middle = [_middle(x) for x in columns]
         centred = pt.stack([x - middle for x, middle in zip(columns, self._middle, strict=True)], axis=1)
         if self._L is None:
+            assert self._c is not None
             ends = [_now(pt.max(pt.abs(centred[:, axis]))) for axis in range(len(columns))]
             self.L = [
                 float(np.asarray(positive(c * end, "half of the range of X", "HSGP").eval()))
