@@ -402,6 +402,8 @@ def main() -> None:
         stays = STAY.get(name)
         kind = "does not run there" if not runs else "same" if not said else "stays" if stays else "differs"
         count[kind] += 1
+        if stays and kind == "same":
+            print(f"\n{name}: no longer differs; take it out of docstring_examples.json")
         if kind in {"differs", "stays"}:
             print(f"\n{name}: {runs} of {len(there[name])} statements run there, {also} of these here")
             print(f"    {stays}" if stays else "\n".join(f"    {line}" for line in said))
