@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience.distributions.distribution import Distribution
 
 COVARIANCE = [[2.0, 0.5], [0.5, 1.0]]
 FACTOR = np.linalg.cholesky(np.array(COVARIANCE)).tolist()
@@ -153,3 +154,18 @@ def test_settings_of_pymcs_draws_are_taken() -> None:
         pm.MvNormal.dist([0.0, 1.0], np.eye(2), method="qr")
     with pytest.raises(pm.ParameterError, match="HurdlePoisson: max_n_steps must be a whole number >= 1, got 0"):
         pm.HurdlePoisson.dist(0.5, 2.0, max_n_steps=0)
+
+
+def test_signatures_of_calls_name_the_parameters() -> None:
+    """Of every distribution, here and with dims: the name, the parameters, what models add."""
+    listed = [getattr(pm, name) for names in pm.distributions.PUBLIC.values() for name in names.split()]
+    for one in listed:
+        if isinstance(one, type) and issubclass(one, Distribution):
+            found = inspect.signature(one).parameters
+            assert next(iter(found)) == "name"
+            assert "observed" in found
+    assert list(inspect.signature(pm.Gamma).parameters)[:5] == ["name", "alpha", "beta", "mu", "sigma"]
+    plain, named = inspect.signature(pm.dims.Gamma), inspect.signature(pm.dims.Gamma.dist)
+    assert list(plain.parameters)[:6] == ["name", "alpha", "beta", "mu", "sigma", "dims"]
+    assert list(named.parameters) == ["alpha", "beta", "mu", "sigma", "core_dims", "dim_lengths"]
+    assert inspect.signature(pm.Normal).parameters["sigma"].default == 1.0

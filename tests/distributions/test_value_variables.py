@@ -43,11 +43,7 @@ def built(row: dict[str, Any]) -> pm.Model:
     return model
 
 
-# Matrices of correlations, where PyMC has their Cholesky factors.
-MATRICES = {"LKJCorr", "LKJCorr of 4"}
-
-
-@pytest.mark.parametrize("row", [row for row in ROWS if row["name"] not in MATRICES], ids=lambda row: row["name"])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
 def test_value_variables_are_those_of_pymc(row) -> None:
     """Names, shapes, values on their own scales, and log densities, at one point; there and back for samplers."""
     model = built(row)

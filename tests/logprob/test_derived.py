@@ -116,8 +116,10 @@ def test_graphs_without_a_density(message: str) -> None:
 
 
 def test_wrong_functions() -> None:
-    """`dist` makes random variables, and comes alone."""
+    """`dist` makes random variables, and goes with no other draws."""
     with pytest.raises(TypeError, match="must return an expression of random variables"):
         CustomDist.dist(0.3, dist=lambda mu, size: mu)
-    with pytest.raises(TypeError, match="leave out `logp`"):
-        CustomDist.dist(0.3, 1.0, dist=lognormal, logp=lambda value, mu, sigma: value)
+    with pytest.raises(TypeError, match="leave out `random`"):
+        CustomDist.dist(0.3, 1.0, dist=lognormal, random=lambda mu, sigma, rng, size: mu)
+    with pytest.raises(TypeError, match="gives `logcdf`, too"):
+        CustomDist.dist(0.3, 1.0, dist=lognormal, logcdf=lambda value, mu, sigma: value)

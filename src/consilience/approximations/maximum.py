@@ -20,6 +20,7 @@ from consilience.inference.modes.evaluations import Evaluations
 from consilience.inference.modes.region_mass import curvature_at
 from consilience.model.model import Model
 from consilience.record import Record
+from consilience.sample.inference_data import to_inference_data
 
 OWN: Final = ("L-BFGS-B", "L-BFGS")
 TOLERANCE: Final = 1e-11  # g' H g, twice the gain that is left
@@ -54,15 +55,25 @@ def find_MAP(
     method: str = "L-BFGS-B",
     *,
     vars: Variables = None,
+    use_grad: bool | None = None,
+    use_hess: bool | None = None,
+    use_hessp: bool | None = None,
     initvals: Mapping[str, Any] | None = None,
     start: Mapping[str, Any] | None = None,
+    jitter: bool | None = None,
+    jitter_max_retries: int = 10,
     starts: int = 4,
     return_raw: bool = False,
     include_transformed: bool = True,
     maxeval: int = 5000,
     random_seed: Any = None,
     progressbar: bool = True,
+    compute_hessian: bool = False,
+    return_inferencedata: bool = False,
+    idata_kwargs: Mapping[str, Any] | None = None,
     model: Model | None = None,
+    backend: str | None = None,
+    compile_kwargs: Mapping[str, Any] | None = None,
     **optimizer_kwargs: Any,
 ) -> Any:
     """The maximum a posteriori: values of all variables where the density on their own scales is highest.
@@ -72,11 +83,14 @@ def find_MAP(
                          "Powell" where the density has no gradient
     vars                 variables that are moved; the others keep their initial values
     initvals, start      where to begin, as in `pm.sample`
+    jitter               False: one ascent, from there alone
     starts               ascents: one from there and others from around it; the highest end counts
+    return_inferencedata a tree with one draw in its group `posterior`, in place of a mapping
     return_raw           also return an `Optimum`
     include_transformed  also values on the unconstrained scale, as `tau_log__`
     maxeval              evaluations per ascent
-    progressbar          accepted; searches end before there is progress to show
+    idata_kwargs, use_grad, use_hess, use_hessp, jitter_max_retries, progressbar, backend, compile_kwargs
+                         accepted; of no effect
     returns              value by name, deterministics included
     raises               SamplingError where the density has no highest point, ModelError for discrete variables,
                          InitialPointError where it is not finite at the start
@@ -89,6 +103,9 @@ def find_MAP(
         raise TypeError("the first argument of `find_MAP` is the method; give the point as `initvals=`.")
     if initvals is not None and start is not None:
         raise TypeError("`start` is another name of `initvals`; give one of them.")
+    if compute_hessian:
+        raise TypeError("`find_MAP` has no `compute_hessian=True`; give what it finds to `pm.find_hessian`.")
+    starts = 1 if jitter is False else starts
     if starts < 1 or maxeval < 1:
         raise ValueError(f"`starts` and `maxeval` must be at least 1, got {starts} and {maxeval}.")
     target = TargetDensity(
@@ -105,7 +122,10 @@ def find_MAP(
     else:
         found = _by_scipy(target, method, maxeval, optimizer_kwargs)
     _examine(target, found)
-    point = named_values(target, found.x, include_transformed)
+    point: Any = named_values(target, found.x, include_transformed and not return_inferencedata)
+    if return_inferencedata:
+        point = to_inference_data({name: value[None, None] for name, value in point.items()}, model=target.model)
+        point["posterior"].attrs.update({"inference_library": "consilience", "method": "MAP", "message": found.message})
     return (point, found) if return_raw else point
 
 

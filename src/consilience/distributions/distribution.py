@@ -49,13 +49,13 @@ __all__ = [
     "instead_of", "parameter", "static",
 ]  # fmt: skip
 
-_PLAIN: Final = "consilience.distributions.plain_formulas"  # loaded when a program asks for such a function
+PLAIN: Final = "consilience.distributions.plain_formulas"  # loaded when a program asks for such a function
 FORMULAS = ("logp", "logcdf", "logccdf", "icdf", "draw", "mean", "variance")
 
 Dims: TypeAlias = str | Sequence[str | None]
 
 
-class _Making:
+class Making:
     """`dist` of a class, with a signature that names its parameters."""
 
     def __init__(self, cls: DistributionType, method: Callable[..., Node]) -> None:
@@ -67,7 +67,7 @@ class _Making:
 
     @property
     def __signature__(self) -> Any:
-        return import_module(_PLAIN).signature_of_dist(self._cls, self.__wrapped__)
+        return import_module(PLAIN).signature_of_dist(self._cls, self.__wrapped__)
 
 
 class DistributionType(type):
@@ -78,11 +78,17 @@ class DistributionType(type):
     """
 
     if not TYPE_CHECKING:  # type checkers take the methods of instances for those of the class
-        logp = property(lambda cls: import_module(_PLAIN).PlainFormula(cls, "logp"))
-        logcdf = property(lambda cls: import_module(_PLAIN).PlainFormula(cls, "logcdf"))
-        logccdf = property(lambda cls: import_module(_PLAIN).PlainFormula(cls, "logccdf"))
-        icdf = property(lambda cls: import_module(_PLAIN).PlainFormula(cls, "icdf"))
-        dist = property(lambda cls: _Making(cls, cls.declaration("dist").__get__(None, cls)))
+        logp = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "logp"))
+        logcdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "logcdf"))
+        logccdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "logccdf"))
+        icdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "icdf"))
+        __signature__ = property(lambda cls: import_module(PLAIN).signature_of_call(cls, *cls.making()))
+        dist = property(lambda cls: Making(cls, cls.declaration("dist").__get__(None, cls)))
+
+    def making(cls) -> tuple[list[Any], Any]:
+        """The functions that make a variable of a model, the class's own first, and the one for outside any."""
+        calls = [vars(base)["__new__"] for base in cls.__mro__[:-1] if "__new__" in vars(base)]
+        return [call.__func__.__get__(cls) for call in calls], cls.declaration("dist").__get__(None, cls)
 
     def declaration(cls, name: str) -> Any:
         """What the class, or the nearest of its bases that has it, declares by a name."""

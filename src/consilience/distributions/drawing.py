@@ -28,16 +28,24 @@ from consilience.ops.shape import Iota, broadcast_to
 from consilience.transforms.vectorize import vectorize
 
 
-def draw(vars: Node | Sequence[Node], draws: int = 1, mode: Any = None, random_seed: Any = None) -> Any:
+def draw(
+    vars: Node | Sequence[Node],
+    draws: int = 1,
+    random_seed: Any = None,
+    *,
+    mode: Any = None,
+    backend: str | None = None,
+    compile_kwargs: Any = None,
+) -> Any:
     """Independent draws of variables, or of expressions of them.
 
-    vars          one node or several; several are drawn jointly
-    draws         how many; for more than one, results have a leading axis of that length
-    mode          of no effect, for PyMC's sake
-    random_seed   an integer, integers, or one of NumPy's sources of randomness; None takes a fresh seed
-    returns       an array, or a list of arrays for several nodes
+    vars                            one node or several; several are drawn jointly
+    draws                           how many; for more than one, results have a leading axis of that length
+    random_seed                     an integer, integers, or one of NumPy's sources of randomness; None: a fresh seed
+    mode, backend, compile_kwargs   of no effect, for PyMC's sake: draws do not depend on them
+    returns                         an array, or a list of arrays for several nodes
     """
-    del mode
+    del mode, backend, compile_kwargs
     if draws < 1:
         raise ValueError(f"`draws` must be at least 1, got {draws}.")
     if told := elsewhere(vars):

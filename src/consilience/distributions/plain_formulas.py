@@ -7,7 +7,7 @@ by hand. Formulas of a variable that exists are in `densities`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from consilience.distributions import densities
@@ -15,7 +15,6 @@ from consilience.distributions.distribution import Distribution
 from consilience.distributions.parameters import signatures
 from consilience.ir import Node
 from consilience.ops.elementwise import as_tensor
-from consilience.ops.linalg import matmul, matrix_transpose
 
 # Parameters of PyMC's densities that are others than those of its variables, or in another order, and what they are in
 # those of variables; `loc` moves the value.
@@ -35,9 +34,7 @@ _OTHERS: Final[Mapping[str, tuple[str, Callable[..., dict[str, Any]]]]] = {
     "SkewNormal": ("mu sigma alpha", lambda mu, sigma, alpha: {"mu": mu, "sigma": sigma, "alpha": alpha}),
     "Triangular": ("lower c upper", lambda lower, c, upper: {"lower": lower, "c": c, "upper": upper}),
     "Wald": ("mu lam alpha", lambda mu, lam, alpha: {"mu": mu, "lam": lam, "alpha": alpha}),
-    "Wishart": (
-        "nu scale_chol", lambda nu, scale_chol: {"nu": nu, "V": matmul(scale_chol, matrix_transpose(scale_chol))},
-    ),
+    "Wishart": ("nu scale_chol", lambda nu, scale_chol: {"nu": nu, "scale_chol": scale_chol}),
 }  # fmt: skip
 
 
@@ -112,6 +109,30 @@ def signature_of_dist(cls: type[Distribution], method: Callable[..., Any]) -> in
         for i, name in enumerate(names)
     ]
     return inspect.Signature([*first, *own], return_annotation=declared.return_annotation)
+
+
+def signature_of_call(
+    cls: type[Distribution], calls: Sequence[Callable[..., Any]], method: Callable[..., Any], outside: str = ""
+) -> inspect.Signature:
+    """The signature of a distribution called with a name: that, the parameters of `dist`, and the keywords of the call.
+
+    calls     what takes the call, and what that hands its other keywords to
+    outside   the keyword of `dist` that a call does not take
+    """
+    declared = inspect.signature(calls[0])
+    made = signature_of_dist(cls, method).parameters.values()
+    keywords = [*(p for call in calls for p in inspect.signature(call).parameters.values()), *made]
+    own: dict[str, inspect.Parameter] = {}
+    for parameter in keywords:
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name != outside:
+            own.setdefault(parameter.name, parameter)
+    name = declared.parameters["name"].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    first = [p for p in made if p.kind is p.POSITIONAL_OR_KEYWORD and p.name not in own]
+    rest = [p for p in made if p.kind is p.VAR_POSITIONAL]
+    open_ended = [p for p in made if p.kind is p.VAR_KEYWORD]
+    # A parameter of a distribution may be needed behind one that has a default; the name comes first in any case.
+    given = [name, *first, *rest, *own.values(), *open_ended]
+    return inspect.Signature(given, return_annotation=declared.return_annotation)
 
 
 def _needed(cls: type[Distribution], name: str, defaults: Mapping[str, Any]) -> bool:

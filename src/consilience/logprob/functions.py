@@ -65,14 +65,14 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
         return _requiring(measure, measure.logccdf(_value(measure, value)))
 
 
-def icdf(rv: Node, q: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
-    """The quantile of a probability q, elementwise as float; NaN for q outside [0, 1]. As `logp` otherwise."""
+def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
+    """The quantile of a probability, elementwise as float; NaN for one outside [0, 1]. As `logp` otherwise."""
     del warn_rvs
     if is_random(_node(rv)):
-        return densities.icdf(rv, q)
+        return densities.icdf(rv, value)
     measure = _measure(rv, numeric_inverse)
     with without_sources():
-        given = as_tensor(q)
+        given = as_tensor(value)
         given = given if given.dtype in FLOATS else cast(given, "float64")
         inside = logical_and(apply("ge", given, 0.0), apply("le", given, 1.0))
         result = where(inside, measure.quantile(where(inside, given, 0.5)), float("nan"))

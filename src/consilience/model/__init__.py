@@ -29,6 +29,7 @@ from consilience.model.model import (
     modelcontext,
     set_data,
 )
+from consilience.model.model_graph import NodeType
 from consilience.model.reparametrization import noncenter, recenter
 from consilience.model.shrinkage import R2D2, RegularizedHorseshoe
 
@@ -39,6 +40,7 @@ __all__ = [
     "Minibatch",
     "Model",
     "ModelDensity",
+    "NodeType",
     "Point",
     "Potential",
     "RegularizedHorseshoe",

@@ -120,8 +120,9 @@ class Model(ModelVariables):
         return printing.hypertext(self)
 
     @classmethod
-    def get_context(cls, error_if_none: bool = True) -> Model | None:
-        """The innermost model of the context stack."""
+    def get_context(cls, error_if_none: bool = True, allow_block_model_access: bool = False) -> Model | None:
+        """The innermost model of the context stack; `allow_block_model_access` is of no effect, for PyMC's sake."""
+        del allow_block_model_access
         found = context.current_or_none()
         if isinstance(found, Model):
             return found
@@ -547,12 +548,18 @@ def model_to_networkx(
     *,
     var_names: Sequence[str] | None = None,
     formatting: str = "plain",
+    node_formatters: model_graph.Formatters | None = None,
     include_dim_lengths: bool = True,
 ) -> Any:
-    """What depends on what in a model, as a `networkx.DiGraph`; as `model_to_graphviz`."""
-    return model_graph.networkx(
-        model_graph.model_graph(modelcontext(model), var_names, formatting, include_dim_lengths)
-    )
+    """What depends on what in a model, as a `networkx.DiGraph`; as `model_to_graphviz`.
+
+    node_formatters   per kind of variable, such as "Free Random Variable" (`NodeType`), a function that takes the
+                      variable and gives attributes of its node
+    raises            ValueError for another kind
+    """
+    owner = modelcontext(model)
+    graph = model_graph.model_graph(owner, var_names, formatting, include_dim_lengths)
+    return model_graph.networkx(graph, owner, node_formatters)
 
 
 def Point(*points: Any, model: Model | None = None, filter_model_vars: bool = False, **values: Any) -> dict[str, Any]:

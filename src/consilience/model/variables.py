@@ -260,10 +260,10 @@ class ModelVariables(metaclass=Declaring):
             owner._check_generated(name, "dimension")
         self.coordinates.add(name, values, length)
 
-    def add_coords(self, coords: Mapping[str, Labels]) -> None:
-        """Several dimensions with labels."""
+    def add_coords(self, coords: Mapping[str, Labels | None], *, lengths: Mapping[str, Any] | None = None) -> None:
+        """Several dimensions with labels, or with lengths: those of `lengths` for dimensions whose labels are None."""
         for name, values in coords.items():
-            self.add_coord(name, values)
+            self.add_coord(name, values, length=(lengths or {}).get(name))
 
     def lengths_of(self, dims: str | Sequence[str | None]) -> list[Dim | None]:
         """Length per dimension, for distributions that take their shape from `dims`."""

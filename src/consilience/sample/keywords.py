@@ -16,6 +16,7 @@ _ONE_SAMPLER: Final = "there is one sampler here, chosen with `step=`."
 
 # Without effect; a sentence is said once where silence would mislead.
 IGNORED: Final[Mapping[str, str | None]] = {
+    "backend": "the functions behind it are compiled to machine code by this library.",
     "blas_cores": None,
     "keep_warning_stat": None,
     "mp_ctx": None,
@@ -23,6 +24,7 @@ IGNORED: Final[Mapping[str, str | None]] = {
     "nuts_sampler": _ONE_SAMPLER,
     "nuts_sampler_kwargs": _ONE_SAMPLER,
     "progressbar_theme": None,
+    "quiet": None,
     "zarr_store": "draws are written while they are made with `store=`.",
 }
 

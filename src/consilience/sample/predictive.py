@@ -235,7 +235,7 @@ def _changed(model: Model, trace: Any, by_label: ByLabel) -> dict[str, str]:
 
 
 def compute_log_likelihood(
-    trace: Any,
+    idata: Any,
     *,
     var_names: Sequence[str] | None = None,
     extend_inferencedata: bool = True,
@@ -247,7 +247,7 @@ def compute_log_likelihood(
 
     var_names     observed variables; all by default
     sample_dims   axes of the draws; ("chain", "draw") by default
-    returns       `trace` with the group `log_likelihood` added, or a tree with that group alone if
+    returns       `idata` with the group `log_likelihood` added, or a tree with that group alone if
                   `extend_inferencedata` is False
     """
     _check("compute_log_likelihood", pymc, _OF_DENSITIES)
@@ -255,11 +255,11 @@ def compute_log_likelihood(
     names = wanted(var_names, [v.name for v in owner.observed])
     if not names:
         raise ModelError("the model has no observed variables, so there is no likelihood.")
-    return _densities(owner, names, trace, sample_dims, "log_likelihood", extend_inferencedata)
+    return _densities(owner, names, idata, sample_dims, "log_likelihood", extend_inferencedata)
 
 
 def compute_log_prior(
-    trace: Any,
+    idata: Any,
     *,
     var_names: Sequence[str] | None = None,
     extend_inferencedata: bool = True,
@@ -276,10 +276,10 @@ def compute_log_prior(
     names = wanted(var_names, [v.name for v in owner.free])
     if not names:
         raise ModelError("the model has no free variables, so there is no prior.")
-    return _densities(owner, names, trace, sample_dims, "log_prior", extend_inferencedata)
+    return _densities(owner, names, idata, sample_dims, "log_prior", extend_inferencedata)
 
 
-_OF_DENSITIES: Final = "trace var_names extend_inferencedata model sample_dims"
+_OF_DENSITIES: Final = "idata var_names extend_inferencedata model sample_dims"
 
 
 def _densities(
@@ -308,6 +308,7 @@ def compute_deterministics(
     model: Model | None = None,
     sample_dims: Sequence[str] | None = None,
     merge_dataset: bool = False,
+    extend_dataset: bool = False,
     **pymc: Any,
 ) -> Any:
     """Values of deterministics at draws of the free variables.
@@ -316,10 +317,13 @@ def compute_deterministics(
     var_names       deterministics; all by default
     sample_dims     axes of the draws; ("chain", "draw") by default
     merge_dataset   whether the result holds what the data set had, too
-    returns         an `xarray.Dataset`
+    extend_dataset  whether they are added to `dataset` itself (to the group `posterior` of a tree), which is returned
+    returns         an `xarray.Dataset`, or with `extend_dataset` what was given
     raises          ModelError where draws of a variable are missing on which a deterministic depends
     """
-    _check("compute_deterministics", pymc, "dataset var_names model sample_dims merge_dataset")
+    _check("compute_deterministics", pymc, "dataset var_names model sample_dims merge_dataset extend_dataset")
+    if merge_dataset and extend_dataset:
+        raise ModelError("give `merge_dataset` (a new data set) or `extend_dataset` (the one given), not both.")
     owner = modelcontext(model)
     names = wanted(var_names, list(owner.named_deterministics))
     draws = Given.of(owner, dataset, sample_dims)
@@ -333,7 +337,13 @@ def compute_deterministics(
         raise ModelError(f"the draws hold no `{name}` for {found}; `pm.sample_posterior_predictive` draws it.")
     given = {name: labels.arranged(name, array, 1) for name, array in draws.values.items()}
     values = draws.unfolded(predict(owner, names, given, draws.count, 0, with_data=True))
+    if extend_dataset and not hasattr(dataset, "sizes"):
+        dataset.update(values)
+        return dataset
     made = draws.dataset(owner, values, owner.named_vars_to_dims, "posterior")
+    if extend_dataset:
+        (dataset["posterior"] if getattr(dataset, "children", ()) else dataset).update(made)
+        return dataset
     return made.merge(variables_of(dataset)) if merge_dataset else made
 
 

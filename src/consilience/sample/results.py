@@ -67,7 +67,15 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
         found = work.density.expand(flat, at_once) if at_once else {}
         arrays |= {name: values.reshape(chains, count, *values.shape[1:]) for name, values in found.items()}
         arrays |= {name: deferred(work.density, draws, name) for name in derived if name not in found}
-    return {name: arrays[name] for name in work.result.names}
+    kept = {name: arrays[name] for name in work.result.names}
+    if "include_transformed" in work.result.extras:
+        for s in work.density.layout.stretches:
+            if s.variable.transform is not None and s.variable.name in kept:
+                own = draws[:, :, s.slice]
+                if s.variable.sampled != s.variable.transform:  # samplers move along other coordinates
+                    own = np.stack([work.density.layout.point(position)[s.key] for position in flat])
+                kept[s.key] = own.reshape(chains, count, *s.shape)
+    return kept
 
 
 def deferred(density: ModelDensity, draws: Array, name: str) -> Deferred:

@@ -44,6 +44,7 @@ from consilience.ops.linalg import matrix_transpose as matrix_transpose
 from consilience.ops.linalg import outer as outer
 from consilience.ops.linalg import tensordot as tensordot
 from consilience.ops.notation import clip as clip
+from consilience.ops.notation import float_power as float_power
 from consilience.ops.notation import power as power
 from consilience.ops.notation import shape_of as _shape_of
 from consilience.ops.order import argsort as argsort
