@@ -184,7 +184,10 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, dict) and len(value) < 50 and depth < 4 and all(isinstance(k, str) for k in value):
         return ["dict", {k: plain(v, depth + 1) for k, v in value.items()}]
     if hasattr(value, "dtype") and hasattr(value, "ndim"):
-        return ["tensor", str(value.dtype), int(value.ndim)]
+        kind = re.sub(r"\d+$", "", str(value.dtype)).removeprefix(
+            "u"
+        )  # PyTensor's constants are as narrow as they can be
+        return ["tensor", kind, int(value.ndim)]
     return None
 
 

@@ -23,9 +23,8 @@ _PLACES: Final = {
     "compile.executor compile.function compile.io compile.maker compile.mode compile.ops compile.sharedvalue": (
         "compile . tensor backends.modes"
     ),
-    "graph.basic graph.fg graph.null_type graph.op graph.replace graph.traversal graph.type graph.utils": (
-        "graph tensor errors"
-    ),
+    "graph.basic graph.fg graph.null_type graph.op graph.replace graph.rewriting graph.rewriting.utils "
+    "graph.traversal graph.type graph.utils": ("graph tensor errors"),
     "scan.basic scan.op scan.utils": "scan",
     "tensor.basic tensor.blas tensor.blockwise tensor.einsum tensor.elemwise tensor.exceptions tensor.functional "
     "tensor.inplace tensor.math tensor.pad tensor.reshape tensor.shape tensor.sharedvar tensor.sort tensor.subtensor "
