@@ -174,6 +174,7 @@ def _plain(thing: Any) -> Any:
 def _form(outputs: Outputs) -> tuple[str, tuple[str, ...], list[Node]]:
     """How results are returned, their keys, and the expressions."""
     keys: tuple[str, ...] = ()
+    listed: list[Any]
     outputs = _plain(outputs)
     if outputs is None:
         return "nothing", keys, []
@@ -184,7 +185,7 @@ def _form(outputs: Outputs) -> tuple[str, tuple[str, ...], list[Node]]:
     elif not isinstance(outputs, Iterable):
         raise GraphError(f"an output must be a tensor expression, got {outputs!r}.")
     else:
-        form, listed = "list", list(outputs)
+        form, listed = "list", [*outputs]
     nodes = [item.variable if isinstance(item, Out) else _plain(item) for item in listed]
     for output in nodes:
         if not isinstance(output, Node) or not isinstance(output.type, TensorType):
