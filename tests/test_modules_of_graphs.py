@@ -17,6 +17,7 @@ from consilience.graph import (
     graph_inputs,
     graph_replace,
     orphans_between,
+    rewrite_graph,
     vectorize_graph,
 )
 from consilience.ifelse import ifelse
@@ -35,6 +36,14 @@ class TestGraph:
         assert list(orphans_between([x], [one])) == [y]
         assert list(orphans_between([x], [x * 2.0])) == [other]
         assert list(orphans_between([one], [one * y])) == [y]
+
+    def test_graphs_are_rewritten_to_equal_ones(self) -> None:
+        x = pt.scalar("x")
+        assert rewrite_graph(pt.log(pt.exp(x))) is x
+        one, other = rewrite_graph([pt.log(pt.exp(x)), x * 1.0], include=("canonicalize", "stabilize"))
+        assert one is other is x
+        with pytest.raises(TypeError, match="`custom_rewrite`"):
+            rewrite_graph(x, custom_rewrite=object())  # type: ignore[arg-type]  # the mistake
 
     def test_computations_are_equal_once_their_inputs_are(self) -> None:
         x, y, n = pt.scalar("x"), pt.scalar("y"), pt.lscalar("n")

@@ -184,7 +184,10 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, dict) and len(value) < 50 and depth < 4 and all(isinstance(k, str) for k in value):
         return ["dict", {k: plain(v, depth + 1) for k, v in value.items()}]
     if hasattr(value, "dtype") and hasattr(value, "ndim"):
-        return ["tensor", str(value.dtype), int(value.ndim)]
+        kind = re.sub(r"\d+$", "", str(value.dtype)).removeprefix(
+            "u"
+        )  # PyTensor's constants are as narrow as they can be
+        return ["tensor", kind, int(value.ndim)]
     return None
 
 
@@ -402,6 +405,8 @@ def main() -> None:
         stays = STAY.get(name)
         kind = "does not run there" if not runs else "same" if not said else "stays" if stays else "differs"
         count[kind] += 1
+        if stays and kind == "same":
+            print(f"\n{name}: no longer differs; take it out of docstring_examples.json")
         if kind in {"differs", "stays"}:
             print(f"\n{name}: {runs} of {len(there[name])} statements run there, {also} of these here")
             print(f"    {stays}" if stays else "\n".join(f"    {line}" for line in said))

@@ -11,6 +11,7 @@ from consilience.ir import Constant, Input, Node, Shared, topological
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe
 from consilience.ops import as_tensor
+from consilience.rules import simplify
 from consilience.tensor.python_ops import Apply, Op
 from consilience.transforms.vectorize import vectorize_graph
 
@@ -27,6 +28,7 @@ __all__ = [
     "graph_inputs",
     "graph_replace",
     "orphans_between",
+    "rewrite_graph",
     "vectorize_graph",
 ]
 __path__: Sequence[str] = ()  # PyTensor's modules below this one are found by their path
@@ -107,6 +109,27 @@ def equal_computations(
     if any(a.dtype != b.dtype or a.ndim != b.ndim for a, b in zip(in_xs, in_ys, strict=True)):
         return False
     return substitute(left, dict(zip(in_xs, in_ys, strict=True))) == right
+
+
+def rewrite_graph(
+    graph: Node | Sequence[Node],
+    include: Sequence[str] = ("canonicalize",),
+    custom_rewrite: None = None,
+    clone: bool = False,
+    *,
+    exclude: Sequence[str] = (),
+) -> Any:
+    """The graph, or a list of graphs, in the form that functions are compiled from: equal values, simplified.
+
+    include          accepted, as is `clone`: all rules are applied, and graphs are frozen
+    exclude          names of rules to leave out, as `explain()` of a function lists them
+    custom_rewrite   PyTensor's rewriters are not there: TypeError for one
+    """
+    if custom_rewrite is not None:
+        raise TypeError("`custom_rewrite` is a rewriter of PyTensor's graphs; rules are written in the library here.")
+    listed = [graph] if isinstance(graph, Node) else list(graph)
+    found = simplify(listed, exclude=exclude)
+    return found[0] if isinstance(graph, Node) else found
 
 
 def _stops(blockers: Iterable[Node] | None) -> Callable[[Node], bool] | None:

@@ -101,8 +101,16 @@ def block_diagonal(
     return block_diag(*matrices)
 
 
-def cartesian(*arrays: TensorLike) -> TensorVariable:
-    """All combinations of the rows of several tensors, the last running fastest; vectors are columns."""
+def cartesian(*arrays: TensorLike) -> typing.Any:
+    """All combinations of the rows of several tensors, the last running fastest; vectors are columns.
+
+    returns   a tensor; an array where all of them are arrays
+    """
+    if not [a for a in arrays if isinstance(a, TensorVariable)]:
+        plain = [np.asarray(a) for a in arrays]
+        tables = [a if a.ndim > 1 else a[:, None] for a in plain]
+        along = np.meshgrid(*(np.arange(len(a)) for a in tables), indexing="ij")
+        return np.concatenate([a[place.ravel()] for a, place in zip(tables, along, strict=True)], axis=-1)
     rows = [node if node.ndim > 1 else expand_dims(node, 1) for node in [as_tensor(a) for a in arrays]]
     places = meshgrid(*(arange(as_tensor(row.shape[0])) for row in rows), indexing="ij")
     return concatenate([take(row, ravel(place), 0) for row, place in zip(rows, places, strict=True)], -1)

@@ -7,11 +7,11 @@ places. Outside: modules that are there by their own name, and names that nobody
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from consilience import absent
 
@@ -23,9 +23,8 @@ _PLACES: Final = {
     "compile.executor compile.function compile.io compile.maker compile.mode compile.ops compile.sharedvalue": (
         "compile . tensor backends.modes"
     ),
-    "graph.basic graph.fg graph.null_type graph.op graph.replace graph.traversal graph.type graph.utils": (
-        "graph tensor errors"
-    ),
+    "graph.basic graph.fg graph.null_type graph.op graph.replace graph.rewriting graph.rewriting.utils "
+    "graph.traversal graph.type graph.utils": ("graph tensor errors"),
     "scan.basic scan.op scan.utils": "scan",
     "tensor.basic tensor.blas tensor.blockwise tensor.einsum tensor.elemwise tensor.exceptions tensor.functional "
     "tensor.inplace tensor.math tensor.pad tensor.reshape tensor.shape tensor.sharedvar tensor.sort tensor.subtensor "
@@ -70,7 +69,7 @@ HOMES: Final = {path: homes.split() for paths, homes in _PLACES.items() for path
 class _Module(ModuleType):
     """A module of PyTensor or PyMC by its path: its names are those of the places in `HOMES`."""
 
-    __path__: Sequence[str] = ()  # further modules may lie below it
+    __path__: MutableSequence[str] = []  # noqa: RUF012 - the form of a module; further modules may lie below it
 
     def __getattr__(self, name: str) -> Any:
         path = self.__name__.removeprefix(f"{_ROOT}.")
@@ -111,14 +110,12 @@ def attribute(package: str, name: str, there: Sequence[str]) -> ModuleType:
 
 def spec(path: str) -> ModuleSpec | None:
     """How to import the module with this path; None where it is none of PyTensor or PyMC."""
-    return ModuleSpec(path, _Loader, is_package=True) if path.removeprefix(f"{_ROOT}.") in HOMES else None
+    return ModuleSpec(path, cast(Any, _Loader()), is_package=True) if path.removeprefix(f"{_ROOT}.") in HOMES else None
 
 
-class _Loader:
-    @staticmethod
-    def create_module(spec: ModuleSpec) -> ModuleType:
+class _Loader:  # a subclass of `importlib.abc.Loader` would load much else
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _Module(spec.name, "Names of PyTensor or PyMC, found where they are here.")
 
-    @staticmethod
-    def exec_module(module: ModuleType) -> None:
+    def exec_module(self, module: ModuleType) -> None:
         """There is no code to run: names are looked up when they are used."""

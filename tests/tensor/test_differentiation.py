@@ -162,6 +162,24 @@ class TestProducts:
         with pytest.raises(GraphError, match="one tensor for each of 2"):
             pg.Rop(f, [x, y], [right[0]])
 
+    def test_pullback_has_pytensors_keywords_and_gives_none_where_asked(self) -> None:
+        x, y, v = pt.vector("x"), pt.vector("y"), pt.vector("v")
+        found = pg.pullback(pt.log(x), wrt=x, cotangents=v)
+        np.testing.assert_allclose(found.eval({x: [1.0, 2.0], v: [3.0, 4.0]}), [3.0, 2.0])
+        settings = {"disconnected_inputs": "ignore", "return_disconnected": "none"}
+        assert pg.pullback(pt.log(x), wrt=[x, y], cotangents=v, **settings)[1] is None
+        tangent = pg.pushforward(pt.log(x), wrt=x, tangents=v)
+        np.testing.assert_allclose(tangent.eval({x: [1.0, 2.0], v: [3.0, 4.0]}), [3.0, 2.0])
+
+    def test_values_by_name_may_be_of_what_a_derivative_lost(self) -> None:
+        """The slope of a sum depends on no value of its terms, but it was derived from them."""
+        x, v = pt.vector("x", shape=(3,)), pt.vector("v", shape=(3,))
+        slope = pg.pullback(pt.cumsum(x), wrt=x, cotangents=v)
+        np.testing.assert_allclose(slope.eval({"x": [1.0, 2.0, 3.0], "v": [1.0, 1.0, 1.0]}), [3.0, 2.0, 1.0])
+        np.testing.assert_allclose(pg.jacobian(2.0 * x, x).eval({"x": [1.0, 2.0, 3.0]}), 2.0 * np.eye(3))
+        with pytest.raises(GraphError, match="depends on nothing named `w`"):
+            slope.eval({"w": [1.0]})
+
     def test_hessian_times_vector_needs_no_matrix(self) -> None:
         """For one tensor and for several."""
         x, y = pt.vector("x"), pt.vector("y")

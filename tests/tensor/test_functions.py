@@ -330,3 +330,12 @@ class TestDerivativesOfOneInput:
         op = pm.OpFromGraph([x, slot], [x * slot])
         np.testing.assert_array_equal(op(x, slot).eval({x: 3.0}), np.full((2, 2), 3.0))
         np.testing.assert_array_equal(op(x, 2.0 * slot).eval({x: 3.0}), np.full((2, 2), 6.0))
+
+
+def test_combinations_of_arrays_are_an_array() -> None:
+    """As PyMC's users plot and index them; a tensor among them makes a tensor."""
+    found = pm.math.cartesian([1.0, 2.0], np.array([[3.0, 4.0], [5.0, 6.0]]))
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_array_equal(found, [[1, 3, 4], [1, 5, 6], [2, 3, 4], [2, 5, 6]])
+    symbolic = pm.math.cartesian(pt.as_tensor([1.0, 2.0]), np.array([[3.0, 4.0], [5.0, 6.0]]))
+    np.testing.assert_array_equal(symbolic.eval(), found)

@@ -224,3 +224,8 @@ def test_updates_of_shared_keys_are_collected() -> None:
     walk, updates = pt.scan(step_with_key, outputs_info=[0.0], n_steps=10)
     f = pm.function([], walk, updates=updates)
     assert len(np.unique(np.round(np.diff([f(), f()]), 12))) == 18
+
+
+def test_a_variable_has_the_name_it_is_given() -> None:
+    assert pt.random.cauchy(0.0, 1.0, name="theta").name == "theta"
+    assert pt.random.shared_rng(seed=1).normal(size=3, name="x")[1].name == "x"

@@ -66,3 +66,13 @@ def test_mistakes_are_named() -> None:
         pxr.normal(mu, 1.0, extra_dims={"a": 3})
     with pytest.raises(AttributeError, match=r"`px.random` has no `norma`"):
         _ = pxr.norma
+
+
+def test_functions_of_plain_tensors_take_tensors_with_names() -> None:
+    """As inputs and outputs: their axes are in the order of the dims."""
+    x = px.xtensor("x", dims=("a", "b"))
+    f = pm.function([x], [x.sum("a"), x.transpose("b", "a")])
+    total, turned = f(np.arange(6.0).reshape(2, 3))
+    np.testing.assert_array_equal(total, [3.0, 5.0, 7.0])
+    assert turned.shape == (3, 2)
+    assert pm.function([x], x.sum())(np.ones((2, 3))) == 6.0

@@ -17,7 +17,7 @@ from consilience.errors import GraphError
 from consilience.ir import Input, Node, topological
 from consilience.ir.arithmetic import means
 from consilience.ir.lengths import sources_of
-from consilience.ir.side_tables import describe, name_of
+from consilience.ir.side_tables import describe, name_of, origins_of
 from consilience.ops.sparse.variable import SparseVariable
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -55,7 +55,8 @@ def _sparse_eval(x: Any, inputs_to_values: Mapping[Any, Any] | None = None, **op
 
 
 def _named(expression: Node, order: Sequence[Node], name: str) -> Node:
-    """The input, or else the inner expression, of a name."""
+    """The input, or else the inner expression, of a name; also an input that a derivative was taken from and lost."""
+    order = list(dict.fromkeys([*order, *(origin for node in order for origin in origins_of(node))]))
     bearers = [node for node in order if name_of(node) == name]
     found = [node for node in bearers if isinstance(node.op, Input)] or bearers
     if len(found) == 1:

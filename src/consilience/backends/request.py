@@ -112,7 +112,7 @@ def requested(
         raise ValueError(f"`on_unused_input` must be 'raise', 'warn' or 'ignore', got {on_unused_input!r}.")
     if isinstance(inputs, Node | In | str) or not isinstance(inputs, Iterable):
         raise TypeError(f"`inputs` must be a list of variables, got {inputs!r}.")
-    given = [item if isinstance(item, In) else In(item) for item in inputs]
+    given = [item if isinstance(item, In) else In(_plain(item)) for item in inputs]
     if told := elsewhere(outputs):
         raise TypeError(told)
     form, keys, written = _form(outputs)
@@ -165,9 +165,17 @@ def order_of(expressions: Sequence[Node]) -> list[Node]:
     return topological([*expressions, *sources_of(expressions)])
 
 
+def _plain(thing: Any) -> Any:
+    """The tensor inside of one with named dims, of which this layer knows no more; anything else as it is."""
+    inside = None if isinstance(thing, Node | In | Out) else getattr(thing, "values", None)
+    return inside if isinstance(inside, Node) else thing
+
+
 def _form(outputs: Outputs) -> tuple[str, tuple[str, ...], list[Node]]:
     """How results are returned, their keys, and the expressions."""
     keys: tuple[str, ...] = ()
+    listed: list[Any]
+    outputs = _plain(outputs)
     if outputs is None:
         return "nothing", keys, []
     if isinstance(outputs, Node | Out):
@@ -177,8 +185,8 @@ def _form(outputs: Outputs) -> tuple[str, tuple[str, ...], list[Node]]:
     elif not isinstance(outputs, Iterable):
         raise GraphError(f"an output must be a tensor expression, got {outputs!r}.")
     else:
-        form, listed = "list", list(outputs)
-    nodes = [item.variable if isinstance(item, Out) else item for item in listed]
+        form, listed = "list", [*outputs]
+    nodes = [item.variable if isinstance(item, Out) else _plain(item) for item in listed]
     for output in nodes:
         if not isinstance(output, Node) or not isinstance(output.type, TensorType):
             raise GraphError(f"an output must be a tensor expression, got {output!r}.")

@@ -239,51 +239,55 @@ def _directions(nodes: Sequence[Node], given: Any, single: bool) -> list[Node]:
 
 
 def pullback(
-    outputs: Nodes,
-    inputs: Nodes,
-    output_cotangents: TensorLike | Sequence[TensorLike],
+    f: Nodes,
+    wrt: Nodes,
+    cotangents: TensorLike | Sequence[TensorLike],
     consider_constant: Nodes | None = None,
     disconnected_inputs: str = "raise",
+    return_disconnected: str | None = "zero",
 ) -> Any:
-    """Transposed Jacobian of the outputs times cotangents: one result per input, of its type.
+    """Transposed Jacobian of `f` times cotangents: one result per variable in `wrt`, of its type.
 
-    output_cotangents   one per output, of its type
-    returns             in the form of `inputs`
+    cotangents            one per output of `f`, of its type
+    return_disconnected   what stands for variables that `f` does not depend on: "zero", or "none" for None
+    returns               in the form of `wrt`
     """
-    written = _listed(outputs, "outputs")
-    simple, wanted, constants = _prepared(written, inputs, consider_constant, disconnected_inputs)
-    cotangents = _directions(written, output_cotangents, isinstance(outputs, Node))
-    found = calculus.pullback(simple, wanted, cotangents, constants)
-    found = _derived(found, [*written, *cotangents], wanted)
-    return _as(inputs, found)
+    written = _listed(f, "outputs")
+    absent = _absent_value(return_disconnected)
+    simple, wanted, constants = _prepared(written, wrt, consider_constant, disconnected_inputs)
+    there = calculus.connected(written, wanted)
+    seeds = _directions(written, cotangents, isinstance(f, Node))
+    found = calculus.pullback(simple, wanted, seeds, constants)
+    found = _derived(found, [*written, *seeds], wanted)
+    return _as(wrt, [slope if here or absent else None for slope, here in zip(found, there, strict=True)])
 
 
 def pushforward(
-    outputs: Nodes,
-    inputs: Nodes,
+    f: Nodes,
+    wrt: Nodes,
     tangents: TensorLike | Sequence[TensorLike],
     disconnected_outputs: str = "raise",
     return_disconnected: str | None = "zero",
     use_op_pushforward: bool = True,
 ) -> Any:
-    """Jacobian of the outputs times tangents: one result per output, of its type.
+    """Jacobian of `f` by `wrt` times tangents: one result per output, of its type.
 
-    tangents               one per input, of its type
-    disconnected_outputs   outputs that depend on no input: "raise" DisconnectedInputError, "warn" or "ignore"
+    tangents               one per variable in `wrt`, of its type
+    disconnected_outputs   outputs that depend on none of them: "raise" DisconnectedInputError, "warn" or "ignore"
     return_disconnected    what stands for those: "zero", or "none" for None
     use_op_pushforward     accepted; there is one way to compute it
-    returns                in the form of `outputs`
+    returns                in the form of `f`
     """
-    written, wanted = _listed(outputs, "outputs"), _listed(inputs, "inputs")
+    written, wanted = _listed(f, "outputs"), _listed(wrt, "inputs")
     absent = _absent_value(return_disconnected)
     there = [any(calculus.connected([output], wanted)) for output in written]
     for output, connected in zip(written, there, strict=True):
         if not connected:
             _connected([output], wanted, (), disconnected_outputs)
     simple = simplify(written, keep=wanted)
-    directions = _directions(wanted, tangents, isinstance(inputs, Node))
+    directions = _directions(wanted, tangents, isinstance(wrt, Node))
     found = _derived(calculus.pushforward(simple, wanted, directions), [*written, *directions], wanted)
-    return _as(outputs, [slope if here or absent else None for slope, here in zip(found, there, strict=True)])
+    return _as(f, [slope if here or absent else None for slope, here in zip(found, there, strict=True)])
 
 
 def Lop(

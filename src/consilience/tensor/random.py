@@ -18,7 +18,7 @@ from consilience.distributions.generator import METHODS, GraphGenerator, made_wi
 from consilience.errors import DtypeError
 from consilience.ir import Input, Node, Shared, TensorType, tensor_input, topological
 from consilience.ir.arithmetic import known_meaning, means
-from consilience.ir.side_tables import describe
+from consilience.ir.side_tables import describe, set_name
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.random import fold_in, split
 
@@ -127,19 +127,21 @@ def _public(name: str) -> Callable[..., Any]:
         return_next_rng: bool = False,
         **named: Any,
     ) -> Any:
+        label = named.pop("name", None)
         given = {_NUMPYS.get((name, word), word): value for word, value in named.items()}
-        if not return_next_rng:
-            return made_with(None if rng is None else _key(rng), _FUNCTIONS[name], parameters, given)
-        if rng is None:
+        if return_next_rng and rng is None:
             raise TypeError(f"`{name}` gives the next key behind one that it is given: `rng=pt.random.shared_rng()`.")
-        key = _key(rng)
-        return fold_in(key, -1), made_with(key, _FUNCTIONS[name], parameters, given)
+        key = None if rng is None else _key(rng)
+        made = made_with(key, _FUNCTIONS[name], parameters, given)
+        if label is not None:
+            set_name(made, label)
+        return (fold_in(key, -1), made) if return_next_rng and key is not None else made
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
         f"A random variable with the parameters of PyTensor's `random.{name}`, or else of NumPy's `Generator.{name}`, "
         "`size`, and `rng`: a random key, for the same draw at every call; without it every call draws anew. "
-        "`return_next_rng=True` gives (next key, variable)."
+        "`return_next_rng=True` gives (next key, variable), and `name` is that of the variable."
     )
     return function
 

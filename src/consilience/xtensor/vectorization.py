@@ -56,8 +56,7 @@ def vectorize_graph(outputs: Any, replace: Mapping[Any, Any], *, new_tensor_dims
     listed = outputs if isinstance(outputs, list | tuple) else [outputs]
     results: list[Any] = []
     for output in listed:
-        node = _vectorized(output.values if isinstance(output, Named) else output, given)
-        assert isinstance(node, Node)
+        node = _vectorized([output.values if isinstance(output, Named) else output], given)[0]
         if isinstance(output, Named):
             ahead = batch if node.ndim > len(output.dims) else []  # none where it depends on no replacement
             results.append(XTensorVariable(node, (*ahead, *output.dims)))
