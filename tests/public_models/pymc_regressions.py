@@ -215,7 +215,7 @@ def mediation(pm: Any, pt: Any, np: Any) -> Any:
     m = rng.normal(0.6 * x + 0.4, 1)
     y = rng.normal(0.5 * m + 0.2 * x, 1)
     with pm.Model(coords={"obs_id": np.arange(75)}) as model:
-        x_, m_, y_ = (pm.Data(n, v, dims="obs_id") for n, v in zip(("x", "my", "yy"), (x, m, y)))
+        x_, m_, y_ = (pm.Data(n, v, dims="obs_id") for n, v in zip(("x", "my", "yy"), (x, m, y), strict=True))
         i_m, i_y = pm.Normal("im", mu=0, sigma=10), pm.Normal("iy", mu=0, sigma=10)
         a, b, c = (pm.Normal(n, mu=0, sigma=10) for n in ("a", "b", "cprime"))
         s_m, s_y = pm.HalfCauchy("σm", 1), pm.HalfCauchy("σy", 1)
@@ -349,9 +349,9 @@ def sneezes(pm: Any, pt: Any, np: Any) -> Any:
 def hogg(pm: Any, pt: Any, np: Any) -> Any:
     dfhogg = pd.DataFrame(
         np.array([
-            [201, 592, 61], [244, 401, 25], [47, 583, 38], [287, 402, 15], [203, 495, 21], [58, 173, 15], [210, 479, 27],
-            [202, 504, 14], [198, 510, 30], [158, 416, 16], [165, 393, 14], [201, 442, 25], [157, 317, 52], [131, 311, 16],
-            [166, 400, 34], [160, 337, 31], [186, 423, 42], [125, 334, 26], [218, 533, 16], [146, 344, 22],
+            [201, 592, 61], [244, 401, 25], [47, 583, 38], [287, 402, 15], [203, 495, 21], [58, 173, 15], [210, 479,
+            27], [202, 504, 14], [198, 510, 30], [158, 416, 16], [165, 393, 14], [201, 442, 25], [157, 317, 52], [131,
+            311, 16], [166, 400, 34], [160, 337, 31], [186, 423, 42], [125, 334, 26], [218, 533, 16], [146, 344, 22],
         ], dtype=float), columns=["x", "y", "sigma_y"],
     )  # fmt: skip
     dfhoggs = (dfhogg[["x", "y"]] - dfhogg[["x", "y"]].mean(0)) / (2 * dfhogg[["x", "y"]].std(0))

@@ -38,10 +38,10 @@ HARE = np.array(
 LYNX = np.array(
     [4, 6.1, 9.8, 35.2, 59.4, 41.7, 19, 13, 8.3, 9.1, 7.4, 8, 12.3, 19.5, 45.7, 51.1, 29.7, 15.8, 9.7, 10.1, 8.6]
 )
-DISASTERS = [4, 5, 4, 0, 1, 4, 3, 4, 0, 6, 3, 3, 4, 0, 2, 6, 3, 3, 5, 4, 5, 3, 1, 4, 4, 1, 5, 5, 3, 4, 2, 5, 2, 2, 3, 4,
-             2, 1, 3, np.nan, 2, 1, 1, 1, 1, 3, 0, 0, 1, 0, 1, 1, 0, 0, 3, 1, 0, 3, 2, 2, 0, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0,
-             2, 1, 0, 0, 0, 1, 1, 0, 2, 3, 3, 1, np.nan, 2, 1, 1, 1, 1, 2, 4, 2, 0, 0, 1, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1,
-             0, 0, 1, 0, 1]  # fmt: skip
+DISASTERS = [4, 5, 4, 0, 1, 4, 3, 4, 0, 6, 3, 3, 4, 0, 2, 6, 3, 3, 5, 4, 5, 3, 1, 4, 4, 1, 5, 5, 3, 4, 2, 5, 2, 2, 3,
+             4, 2, 1, 3, np.nan, 2, 1, 1, 1, 1, 3, 0, 0, 1, 0, 1, 1, 0, 0, 3, 1, 0, 3, 2, 2, 0, 1, 1, 1, 0, 1, 0, 1,
+             0, 0, 0, 2, 1, 0, 0, 0, 1, 1, 0, 2, 3, 3, 1, np.nan, 2, 1, 1, 1, 1, 2, 4, 2, 0, 0, 1, 4, 0, 0, 0, 1, 0,
+             0, 0, 0, 0, 1, 0, 0, 1, 0, 1]  # fmt: skip
 
 
 @published(GALLERY + "introduction, coal mining disasters with missing years (Jarrett 1979)", "table of the paper")
@@ -97,10 +97,10 @@ def structural_ar(pm: Any, pt: Any, np: Any) -> Any:
 def air_passengers(pm: Any, pt: Any, np: Any) -> Any:
     df = pd.DataFrame({
         "Month": pd.date_range("1949-01-01", periods=60, freq="MS"),
-        "#Passengers": [112, 118, 132, 129, 121, 135, 148, 148, 136, 119, 104, 118, 115, 126, 141, 135, 125, 149, 170, 170,
-                        158, 133, 114, 140, 145, 150, 178, 163, 172, 178, 199, 199, 184, 162, 146, 166, 171, 180, 193,
-                        181, 183, 218, 230, 242, 209, 191, 172, 194, 196, 196, 236, 235, 229, 243, 264, 272, 237, 211,
-                        180, 201],
+        "#Passengers": [112, 118, 132, 129, 121, 135, 148, 148, 136, 119, 104, 118, 115, 126, 141, 135, 125, 149, 170,
+                        170, 158, 133, 114, 140, 145, 150, 178, 163, 172, 178, 199, 199, 184, 162, 146, 166, 171, 180,
+                        193, 181, 183, 218, 230, 242, 209, 191, 172, 194, 196, 196, 236, 235, 229, 243, 264, 272, 237,
+                        211, 180, 201],
     })  # fmt: skip
     t = (df["Month"] - pd.Timestamp("1900-01-01")).dt.days.to_numpy()
     t = (t - np.min(t)) / (np.max(t) - np.min(t))
@@ -305,9 +305,13 @@ def garch_scan(pm: Any, pt: Any, np: Any) -> Any:
             return pt.sqrt(w + a * pt.square(y) + b * pt.square(v))
 
         vol = pm_scan(pm)(
-            fn=step, sequences=[pt.as_tensor_variable(r[:-1])], outputs_info=[initial], non_sequences=[omega, alpha, beta],
-            strict=True, return_updates=False,
-        )  # fmt: skip
+            fn=step,
+            sequences=[pt.as_tensor_variable(r[:-1])],
+            outputs_info=[initial],
+            non_sequences=[omega, alpha, beta],
+            strict=True,
+            return_updates=False,
+        )
         pm.Normal("obs", mu=0, sigma=pt.concatenate([initial[None], vol]), observed=r)
     return model
 

@@ -68,7 +68,7 @@ def positions(model: Any, logp: Any) -> list[dict[str, Any]]:
 
 
 def stable() -> Any:
-    """PyTensor's rewrites for stability without its compilers: functions start in a moment and have all their digits."""
+    """PyTensor's rewrites for stability without its compilers: functions start in a moment, with all their digits."""
     from pytensor.compile.mode import Mode
     from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 

@@ -11,9 +11,9 @@ from tests.public_models.registry import published
 ARM = "Gelman and Hill, Data Analysis Using Regression and Multilevel/Hierarchical Models: "
 BDA = "Gelman et al., Bayesian Data Analysis (3rd edition): "
 DBDA = "Kruschke, Doing Bayesian Data Analysis (2nd edition): "
-LIGHT = [28, 26, 33, 24, 34, -44, 27, 16, 40, -2, 29, 22, 24, 21, 25, 30, 23, 29, 31, 19, 24, 20, 36, 32, 36, 28, 25, 21, 28,
-         29, 37, 25, 28, 26, 30, 32, 36, 26, 30, 22, 36, 23, 27, 27, 28, 27, 31, 27, 26, 33, 26, 32, 32, 24, 39, 28, 24, 25,
-         32, 25, 29, 27, 28, 29, 16, 23]  # fmt: skip
+LIGHT = [28, 26, 33, 24, 34, -44, 27, 16, 40, -2, 29, 22, 24, 21, 25, 30, 23, 29, 31, 19, 24, 20, 36, 32, 36, 28, 25,
+         21, 28, 29, 37, 25, 28, 26, 30, 32, 36, 26, 30, 22, 36, 23, 27, 27, 28, 27, 31, 27, 26, 33, 26, 32, 32, 24,
+         39, 28, 24, 25, 32, 25, 29, 27, 28, 29, 16, 23]  # fmt: skip
 
 
 @published(ARM + "chapter 12, radon with varying intercepts and floor")
@@ -86,10 +86,15 @@ def election_polls(pm: Any, pt: Any, np: Any) -> Any:
             effects[name] = pm.Normal(name, 0, pm.HalfNormal(f"sigma_{name}", 1), shape=size)
         state = pm.Normal("state", effects["region"][region], pm.HalfNormal("sigma_state", 1), shape=10)
         eta = (
-            b0 + b_female * df.female.values + b_black * df.black.values + b_inter * df.female.values * df.black.values
-            + effects["age"][df.age.values] + effects["edu"][df.edu.values] + effects["age_edu"][df.age.values, df.edu.values]
+            b0
+            + b_female * df.female.values
+            + b_black * df.black.values
+            + b_inter * df.female.values * df.black.values
+            + effects["age"][df.age.values]
+            + effects["edu"][df.edu.values]
+            + effects["age_edu"][df.age.values, df.edu.values]
             + state[df.state.values]
-        )  # fmt: skip
+        )
         pm.Bernoulli("y", logit_p=eta, observed=df["bush"])
     return model
 
