@@ -215,6 +215,38 @@ def funnel() -> tuple[pm.Model, Wrong]:
     return model, moments(v=(0.0, 3.0))
 
 
+def learning() -> tuple[pm.Model, Wrong]:
+    """A learner's sixty choices and twenty ratings, at random; the lesser two modes draw most starting points.
+
+    They lie 11 and 16 nats below. Judged by the learning rate after losses that one has, -3.11 with sd 0.38 by
+    sequential Monte Carlo of 24,000 particles; the others lie at 1.7 and -1.8.
+    """
+    rng = np.random.default_rng(0)
+    ratings = np.delete(rng.integers(5, 45, 21), 12)
+    trials = np.delete(np.arange(2, 44, 2), 12)
+    rng.integers(5, 45, 12)
+    choices, rewards = np.array([(rng.random() < 0.6, rng.random() < 0.5) for _ in range(60)]).astype(int).T
+
+    def step(choice: Any, reward: Any, q: Any, v1: Any, v2: Any, e1: Any, e2: Any) -> tuple[Any, ...]:
+        error = reward - q[choice]
+        q = pt.set_subtensor(q[choice], q[choice] + pt.switch(error < 0, loss, gain) * error)
+        values = w[0] + w[1] * q[choice] + w[1] ** 2 * v1 + w[1] ** 3 * v2
+        return q, q[choice], v1, error, e1, values + w[2] * error + w[2] ** 2 * e1 + w[2] ** 3 * e2
+
+    with pm.Model() as model:
+        noise, rates = pm.Exponential("noise", 0.75), pm.Normal("rates", shape=2)
+        w = pm.Normal("w", shape=4)
+        gain, loss = pm.math.invlogit(rates[0]), pm.math.invlogit(rates[1])
+        zero = pt.constant(0.0)
+        q, *_, rated = pm.scan(
+            step, [choices, rewards], [pt.zeros(2), zero, zero, zero, zero, None], return_updates=False
+        )
+        pm.Bernoulli("choice", pm.math.invlogit((q[:-1, 1] - q[:-1, 0]) / noise), observed=choices[1:])
+        rate = pm.math.invlogit((rated + w[3] * rewards)[trials - 1])
+        pm.Binomial("rating", n=50, p=rate, observed=ratings)
+    return model, lambda posterior: abs(float(posterior["rates"][..., 0].mean()) + 3.11) > 0.2
+
+
 def improper(kind: str) -> tuple[pm.Model, Wrong]:
     """A posterior without a normalisation; any certificate is wrong."""
     with pm.Model() as model:
@@ -363,6 +395,9 @@ ROWS: dict[str, Study] = {
     "5 % at 8 sd": Study(partial(two_modes, 8.0, 0.05, 1.0, lambda s: abs(s - 0.05) > 0.04), 200, wrong=0.02),
     "two modes at 10 sd": Study(partial(two_modes, 10.0, 0.5, 1.0, lambda s: abs(s - 0.5) > 0.25), 200, wrong=0.02),
     "three modes": Study(three_modes, 200, wrong=0.02),
+    "learning": Study(learning, 400, wrong=0.0),
+    "learning, one chain": Study(learning, 100, wrong=0.0, settings={"chains": 1}),
+    "learning, fixed": Study(learning, 100, wrong=0.0, settings={"draws": 1000, "tune": 1000}),
     "70 % in sd 0.2": Study(partial(two_modes, 6.0, 0.7, 0.2, lambda s: abs(s - 0.7) > 0.2), 200, wrong=0.15),
     "gaussian, d = 50": smooth(partial(gaussian, 50, 1e4)),
     "independent, d = 10": smooth(partial(independent, 10), 200),

@@ -12,9 +12,11 @@ from consilience.gradient import grad
 from consilience.graph import (
     ancestors,
     clone_replace,
+    equal_computations,
     explicit_graph_inputs,
     graph_inputs,
     graph_replace,
+    orphans_between,
     vectorize_graph,
 )
 from consilience.ifelse import ifelse
@@ -26,6 +28,21 @@ BACKENDS = ("FAST_RUN", "reference")
 
 class TestGraph:
     """Graphs taken apart and changed."""
+
+    def test_orphans_are_the_leaves_that_are_no_inputs(self) -> None:
+        x, y = pt.scalars("x", "y")
+        one, (other,) = x + y, [n for n in graph_inputs([x * 2.0]) if n is not x]
+        assert list(orphans_between([x], [one])) == [y]
+        assert list(orphans_between([x], [x * 2.0])) == [other]
+        assert list(orphans_between([one], [one * y])) == [y]
+
+    def test_computations_are_equal_once_their_inputs_are(self) -> None:
+        x, y, n = pt.scalar("x"), pt.scalar("y"), pt.lscalar("n")
+        assert equal_computations([pt.exp(x), x + 1], [pt.exp(y), y + 1], [x], [y])
+        assert not equal_computations([pt.exp(x)], [pt.exp(y)])
+        assert not equal_computations([pt.exp(x)], [pt.exp(n)], [x], [n])
+        with pytest.raises(ValueError, match="equal lengths"):
+            equal_computations([x], [])
 
     def test_replacements_are_made_at_once(self) -> None:
         x, y = pt.scalars("x", "y")

@@ -74,13 +74,82 @@ def test_settings_of_nuts_may_come_in_a_dictionary() -> None:
         ({"return_inferencedata": False}, pm.SamplingError, "results are trees always"),
         ({"compile_kwargs": {"mod": 1}}, TypeError, r"no argument `mod`; did you mean `mode`\?"),
         ({"idata_kwargs": {"coords": {}}}, pm.SamplingError, r"give them to `pm.Model\(coords=…\)`"),
-        ({"idata_kwargs": {"include_transformed": True}}, pm.SamplingError, "values on their own scales"),
-        ({"idata_kwargs": {"other": 1}}, pm.SamplingError, r"'log_likelihood' and 'log_prior', got \['other'\]"),
+        (
+            {"idata_kwargs": {"other": 1}},
+            pm.SamplingError,
+            r"'log_prior', 'include_transformed', got \['other'\]",
+        ),
     ],
 )
 def test_other_keywords_are_refused_with_what_to_use(given: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         draws_of(**given)
+
+
+@pytest.mark.parametrize("deterministics", ["lazy", "eager"])
+def test_values_of_transformed_variables_may_come_with_the_run(deterministics: str) -> None:
+    with pm.Model() as own:
+        pm.HalfNormal("s", shape=2)
+        pm.Dirichlet("w", np.ones(3))
+        pm.Normal("x")
+    kwargs = {"include_transformed": True}
+    tree = pm.sample(
+        model=own, idata_kwargs=kwargs, deterministics=deterministics, discard_tuned_samples=False, **SHORT, **QUIET
+    )
+    for group in (tree.posterior, tree.warmup_posterior):
+        assert set(group.data_vars) == {"s", "w", "x", "s_log__", "w_simplex__"}
+        np.testing.assert_allclose(np.exp(group["s_log__"]).to_numpy(), group["s"])
+        assert group["w_simplex__"].shape[2:] == (2,)
+    few = pm.sample(model=own, idata_kwargs=kwargs, var_names=["s"], **SHORT, **QUIET)
+    assert set(few.posterior.data_vars) == {"s", "s_log__"}
+    arrays = {name: tree.posterior[name].to_numpy() for name in ("s", "s_log__")}
+    plain = pm.to_inference_data(arrays, model=own, save_warmup=True)
+    assert list(plain.posterior.data_vars) == ["s"]
+    whole = pm.to_inference_data(arrays, model=own, include_transformed=True)
+    assert list(whole.posterior.data_vars) == ["s", "s_log__"]
+    assert pm.to_inference_data(tree, model=own) is tree
+
+
+def test_other_trees_extend_a_result() -> None:
+    """As ArviZ's `extend`: their groups are added, and of those that both have `join` decides."""
+    own = model()
+    tree = pm.sample(model=own, **SHORT, **QUIET)
+    predictive = pm.sample_posterior_predictive(tree, model=own, random_seed=1)
+    predictive["observed_data"] = predictive.observed_data.to_dataset() + 1
+    before = tree.observed_data["y"].to_numpy()
+    assert tree.extend(predictive) is tree
+    np.testing.assert_array_equal(tree.posterior_predictive["y"], predictive.posterior_predictive["y"])
+    np.testing.assert_array_equal(tree.observed_data["y"], before)
+    tree.extend(predictive, join="right")
+    np.testing.assert_array_equal(tree.observed_data["y"], before + 1)
+    with pytest.raises(pm.SamplingError, match='"left" or "right"'):
+        tree.extend(predictive, join="outer")
+    with pytest.raises(pm.SamplingError, match="a number of effective draws or a tree, got dict"):
+        tree.extend({})
+
+
+def test_variables_asked_of_the_result_itself_are_found_in_words() -> None:
+    tree = pm.sample(model=model(), **SHORT, **QUIET)
+    with pytest.raises(KeyError, match=r"it is `result.posterior\['x'\]`"):
+        tree["x"]
+    with pytest.raises(KeyError, match="groups `posterior`, `sample_stats`"):
+        tree["nothing"]
+    assert tree["posterior"]["x"].shape == tree["posterior/x"].shape
+
+
+def test_deterministics_may_be_added_where_the_draws_are() -> None:
+    with pm.Model() as own:
+        x = pm.Normal("x")
+        pm.Deterministic("d", 2 * x)
+    arrays = {"x": np.ones((1, 5))}
+    tree = pm.to_inference_data(arrays, model=own)
+    for given, group in ((tree, tree["posterior"]), (tree["posterior"].to_dataset(), None), (dict(arrays), None)):
+        back = pm.compute_deterministics(given, model=own, extend_dataset=True)
+        assert back is given
+        np.testing.assert_array_equal((back if group is None else group)["d"], 2 * np.ones((1, 5)))
+    assert "x" in tree["posterior"]
+    with pytest.raises(pm.ModelError, match="not both"):
+        pm.compute_deterministics(tree, model=own, extend_dataset=True, merge_dataset=True)
 
 
 def test_log_likelihood_and_log_prior_may_come_with_the_run() -> None:

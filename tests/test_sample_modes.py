@@ -59,6 +59,30 @@ def test_chains_that_sit_in_two_modes_jump_between_them_by_themselves(weight: fl
         assert float(far) == pytest.approx(weight, abs=0.12)
 
 
+@pytest.mark.filterwarnings("ignore:The run has converged, but only one chain")
+@pytest.mark.parametrize(
+    "lengths", [{}, {"chains": 1}, {"chains": 2}, {"draws": 500, "tune": 500}, {"step": pm.HamiltonianMC()}]
+)
+def test_chains_begin_in_the_one_mode_that_counts_whatever_lesser_ones_attract(lengths: dict[str, int]) -> None:
+    """One with 1e-5 of the mass, around where starting points lie, draws most of them."""
+    model = two_modes(1.0 - 1e-5, 12.0, 0.5)
+    for seed in range(5):
+        result = pm.sample(model=model, random_seed=seed, progressbar=False, **lengths)
+        assert result.status == "converged", result.reason
+        assert (result.posterior["x"].sum("x_dim_0") > 6.0).all()
+
+
+def test_fixed_lengths_whose_chains_miss_a_mode_are_not_called_converged() -> None:
+    """Five draws of a hundred belong eight deviations away; they begin there, or the run says what it missed."""
+    model = two_modes(0.05, 8.0)
+    for seed in range(5):
+        with pytest.warns(ConvergenceWarning):
+            result = pm.sample(500, tune=500, model=model, random_seed=seed, progressbar=False)
+        assert result.status in {"not_converged", "chains_disagree"}
+    unchecked = pm.sample(100, tune=100, model=model, progressbar=False, compute_convergence_checks=False)
+    assert unchecked.status == "completed"
+
+
 def test_a_mode_that_chains_come_to_often_is_weighed_right() -> None:
     model = two_modes(0.3, 4.5)
     result = pm.sample(model=model, random_seed=1, progressbar=False)

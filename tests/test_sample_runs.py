@@ -170,7 +170,7 @@ def test_one_chain_far_away_is_waited_for() -> None:
         (lambda: pm.Dirichlet("p", np.ones(3)), None, ["p[0]", "p[1]", "p[2]"]),
         (lambda: pm.Dirichlet("p", np.ones(40)), None, []),
         (lambda: pm.Dirichlet("p", np.ones(40)), "p", [f"p[{i}]" for i in range(40)]),
-        (lambda: pm.LKJCorr("c", n=2, eta=1.0, return_matrix=True), None, None),
+        (lambda: pm.LKJCorr("c", n=2, eta=1.0), None, None),
         (lambda: pm.Deterministic("twice", 2.0 * pm.Gamma("g", 2.0, 1.0, shape=2)), None, []),
         (lambda: pm.Deterministic("twice", 2.0 * pm.Gamma("g", 2.0, 1.0)), "twice", ["twice"]),
     ],

@@ -57,7 +57,7 @@ def declared() -> dict[str, type[Distribution]]:
 
 def has(cls: type[Distribution], formula: str) -> bool:
     """Whether the declaration has a formula; `logccdf` follows from `logcdf`."""
-    own = getattr(cls, formula) is not getattr(Distribution, formula)
+    own = cls.declares(formula)
     return own or (formula == "logccdf" and has(cls, "logcdf"))
 
 

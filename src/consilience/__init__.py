@@ -24,6 +24,7 @@ _NAMES: Final = {
     "consilience.approximations": "find_MAP find_hessian fit_laplace fit_pathfinder",
     "consilience.backends.modes": "DebugMode Mode NanGuardMode",
     "consilience.backends.request": "In Out",
+    "consilience.compile": "get_default_mode get_mode",
     "consilience.diagnostics": "summary",
     "consilience.distributions": " ".join([*distributions.PUBLIC.values(), *distributions.SPELLINGS, "Simulator"]),
     "consilience.errors": """
@@ -33,7 +34,7 @@ _NAMES: Final = {
     """,
     "consilience.exports": "export to_stablehlo",
     "consilience.foreign": """
-        from_bridgestan from_density from_jax from_numpyro from_pymc from_pytensor from_stablehlo from_torch
+        from_bridgestan from_density from_jax from_numpyro from_pymc from_pytensor from_stablehlo from_torch wrap_jax
     """,
     "consilience.inference": """
         AdaptiveMetropolis BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CompoundStep
@@ -47,7 +48,7 @@ _NAMES: Final = {
         centredness freeze_dims_and_data marginalize model_to_graphviz model_to_mermaid model_to_networkx modelcontext
         noncenter observe recenter set_data
     """,
-    "consilience.printing": "dprint",
+    "consilience.printing": "dprint pp pprint",
     "consilience.plots": """
         add_bands add_lines bayes_factor bayesian_r2 bfmi combine_plots compare ess eti hdi loo
         loo_approximate_posterior loo_expectations loo_i loo_kfold loo_metrics loo_moment_match loo_pit loo_r2
@@ -76,10 +77,12 @@ _NAMES: Final = {
         adadelta adagrad adagrad_window adam adamax fit momentum natural_gradient nesterov_momentum
         rmsprop sample_approx sgd
     """,
-    "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX",
+    "consilience.tensor.random": "collect_default_updates",
+    "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX join_nonshared_inputs",
 }
 _MODULES: Final = {
     "callbacks": "consilience.callbacks",
+    "compile": "consilience.compile",
     "dims": "consilience.dims",
     "distributions": "consilience.distributions",
     "errors": "consilience.errors",
@@ -115,16 +118,27 @@ def __getattr__(name: str) -> Any:
         found = import_module(_MODULES[name])
     else:
         instead = import_module("consilience.plots").instead_of(name)
-        place = f"module {__name__!r}"
-        told = f"{place} has no attribute {name!r}{instead}"
-        reason = told if instead else import_module("consilience.absent").reason(place, name, __all__)
-        raise AttributeError(reason, name=name, obj=sys.modules[__name__])
+        if instead:
+            told = f"module {__name__!r} has no attribute {name!r}{instead}"
+            raise AttributeError(told, name=name, obj=sys.modules[__name__])
+        found = import_module("consilience.module_paths").attribute(__name__, name, __all__)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+class _OtherPaths:
+    """Finds modules of PyTensor and PyMC that have no file here; asked where no other finder has an answer."""
+
+    @staticmethod
+    def find_spec(path: str, *_: object) -> Any:
+        return import_module("consilience.module_paths").spec(path) if path.startswith(f"{__name__}.") else None
+
+
+sys.meta_path.append(_OtherPaths)
 
 
 class _Package(ModuleType):

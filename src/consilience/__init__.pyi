@@ -1,6 +1,7 @@
 """Written by `python tools/names.py` from the table of __init__.py; not to be edited."""
 
 from consilience import callbacks as callbacks
+from consilience import compile as compile
 from consilience import dims as dims
 from consilience import distributions as distributions
 from consilience import errors as errors
@@ -28,6 +29,8 @@ from consilience.backends.modes import Mode as Mode
 from consilience.backends.modes import NanGuardMode as NanGuardMode
 from consilience.backends.request import In as In
 from consilience.backends.request import Out as Out
+from consilience.compile import get_default_mode as get_default_mode
+from consilience.compile import get_mode as get_mode
 from consilience.diagnostics import summary as summary
 from consilience.distributions import AR as AR
 from consilience.distributions import AsymmetricLaplace as AsymmetricLaplace
@@ -130,7 +133,6 @@ from consilience.distributions import ZeroInflatedBinomial as ZeroInflatedBinomi
 from consilience.distributions import ZeroInflatedNegativeBinomial as ZeroInflatedNegativeBinomial
 from consilience.distributions import ZeroInflatedPoisson as ZeroInflatedPoisson
 from consilience.distributions import ZeroSumNormal as ZeroSumNormal
-from consilience.distributions import compile as compile
 from consilience.distributions import draw as draw
 from consilience.distributions import find_constrained_prior as find_constrained_prior
 from consilience.errors import ConsilienceError as ConsilienceError
@@ -155,6 +157,7 @@ from consilience.foreign import from_pymc as from_pymc
 from consilience.foreign import from_pytensor as from_pytensor
 from consilience.foreign import from_stablehlo as from_stablehlo
 from consilience.foreign import from_torch as from_torch
+from consilience.foreign import wrap_jax as wrap_jax
 from consilience.inference import AdaptiveMetropolis as AdaptiveMetropolis
 from consilience.inference import BinaryGibbsMetropolis as BinaryGibbsMetropolis
 from consilience.inference import BinaryMetropolis as BinaryMetropolis
@@ -200,6 +203,8 @@ from consilience.model import observe as observe
 from consilience.model import recenter as recenter
 from consilience.model import set_data as set_data
 from consilience.printing import dprint as dprint
+from consilience.printing import pp as pp
+from consilience.printing import pprint as pprint
 from consilience.plots import add_bands as add_bands
 from consilience.plots import add_lines as add_lines
 from consilience.plots import bayes_factor as bayes_factor
@@ -322,10 +327,12 @@ from consilience.variational import nesterov_momentum as nesterov_momentum
 from consilience.variational import rmsprop as rmsprop
 from consilience.variational import sample_approx as sample_approx
 from consilience.variational import sgd as sgd
+from consilience.tensor.random import collect_default_updates as collect_default_updates
 from consilience.tensor.flattened import cont_inputs as cont_inputs
 from consilience.tensor.flattened import hessian_diag as hessian_diag
 from consilience.tensor.flattened import inputvars as inputvars
 from consilience.tensor.flattened import intX as intX
+from consilience.tensor.flattened import join_nonshared_inputs as join_nonshared_inputs
 
 __version__: str
 __all__: list[str]

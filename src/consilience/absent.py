@@ -1,12 +1,14 @@
 """What PyTensor and PyMC have and this library does not have yet: names, and what serves meanwhile.
 
-In: a name. Out: the sentence for whoever asks for it. Outside: everything that is there.
+In: a name, or a thing of those libraries. Out: the sentence for whoever asks for it. Outside: everything that is there.
 """
 
 from __future__ import annotations
 
+import sys
 from difflib import get_close_matches
-from typing import Final
+from importlib import import_module
+from typing import Any, Final
 
 _GROUPS: Final = {
     # Tensors.
@@ -14,7 +16,7 @@ _GROUPS: Final = {
     "interpolation is in `pt.interpolate`": "interpolate1d",
     "Fourier transforms are in `pt.fft`": "rfft irfft",
     "convolutions are in `pt.signal`": "convolve convolve1d convolve2d",
-    "the configuration is `pt.config`, with `floatX` and `change_flags`": "configdefaults configparser",
+    "the configuration is `pt.config`, with `floatX` and `change_flags`": "configparser",
     "`pt.dot` and `pt.matmul` do this": "dense_dot",
     "random numbers are in `pt.random`, with explicit keys": "RandomStream random_stream",
     "there is one kind of node: constants, inputs and results are `TensorVariable`": """
@@ -31,19 +33,16 @@ _GROUPS: Final = {
         float_matrix_types float_scalar_types float_types float_vector_types int_matrix_types int_scalar_types
         int_types int_vector_types
     """,
-    "new ops are written in the library (CONTRIBUTING.md); functions of tensors are Python functions": """
-        Op wrap_jax as_symbolic
+    "functions of tensors are Python functions": """
+        as_symbolic
     """,
     "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
-        basic blas blas_c blas_headers blockwise elemwise elemwise_cgen exceptions functional math
-        pytensor rewriting sharedvar subtensor symbolic type type_other utils variable assumptions conditional
-        link misc npy_2_compat values_eq_approx_always_true blocking data func_utils initial_point logging
-        model_graph progress_bar pytensorf sampling stats step_methods tuning util vartypes
-        BaseModel FrozenModel compile_forward_sampling_function compile_fn init_nuts SymbolicRandomVariable
-        Sequence TYPE_CHECKING Union singledispatch Any Optional Callable NoReturn
+        blas_c blas_headers elemwise_cgen pytensor rewriting utils assumptions link misc npy_2_compat
+        values_eq_approx_always_true blocking data logging BaseModel FrozenModel compile_forward_sampling_function
+        compile_fn init_nuts SymbolicRandomVariable Sequence TYPE_CHECKING Union singledispatch Any Optional
+        Callable NoReturn
     """,
     "this is in `pm.gradient`": "Lop Rop pullback pushforward",
-    "`function(mode=…)` takes the names of modes": "get_mode",
     "this is in `pm.printing`": "pp pprint",
     "this is a function of `pt.linalg`, no method": "norm",
     # Models.
@@ -55,11 +54,17 @@ _GROUPS: Final = {
         apply_momentum apply_nesterov_momentum norm_constraint total_norm_constraint
     """,
     "example data of PyMC's package are not shipped": "get_data",
-    "`pm.Data` is both: its values can be exchanged, and nothing is compiled anew while shapes stay": """
-        ConstantData MutableData
-    """,
 }
 _REASONS: Final = {name: " ".join(reason.split()) for reason, names in _GROUPS.items() for name in names.split()}
+
+
+_PLACES: Final = {
+    "module 'consilience'": "module",
+    "a tensor": "tensor",
+    "module 'consilience.gp'": "gp",
+    "module 'consilience.variational'": "variational",
+    "module 'consilience.backends'": "backends",
+}
 
 
 def known(name: str) -> str | None:
@@ -67,9 +72,38 @@ def known(name: str) -> str | None:
     return _REASONS.get(name)
 
 
+def elsewhere(thing: object) -> str:
+    """What to tell somebody who brings an expression, an op or a model of PyTensor or PyMC; empty for other things."""
+    own = next((c.__module__.split(".")[0] for c in type(thing).__mro__ if c.__module__.startswith(_OTHERS)), "")
+    return own and (
+        f"`{str(thing).splitlines()[0]:.60}` belongs to {_TITLES[own]}, whose expressions and models do not mix with "
+        "those of consilience: import `consilience` and its modules in place of `pymc` and `pytensor` everywhere, or "
+        "convert with `pm.from_pytensor` (a graph) or `pm.from_pymc` (a model)."
+    )
+
+
+def refuse_elsewhere(kind: type[Any]) -> None:
+    """Have PyTensor, where it is loaded, refuse expressions of this library in the same words."""
+    convert = getattr(sys.modules.get("pytensor.tensor"), "_as_tensor_variable", None)
+    if convert is not None:
+        convert.register(kind, _refused)
+
+
+def _refused(thing: object, *arguments: object, **keywords: object) -> None:
+    raise TypeError(
+        f"{thing!r} belongs to consilience, whose expressions do not mix with those of PyTensor and PyMC: import "
+        "`consilience` and its modules in place of `pymc` and `pytensor` everywhere."
+    )
+
+
+_TITLES: Final = {"pytensor": "PyTensor", "pymc": "PyMC"}
+_OTHERS: Final = tuple(f"{name}." for name in _TITLES)
+
+
 def reason(place: str, name: str, there: list[str] | None = None) -> str:
     """What to tell somebody who looks for `name` in `place`, where the names `there` are."""
-    found = known(name)
+    older = import_module("consilience.older_names")  # loaded by mistakes alone
+    found = older.today(_PLACES.get(place, place), name) or known(name)
     near = [] if found is not None else get_close_matches(name, there or [], 1)
     return f"{place} has no attribute {name!r}" + (
         f": {found}." if found else f"; did you mean {near[0]!r}?" if near else "."

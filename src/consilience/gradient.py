@@ -25,19 +25,24 @@ from consilience.tensor.differentiation import (
 )
 from consilience.tensor.flattened import joined_gradient
 from consilience.tensor.formulas import stop_gradient as disconnected_grad
+from consilience.tensor.python_ops import DisconnectedType, disconnected_type, grad_not_implemented, grad_undefined
 from consilience.tensor.verification import verify_grad
 
 __all__ = [
     "DisconnectedInputError",
+    "DisconnectedType",
     "GradientError",
     "Lop",
     "NullTypeGradError",
     "Rop",
     "consider_constant",
     "disconnected_grad",
+    "disconnected_type",
     "grad",
     "grad_clip",
+    "grad_not_implemented",
     "grad_scale",
+    "grad_undefined",
     "hessian",
     "hessian_vector_product",
     "jacobian",

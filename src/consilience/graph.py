@@ -1,25 +1,39 @@
-"""Graphs taken apart and changed, under the names of `pytensor.graph`."""
+"""Graphs taken apart, changed and made, under the names of `pytensor.graph`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from consilience import module_paths
 from consilience.errors import GraphError
 from consilience.ir import Constant, Input, Node, Shared, topological
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe
 from consilience.ops import as_tensor
+from consilience.tensor.python_ops import Apply, Op
 from consilience.transforms.vectorize import vectorize_graph
 
+Variable = Node
+
 __all__ = [
+    "Apply",
+    "Op",
+    "Variable",
     "ancestors",
     "clone_replace",
+    "equal_computations",
     "explicit_graph_inputs",
     "graph_inputs",
     "graph_replace",
+    "orphans_between",
     "vectorize_graph",
 ]
+__path__: Sequence[str] = ()  # PyTensor's modules below this one are found by their path
+
+
+def __getattr__(name: str) -> Any:
+    return module_paths.attribute(__name__, name, __all__)
 
 
 def clone_replace(
@@ -70,6 +84,29 @@ def explicit_graph_inputs(graph: Node | Iterable[Node]) -> Iterator[Node]:
         for node in graph_inputs(graphs)
         if isinstance(node.op, Input) and not isinstance(node.op, Shared | Constant)
     )
+
+
+def orphans_between(ins: Iterable[Node], outs: Iterable[Node]) -> Iterator[Node]:
+    """Constants and variables that the outputs need besides the inputs `ins`, whose own parts are not looked at."""
+    given = set(ins)
+    return (node for node in graph_inputs(outs, given) if node not in given)
+
+
+def equal_computations(
+    xs: Sequence[Any], ys: Sequence[Any], in_xs: Sequence[Node] = (), in_ys: Sequence[Node] = ()
+) -> bool:
+    """Whether expressions are the same, computed from the same: each x as its y once `in_xs` are replaced by `in_ys`.
+
+    raises   ValueError where the lists have unequal lengths
+    """
+    if len(xs) != len(ys) or len(in_xs) != len(in_ys):
+        raise ValueError(
+            f"lists of equal lengths were needed, got {len(xs)} and {len(ys)}, {len(in_xs)} and {len(in_ys)}."
+        )
+    left, right = [as_tensor(x) for x in xs], [as_tensor(y) for y in ys]
+    if any(a.dtype != b.dtype or a.ndim != b.ndim for a, b in zip(in_xs, in_ys, strict=True)):
+        return False
+    return substitute(left, dict(zip(in_xs, in_ys, strict=True))) == right
 
 
 def _stops(blockers: Iterable[Node] | None) -> Callable[[Node], bool] | None:

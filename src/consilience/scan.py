@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from consilience import module_paths
 from consilience.tensor.loops import foldl, foldr, map, reduce, scan, until, while_loop
 
 __all__ = ["foldl", "foldr", "map", "reduce", "scan", "until", "while_loop"]
+__path__: Sequence[str] = ()  # PyTensor's modules below this one are found by their path
+
+
+def __getattr__(name: str) -> Any:
+    return module_paths.attribute(__name__, name, __all__)
 
 
 class _ScanModule(ModuleType):

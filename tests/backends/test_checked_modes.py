@@ -162,3 +162,15 @@ def test_unknown_modes_are_refused_with_those_there_are() -> None:
         pt.function([x], x, mode="nan_guards")
     with pytest.raises(ValueError, match=r"`mode` must be one of .*'nan_guard'"):
         pm.Model().compile_fn(pt.constant(1.0), mode="guard")
+
+
+def test_settings_of_pytensors_debug_mode_are_taken_or_refused_by_name() -> None:
+    """Everything is compared whatever they say; finiteness is the concern of another mode."""
+    x = pt.vector("x")
+    mode = pm.DebugMode(check_c_code=False, stability_patience=3)
+    assert mode == pm.DebugMode()
+    np.testing.assert_array_equal(pt.function([pm.In(x, borrow=True, mutable=True)], 10 * x, mode=mode)([1.0]), [10.0])
+    with pytest.raises(TypeError, match="no setting `check_d`; it takes check_c_code"):
+        pm.DebugMode(check_d=True)
+    with pytest.raises(ValueError, match="`NanGuardMode"):
+        pm.DebugMode(check_isfinite=True)

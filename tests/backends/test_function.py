@@ -350,8 +350,8 @@ class TestContexts:
             assert all(pool.map(work, range(8)))
 
     def test_a_value_must_fit_its_slot(self) -> None:
-        """Shape and kind are those of the first value, unless lengths were left open."""
-        w = shared(np.arange(3), "w")
+        """The kind is that of the first value; lengths may change unless they are fixed."""
+        w = shared(np.arange(3), "w", shape=(3,))
         with pytest.raises(ShapeError, match=r"cannot hold an array of shape \(4,\)"):
             DEFAULT.set(w, np.arange(4))
         with pytest.raises(DtypeError, match="holds int64"):

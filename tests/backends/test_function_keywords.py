@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -106,7 +107,7 @@ class TestUpdates:
 
     def test_a_failed_call_changes_nothing(self) -> None:
         """Neither where the computation fails nor where one of the new values does not fit."""
-        w, v, i = pt.shared(np.arange(3.0), "w"), pt.shared(0.0, "v"), pt.lscalar("i")
+        w, v, i = pt.shared(np.arange(3.0), "w", shape=(3,)), pt.shared(0.0, "v"), pt.lscalar("i")
         f = function([i], updates={v: v + 1.0, w: w + w[i]})
         with pytest.raises(OutOfBoundsError):
             f(7)
@@ -120,7 +121,7 @@ class TestUpdates:
 
     def test_updates_of_another_type_are_refused(self) -> None:
         """PyTensor's rule: dtype and shape are those of the shared variable; numbers are converted."""
-        n, v = pt.shared(np.int64(1), "n"), pt.shared(np.zeros(2), "v")
+        n, v = pt.shared(np.int64(1), "n"), pt.shared(np.zeros(2), "v", shape=(2,))
         with pytest.raises(DtypeError, match=r"`updates` must give `n` .* dtype int64"):
             function([], updates={n: n * 1.5})
         with pytest.raises(DtypeError, match="must give `v`"):
@@ -366,14 +367,22 @@ class TestRandomVariables:
 
 
 def test_values_of_shared_variables_are_got_and_set() -> None:
-    """Copies, of the dtype and shape of the variable; other expressions have none."""
+    """Copies, of the dtype and rank of the variable, and of any length not fixed; other expressions have none."""
     w = pt.shared(np.zeros(2), "w")
     w.set_value([1, 2])
     taken = w.get_value()
     taken[0] = 9.0
     np.testing.assert_array_equal(w.get_value(borrow=True), [1.0, 2.0])
-    with pytest.raises(ShapeError):
-        w.set_value(np.zeros(3))
+    total = function([], [w.sum(), w.shape[0]])
+    w.set_value(np.ones(5))
+    assert [float(v) for v in total()] == [5.0, 5.0]
+    w.set_value([])
+    assert [float(v) for v in total()] == [0.0, 0.0]
+    with pytest.raises(ShapeError, match=r"`w` .* holds arrays of 1 axes, got shape \(2, 2\)"):
+        w.set_value(np.zeros((2, 2)))
+    fixed = pt.shared(np.zeros(2), "fixed", shape=(2,))
+    with pytest.raises(ShapeError, match=r"`fixed` .* cannot hold an array of shape \(3,\)"):
+        fixed.set_value(np.zeros(3))
     with pytest.raises(GraphError, match=r"only shared variables .*\.eval\(\)"):
         (w + 1.0).get_value()
 
@@ -384,3 +393,27 @@ def test_a_length_of_a_shared_variable_is_known_where_its_values_are_not_used() 
     np.testing.assert_array_equal(f(), [2.0, 2.0, 2.0])
     data.set_value(np.arange(5.0))
     np.testing.assert_array_equal(f(), np.full(5, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("mode", "backend", "simplified"),
+    [
+        (pm.Mode(), "llvm", True),
+        (pm.Mode(linker="vm"), "llvm", True),
+        (pm.Mode(linker="cvm", optimizer="fast_run"), "llvm", True),
+        (pm.Mode("py", None), "reference", False),
+        (pm.Mode(linker=None, optimizer=None), "llvm", False),
+        (pm.Mode("reference", simplified=False), "reference", False),
+        (pm.Mode(backend="c"), "c", True),
+    ],
+)
+def test_a_mode_is_made_of_a_backend_or_a_linker(mode: pm.Mode, backend: str, simplified: bool) -> None:
+    """PyTensor's linkers and optimizers have a backend and a truth value for a meaning."""
+    assert (mode.backend, mode.simplified) == (backend, simplified)
+    assert pickle.loads(pickle.dumps(mode)) == mode
+
+
+def test_a_mode_of_an_unknown_linker_is_refused_by_name() -> None:
+    x = pt.vector("x")
+    with pytest.raises(ValueError, match="unknown backend 'perl'; available are"):
+        pm.function([x], x, mode=pm.Mode(linker="perl"))

@@ -106,7 +106,7 @@ class TestExplanation:
         assert "in Python, holding the interpreter's lock:" in str(pt.function([x], x[x > 0]).explain())
 
     def test_names_python_functions_and_shows_functions_with_derivatives_of_their_own(self) -> None:
-        @pt.wrap_py([pt.dvector], [pt.dvector], infer_shape=lambda shape: [shape])
+        @pt.wrap_py([pt.dvector], [pt.dvector], infer_shape=lambda node, shapes: shapes)
         def doubled(x: Any) -> Any:
             return 2 * x
 

@@ -48,6 +48,43 @@ def test_functions_make_a_distribution() -> None:
     assert pd.parameter_violation(rv) == []
 
 
+def test_draws_of_an_expression_with_a_density_of_its_own() -> None:
+    """As in PyMC: no transform, shapes of the expression, starting values of its variables."""
+
+    def logp(value, mu):
+        return -square(value - mu)
+
+    scalar = pd.CustomDist.dist(2.0, dist=lambda mu, size: pd.Gamma.dist(mu, 1.0, size=size), logp=logp, shape=3)
+    assert scalar.static_shape == (3,)
+    assert pd.default_transform(scalar) is None
+    assert_allclose(value_of(pd.logp(scalar, [-1.0, 0.0, 2.0])), [-9.0, -4.0, 0.0])
+    assert_allclose(pd.draw(scalar, 4000, random_seed=1).mean(0), 2.0, atol=0.1)
+    assert_array_equal(value_of(pd.support_point(scalar)), [2.0, 2.0, 2.0])
+    count = pd.CustomDist.dist([1.0, 4.0], dist=lambda mu, size: pd.Poisson.dist(mu, size=size), logp=logp)
+    assert (count.static_shape, count.dtype) == ((2,), "int64")
+    assert_allclose(pd.draw(count, 4000, random_seed=1).mean(0), [1.0, 4.0], atol=0.15)
+    moved = pd.CustomDist.dist(5.0, dist=lambda mu, size: pd.Normal.dist(mu, 1.0, size=size) + 1.0, logp=logp, size=2)
+    assert_array_equal(value_of(pd.support_point(moved)), [6.0, 6.0])
+    assert_allclose(pd.draw(moved, 4000, random_seed=1).mean(0), 6.0, atol=0.1)
+    vector = pd.CustomDist.dist(
+        np.arange(2.0),
+        dist=lambda mu, size: pd.MvNormal.dist(mu, np.eye(2), size=size),
+        logp=lambda value, mu: -reduce("sum", square(value - mu), -1),
+        size=4,
+    )
+    assert vector.static_shape == (4, 2)
+    assert_allclose(value_of(pd.logp(vector, np.zeros((4, 2)))), -np.ones(4))
+    assert_allclose(pd.draw(vector, 4000, random_seed=1).mean((0, 1)), [0.0, 1.0], atol=0.05)
+
+
+def test_a_distribution_may_be_its_probabilities_alone() -> None:
+    rv = pd.CustomDist.dist(1.0, logcdf=lambda value, rate: log(1.0 - 2.0 ** (-rate * value)), class_name="Halving")
+    assert_allclose(value_of(pd.logcdf(rv, 1.0)), np.log(0.5))
+    for use in (lambda: pd.logp(rv, 1.0), lambda: pd.draw(rv)):
+        with pytest.raises(MissingRuleError, match="Halving was made without"):
+            use()
+
+
 def test_parameters_may_be_symbols() -> None:
     """The functions see graphs."""
     sigma = tensor_input("float64", (), "sigma")
@@ -97,7 +134,7 @@ def test_what_was_not_given_says_so() -> None:
 
 
 WRONG = [
-    (lambda: pd.CustomDist.dist(0.0), TypeError, "needs `logp=` .* or `random=`"),
+    (lambda: pd.CustomDist.dist(0.0), TypeError, "needs `logp=` .*`random=` or `dist=`"),
     (
         lambda: pd.CustomDist.dist(mu=0.0, logp=normal_logp),
         TypeError,

@@ -161,8 +161,8 @@ ROWS: dict[str, Row] = {
         st.beta(2.5, 2.5).cdf,
     ),
     "LKJCorr": (
-        lambda: pd.LKJCorr.dist(n=4, eta=1.5, return_matrix=True),
-        lambda x: 0.5 + 0.5 * x[:, 3, 1],
+        lambda: pd.LKJCorr.dist(n=4, eta=1.5),
+        lambda x: 0.5 + 0.5 * (x[:, 3] * x[:, 1]).sum(-1),
         st.beta(2.5, 2.5).cdf,
     ),
     "MatrixNormal": (

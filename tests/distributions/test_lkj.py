@@ -12,12 +12,9 @@ import consilience as pm
 import consilience.distributions as pd
 from consilience.backends.function import function
 from consilience.distributions import transforms
-from consilience.distributions.mathematics import log
 from consilience.errors import ParameterError, ShapeError, SupportError
 from consilience.ir import constant, tensor_input
-from consilience.ops.linalg import diagonal
 from consilience.ops.parameter_check import released
-from consilience.ops.reduce import reduce
 from consilience.transforms.gradient import gradient
 from tests.distributions.cases import value_of
 
@@ -26,31 +23,29 @@ SPREAD = pd.LogNormal.dist(0.3, 0.5)
 spread = scipy.stats.lognorm(0.5, 0, np.exp(0.3))
 
 
-def of_vine(eta: float, n: int, matrix: np.ndarray) -> float:
-    """The same density by independent beta variables for the partial correlations, each given all earlier columns."""
-    factor = np.linalg.cholesky(matrix)
+def of_vine(eta: float, n: int, factor: np.ndarray) -> float:
+    """The density by independent beta variables for the partial correlations, each given all earlier columns."""
     total = 0.0
     for row in range(1, n):
         for column in range(row):
             rest = np.sqrt((factor[row, column:] ** 2).sum())
             shape = eta + (n - 2 - column) / 2
             total += scipy.stats.beta(shape, shape, -1, 2).logpdf(factor[row, column] / rest)
-            # The correlation as a function of the partial one, all earlier ones given.
-            total -= np.log(rest * np.sqrt((factor[column, column:] ** 2).sum()))
+            total -= np.log(rest)  # the element of the factor as a function of the partial correlation
     return total
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
 @pytest.mark.parametrize("eta", [0.4, 1.0, 3.5])
 def test_density_is_that_of_the_vine(n, eta) -> None:
-    """Batches of matrices and of eta, against a second formula with its own normaliser."""
+    """Batches of factors and of eta, against a second formula with its own normaliser."""
     y = RNG.normal(size=(3, n * (n - 1) // 2))
-    matrices = value_of(transforms.correlation_cholesky.backward(transforms.cholesky_corr.backward(constant(y))))
-    expected = [of_vine(eta, n, matrix) for matrix in matrices]
-    assert_allclose(value_of(pd.logp(pd.LKJCorr.dist(n, eta), matrices)), expected, rtol=1e-10, atol=1e-12)
+    factors = value_of(transforms.correlation_partials.backward(constant(y)))
+    expected = [of_vine(eta, n, factor) for factor in factors]
+    assert_allclose(value_of(pd.logp(pd.LKJCorr.dist(n, eta), factors)), expected, rtol=1e-10, atol=1e-12)
     many = pd.LKJCorr.dist(n=n, eta=np.full(3, eta))
     assert many.static_shape == (3, n, n)
-    assert_allclose(value_of(pd.logp(many, matrices)), expected, rtol=1e-10, atol=1e-12)
+    assert_allclose(value_of(pd.logp(many, factors)), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_normaliser_is_exact_for_large_eta() -> None:
@@ -69,12 +64,9 @@ def test_integrates_to_one_on_the_unconstrained_side(eta) -> None:
     grid = np.arange(-10.8, 11.0, 0.4)
     points = np.stack(np.meshgrid(grid, grid, grid, indexing="ij"), -1).reshape(-1, 3)
     y = tensor_input("float64", (len(points), 3), "y")
-    factor = transforms.cholesky_corr.backward(y)
-    determinant = reduce("prod", diagonal(factor), -1) ** 2  # that of the matrix itself would round to 0 far out
-    jacobian = transforms.cholesky_corr.log_jacobian_determinant(y)
-    jacobian = jacobian + transforms.correlation_cholesky.log_jacobian_determinant(factor)
-    at_identity = value_of(pd.logp(pd.LKJCorr.dist(3, eta), np.eye(3)))
-    densities = np.exp(at_identity + function([y], (eta - 1.0) * log(determinant) + jacobian)(points))
+    factor = transforms.correlation_partials.backward(y)
+    density = pd.density(pd.LKJCorr.dist(3, eta), factor) + transforms.correlation_partials.log_jacobian_determinant(y)
+    densities = np.exp(function([y], density)(points))
     assert_allclose(densities.sum() * 0.4**3, 1.0, rtol=1e-6)
 
     covariances = pd.LKJCholeskyCov.dist(eta, 2, SPREAD, compute_corr=False)
@@ -89,7 +81,9 @@ def test_draws_have_the_law_of_the_density(eta) -> None:
     """Each correlation is a stretched beta variable, determinants products of betas; moments as declared."""
     n, count = 4, 20_000
     rv = pd.LKJCorr.dist(n, eta)
-    draws = pd.draw(rv, count, random_seed=3)
+    factors = pd.draw(rv, count, random_seed=3)
+    assert (factors == np.tril(factors)).all()
+    draws = factors @ factors.swapaxes(1, 2)
     assert_allclose(np.diagonal(draws, axis1=1, axis2=2), 1.0, rtol=1e-14)
     shape = eta + (n - 2) / 2
     for row, column in ((1, 0), (3, 0), (3, 2)):
@@ -101,8 +95,8 @@ def test_draws_have_the_law_of_the_density(eta) -> None:
     determinants = np.linalg.det(draws)
     assert abs(determinants.mean() - squared) < 5 * determinants.std() / np.sqrt(count)
     variance = value_of(pd.variance(rv))
-    assert_allclose(draws.var(0), variance, atol=5 * np.sqrt(2 / count))
-    assert_allclose(value_of(pd.mean(rv)), np.eye(n))
+    assert_allclose(factors.var(0), variance, atol=5 * np.sqrt(2 / count))
+    assert_allclose(value_of(pd.mean(rv)), factors.mean(0), atol=5 / np.sqrt(count))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -126,7 +120,9 @@ def test_covariance_factors_have_the_density_of_scale_times_correlation(n) -> No
     correlation = (factor / sd[:, None]) @ (factor / sd[:, None]).T
     expected = spread.logpdf(sd).sum() + np.linalg.slogdet(slopes)[1]
     if n > 1:
-        expected += value_of(pd.logp(pd.LKJCorr.dist(n, eta), correlation))
+        own = np.linalg.cholesky(correlation)
+        expected += value_of(pd.logp(pd.LKJCorr.dist(n, eta), own))
+        expected -= (np.arange(n - 1.0, -1.0, -1.0) * np.log(np.diagonal(own))).sum()
     for components in (SPREAD, pd.LogNormal.dist(0.3, 0.5, shape=n)):
         rv = pd.LKJCholeskyCov.dist(eta, n, components, compute_corr=False)
         assert_allclose(value_of(pd.logp(rv, vector)), expected, rtol=1e-7)
@@ -169,14 +165,14 @@ def test_result_is_the_factor_the_correlations_and_the_deviations() -> None:
     assert list(model.named_vars) == ["chol", "other"]
 
 
-def test_correlations_come_as_a_matrix_or_as_its_upper_triangle() -> None:
-    """As PyMC's `return_matrix` asks; the variable of the model is the matrix."""
-    with pm.Model() as model:
-        upper = pd.LKJCorr("R", 3, 2.0, return_matrix=False)
-    matrix, elements = pm.draw([model["R"], upper], random_seed=1)
-    assert_allclose(elements, matrix[np.triu_indices(3, 1)])
-    assert pd.LKJCorr.dist(3, 2.0, return_matrix=False).static_shape == (3,)
-    assert pd.LKJCorr.dist(3, 2.0, return_matrix=True).static_shape == (3, 3)
+def test_correlations_come_as_their_cholesky_factor() -> None:
+    """As in PyMC 6; what PyMC 5 gave is named, with what to write for it. Numbers of PyMC 6.4."""
+    factor = [[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [-0.48, 0.28, np.sqrt(1.0 - 0.48**2 - 0.28**2)]]
+    found = value_of(pd.logp(pd.LKJCorr.dist(3, [0.7, 2.0]), factor))
+    assert_allclose(found, [-2.06266298, -1.65424005], rtol=1e-7)
+    for matrix in (False, True):
+        with pm.Model(), pytest.raises(TypeError, match=r"the Cholesky factor L, and `L @ L.mT` the matrix of correl"):
+            pd.LKJCorr("R", 3, 2.0, return_matrix=matrix)
 
 
 def test_covariance_of_correlated_effects_is_found() -> None:
@@ -236,11 +232,8 @@ def test_wrong_parameters_and_values_are_refused_with_a_reason() -> None:
         pd.LKJCholeskyCov.dist(1.0, 3, pd.Normal.dist(0.0, 1.0))
     with pytest.raises(TypeError, match="sd_dist must be a distribution such as"):
         pd.LKJCholeskyCov.dist(1.0, 3, 1.0)
-    uneven = np.array([[1.0, 0.2], [0.3, 1.0]])
-    for wrong in (2.0 * np.eye(2), uneven):
+    correlations = np.array([[1.0, 0.2], [0.2, 1.0]])
+    for wrong in (2.0 * np.eye(2), correlations, np.diag([1.0, -1.0])):
         assert value_of(pd.logp(pd.LKJCorr.dist(2, 1.0), wrong)) == -np.inf
-        with pm.Model(), pytest.raises(SupportError, match="must be a correlation matrix: symmetric and positive def"):
+        with pm.Model(), pytest.raises(SupportError, match="lower triangular with a positive diagonal and rows of len"):
             pd.LKJCorr("R", 2, 1.0, observed=wrong)
-    indefinite = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
-    with pm.Model(), pytest.raises(SupportError, match=r"its least eigenvalue is -0\.8"):
-        pd.LKJCorr("R", 3, 1.0, observed=indefinite)

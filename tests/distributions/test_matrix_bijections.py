@@ -68,6 +68,9 @@ BIJECTIONS = {
     "factor of correlations": Bijection(
         transforms.CholeskyCorrTransform(4), matrix_constraints.correlation_factor, (6,), _below
     ),
+    "factor of correlations by partial ones": Bijection(
+        transforms.correlation_partials, matrix_constraints.correlation_factor, (6,), _below
+    ),
     "upper factor of correlations": Bijection(
         transforms.CholeskyCorrTransform(3, upper=True), constraints.Real(), (3,), lambda x: _below(x.T)
     ),
@@ -186,7 +189,7 @@ def test_angles_come_back_by_whole_turns() -> None:
 def test_nearly_singular_correlations_keep_their_digits() -> None:
     """Partial correlations within 1e-16 of 1 come back: nothing is computed as 1 - r^2."""
     y = np.array([20.0, -18.0, 12.0])
-    back = transforms.cholesky_corr.forward(transforms.cholesky_corr.backward(constant(y)))
+    back = transforms.correlation_partials.forward(transforms.correlation_partials.backward(constant(y)))
     assert_allclose(value_of(back), y, rtol=1e-12)
 
 
@@ -197,11 +200,11 @@ def test_every_set_has_its_transform() -> None:
         constraints.circle: "circular",
         constraints.unit_vector: "unit_vector",
         constraints.ZeroSumConstraint(2): "zerosum",
-        constraints.cholesky_factor: "lower_triangular_cholesky-cov-packed",
-        constraints.positive_definite: "cholesky_lower_triangular_cholesky-cov-packed",
+        constraints.cholesky_factor: "chain",
+        constraints.positive_definite: "cholesky-cov",
         matrix_constraints.correlation_factor: "cholesky_corr",
-        matrix_constraints.correlation_matrix: "cholesky_cholesky_corr",
-        matrix_constraints.packed_cholesky_factor: "cholesky-cov-partial",
+        matrix_constraints.correlation_matrix: "chain",
+        matrix_constraints.packed_cholesky_factor: "cholesky-cov-packed",
     }
     for constraint, name in chosen.items():
         transform = transforms.to_unconstrained(constraint)
@@ -211,7 +214,9 @@ def test_every_set_has_its_transform() -> None:
 
 def test_names_of_pymc() -> None:
     """Every public name of PyMC's `distributions.transforms` that is no abstract class of its own."""
-    wanted = "Chain CholeskyCorrTransform CholeskyCovPacked Interval Transform ZeroSumTransform circular log log_exp_m1"
+    wanted = "Chain ChainedTransform CholeskyCorrTransform CholeskyCovPacked CholeskyCovTransform CircularTransform"
+    wanted += " Interval IntervalTransform LogExpM1 LogOddsTransform LogTransform Ordered SimplexTransform SumTo1"
+    wanted += " Transform ZeroSumTransform circular log log_exp_m1"
     wanted += " logodds multivariate_ordered ordered simplex sum_to_1 univariate_ordered"
     assert [name for name in wanted.split() if not hasattr(transforms, name)] == []
     assert transforms.Interval(0.0, math.inf) == transforms.Interval(0.0, None)

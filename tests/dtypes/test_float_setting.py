@@ -141,3 +141,13 @@ def test_models_keep_the_dtypes_of_data_and_sample_in_float64() -> None:
         found = density()
     assert found[0] == wanted[0]
     np.testing.assert_array_equal(found[1], wanted[1])
+
+
+def test_flags_of_pytensors_compiler_have_no_influence() -> None:
+    """They are taken, with and without `floatX`, and what is no flag is refused by name."""
+    with pm.config.change_flags(mode="NUMBA", compute_test_value="off"):
+        assert pt.vector("x").dtype == "float64"
+    with pm.config.change_flags(floatX="float32"), pm.config.change_flags(exception_verbosity="high"):
+        assert pt.vector("x").dtype == "float32"
+    with pytest.raises(TypeError, match="no flag `floatx`; `floatX` is one"):
+        pm.config.change_flags(floatx="float32").__enter__()

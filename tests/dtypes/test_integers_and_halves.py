@@ -13,6 +13,7 @@ import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import consilience as pm
 import consilience.tensor as pt
 from consilience.errors import DtypeError, OutOfBoundsError, RangeError
 from consilience.ir import Node
@@ -189,6 +190,54 @@ def test_whole_powers_wrap_around(dtype: str, exponent: int) -> None:
     x = pt.tensor(dtype=dtype, shape=(None,))
     with np.errstate(all="ignore"):
         compare([x], {"power": x**exponent}, [array], {"power": array**exponent})
+
+
+@pytest.mark.parametrize(("left", "right"), [pair for pair in PAIRS if set(pair) <= {*INTEGERS, "bool"}])
+def test_integers_to_the_power_of_integers_are_integers(left: str, right: str) -> None:
+    """In NumPy's dtype, wrapping around; of exponents from 64 on, -1, 0 and 1 have powers, and nothing else."""
+    base = np.array([0, 1, 1, 2, 3, 5, 7, 0]).astype(left)
+    exponent = np.array([0, 100, 63, 5, 20, 21, 11, 70]).astype(right)
+    x, y = (pt.tensor(dtype=d, shape=(8,)) for d in (left, right))
+    wanted = np.power(base, exponent)
+    compare(
+        [x, y],
+        {"power": x**y, "function": pt.power(x, y)},
+        [base, exponent],
+        dict.fromkeys(("power", "function"), wanted),
+    )
+    lost = pm.function([x, y], x**y)(np.full(8, 3).astype(left), np.full(8, 101).astype(right))
+    if wanted.dtype.kind != "f" and right != "bool":
+        np.testing.assert_array_equal(lost, left == "bool")
+
+
+def test_negative_exponents_of_integers_are_refused_unless_they_are_constants() -> None:
+    """As by NumPy, with what to do; a constant one gives floats, as in Python."""
+    x, y = pt.lvector("x"), pt.lvector("y")
+    np.testing.assert_array_equal(pm.function([x], x**-2)([2, 4]), [0.25, 0.0625])
+    for mode in (None, "reference"):
+        with pytest.raises(AssertionError, match="no negative integer powers; make one of both a float"):
+            pm.function([x, y], x**y, mode=mode)([2, 4], [1, -1])
+    assert pt.float_power(x, y).dtype == np.float_power(x, y).dtype == "float64"
+
+
+@pytest.mark.parametrize(("left", "right"), [("int64", "int64"), ("uint8", "uint8"), ("int32", "int64")])
+def test_shifts_have_operators(left: str, right: str) -> None:
+    """Of two tensors, and of a tensor and a number on either side."""
+    a, b = np.array([1, 5, 7], left), np.array([0, 2, 3], right)
+    x, y = pt.tensor(dtype=left, shape=(3,)), pt.tensor(dtype=right, shape=(3,))
+    outputs = {"left": x << y, "right": x >> y, "number": x << 2, "of": 64 >> y}
+    compare([x, y], outputs, [a, b], {"left": a << b, "right": a >> b, "number": a << 2, "of": 64 >> b})
+
+
+def test_bools_have_no_opposite_numbers_and_no_differences() -> None:
+    """NumPy refuses them, too; with an integer they are numbers."""
+    x = pt.bvector("x") > 0
+    with pytest.raises(DtypeError, match=r"`~x` is the opposite"):
+        -x  # noqa: B018
+    for difference in (lambda: x - x, lambda: True - x, lambda: np.subtract(x, np.array([True]))):
+        with pytest.raises(DtypeError, match=r"`x \^ y` says where both differ"):
+            difference()
+    assert (1 - x).dtype == "int64"
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -67,7 +67,7 @@ CASES: dict[str, tuple[Any, Formula]] = {
     "Periodic": (cov.Periodic(2, PERIOD, ls=LS), lambda a, b: np.exp(-0.5 * chords(a, b, 1.0))),
     "WrappedPeriodic": (
         cov.WrappedPeriodic(cov.Matern52(2, LS), PERIOD),
-        lambda a, b: matern(5, np.sqrt(chords(a, b, 2.0))),
+        lambda a, b: matern(5, np.sqrt(chords(a, b, 1.0))),
     ),
     "Circular": (cov.Circular(2, 2.0, tau=5.0, active_dims=[0]), circular),
     "Linear": (cov.Linear(2, c=0.4), lambda a, b: (a - 0.4) @ (b - 0.4).T),
@@ -153,8 +153,8 @@ def test_the_covariance_is_the_fourier_transform_of_the_spectral_density(name: s
 def test_the_spectral_density_in_two_dimensions_integrates_to_the_variance() -> None:
     omega = np.linspace(-60.0, 60.0, 601)
     grid = np.stack(np.meshgrid(omega, omega), -1).reshape(-1, 2)
-    for name in ("ExpQuad", "Matern52"):
-        density = getattr(cov, name)(2, LS).power_spectral_density(grid).eval()
+    for name, more in (("ExpQuad", {}), ("Matern52", {}), ("RatQuad", {"alpha": 2.3})):
+        density = getattr(cov, name)(2, ls=LS, **more).power_spectral_density(grid).eval()
         assert density.sum() * (omega[1] - omega[0]) ** 2 / (2.0 * np.pi) ** 2 == pytest.approx(1.0, abs=1e-4)
 
 
@@ -188,7 +188,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: cov.Coregion(1, W=W), ParameterError, "`W` and `kappa`, or `B`"),
     (lambda: cov.Coregion(2, B=np.eye(2)), ParameterError, "reads one column"),
     (lambda: cov.Gibbs(1, 2.0), ParameterError, "must be a function"),
-    (lambda: cov.RatQuad(1, 1.0, 1.0).power_spectral_density(X), GraphError, "no power spectral density"),
+    (lambda: cov.Cosine(1, 1.0).power_spectral_density(X), GraphError, "no power spectral density"),
     (lambda: pm.gp.mean.Linear([1.0, 2.0, 3.0])(X), ShapeError, "3 numbers, and X has 2 columns"),
     (lambda: pm.gp.util.stabilize(np.eye(2), -1.0), ParameterError, "jitter must be a finite number >= 0"),
 ]

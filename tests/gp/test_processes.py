@@ -291,9 +291,10 @@ class TestHilbertSpace:
     def test_harmonics_give_the_periodic_covariance(self) -> None:
         function = pm.gp.cov.Periodic(1, period=1.7, ls=0.6)
         gp = pm.gp.HSGPPeriodic(m=20, scale=1.5, cov_func=function)
+        assert gp._m == 20  # PyMC's documentation counts coefficients with it
         (cosines, sines), spread = gp.prior_linearized(X)
         basis = np.concatenate([(cosines * spread).eval(), (sines * spread).eval()], axis=1)
-        np.testing.assert_allclose(basis @ basis.T, function(X).eval(), atol=1e-12)
+        np.testing.assert_allclose(basis @ basis.T, 1.5**2 * function(X).eval(), atol=1e-12)
         with pm.Model() as model:
             gp.prior("f", X)
         assert model["f_hsgp_coeffs_"].static_shape == (39,)
@@ -329,7 +330,7 @@ class TestHilbertSpace:
     def test_a_function_is_found_again(self) -> None:
         with pm.Model(coords={"sine": range(20), "place": range(N)}):
             process = pm.gp.HSGP(m=[20], c=1.5, cov_func=pm.gp.cov.ExpQuad(1, 1.0))
-            f = process.prior("f", X, hsgp_coeffs_dims="sine", gp_dims="place")
+            f = process.prior("f", X, dims="place", hsgp_coeffs_dims="sine")
             pm.Normal("y", f, 0.2, observed=Y)
             posterior = pm.sample(1000, tune=500, chains=2, random_seed=3, progressbar=False)
         mean = posterior.posterior["f"].mean(("chain", "draw")).values
@@ -352,7 +353,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: gp().conditional("f", NEW, given={"Z": 1}), ParameterError, "got 'Z'"),
     (lambda: gp() + pm.gp.Latent(cov_func=pm.gp.cov.ExpQuad(1, 1.0)), ParameterError, "cannot be added"),
     (lambda: pm.gp.HSGP(m=20, c=1.5, cov_func=pm.gp.cov.ExpQuad(1, 1.0)), ParameterError, "one number per active"),
-    (lambda: pm.gp.HSGP(m=[20], c=0.9, cov_func=pm.gp.cov.ExpQuad(1, 1.0)), ParameterError, "c must be above 1"),
+    (lambda: pm.gp.HSGP(m=[20], c=0.9, cov_func=pm.gp.cov.ExpQuad(1, 1.0)), ParameterError, "c must be at least 1"),
     (lambda: pm.gp.HSGP(m=[20], cov_func=pm.gp.cov.ExpQuad(1, 1.0)), ParameterError, "one of `L`"),
     (
         lambda: pm.gp.HSGP(m=[9], c=1.5, cov_func=pm.gp.cov.ExpQuad(1, 1.0)).prior("f", pm.Normal("X", shape=(9, 1))),

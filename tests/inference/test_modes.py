@@ -352,6 +352,22 @@ def test_chains_begin_in_every_region_wider_than_its_draws(dimension: int) -> No
     np.testing.assert_array_equal(begun.points, again.points)
 
 
+def test_all_chains_begin_in_the_one_region_that_counts_among_several() -> None:
+    """Draws of another one leave it unvisited, and it is told from the lesser one by where they lie apart."""
+    target = isotropic((0, 12), (1e-5, 1.0 - 1e-5), (1, 1), 3, 3)
+    found = search(target)
+    assert [region.substantial for region in found.regions] == [True, False]
+    (heavy,) = nearest_components(found, target)
+    begun = starting_points(target, found, np.tile(target.modes[1 - heavy], (8, 1)), seed=2)
+    assert (begun.regions == 0).all()
+    stuck = visits(target, found, draws_of(target, np.full(1600, 1 - heavy), 1), seed=1)
+    assert stuck.unvisited(found) == (found.regions[0],)
+    right = visits(target, found, draws_of(target, np.full(1600, heavy), 1), seed=1)
+    assert right.unvisited(found) == ()
+    apart = np.abs(found.regions[0].mode - found.regions[1].mode)
+    assert distinguishing_coordinates(found.regions[0], found) == np.argsort(-apart, kind="stable").tolist()
+
+
 def test_points_of_another_shape_are_refused() -> None:
     """Starting points and draws alike."""
     target = standard(3)

@@ -33,7 +33,8 @@ def test_density_draws_and_support_follow() -> None:
     assert list(value_of(pd.logp(rv, -2.0))) == [-np.inf, -np.inf]
     draws = pd.draw(rv, 4000, random_seed=3)
     assert scipy.stats.kstest(draws[:, 0], scipy.stats.lognorm(0.8, scale=np.exp(0.3)).cdf).pvalue > 1e-5
-    assert type(pd.default_transform(rv)).__name__ == type(pd.default_transform(pd.Gamma.dist(1.0, 1.0))).__name__
+    assert pd.default_transform(rv) is None
+    assert pd.transforms.sampled_transform(rv) == pd.default_transform(pd.Gamma.dist(1.0, 1.0))
     np.testing.assert_allclose(value_of(pd.support_point(rv)), np.exp([0.3, 1.0]))
     assert DensityDist is CustomDist
 
@@ -85,15 +86,16 @@ def test_a_model_is_sampled() -> None:
         sigma = pm.HalfNormal("sigma", 1.0)
         CustomDist("y", mu, sigma, dist=lognormal, observed=y)
         CustomDist("z", mu, 1.0, dist=lognormal)
-    assert [v.name for v in model.value_vars] == ["mu", "sigma_log__", "z_log__"]
+    assert [v.name for v in model.value_vars] == ["mu", "sigma_log__", "z"]
     with pm.Model() as same:
         mu = pm.Normal("mu", 0.0, 2.0)
         sigma = pm.HalfNormal("sigma", 1.0)
         pm.LogNormal("y", mu, sigma, observed=y)
         pm.LogNormal("z", mu, 1.0)
-    point = {"mu": 0.4, "sigma_log__": -0.2, "z_log__": 0.7}
-    np.testing.assert_allclose(model.compile_logp()(point), same.compile_logp()(point), rtol=1e-12)
-    np.testing.assert_allclose(model.compile_dlogp()(point), same.compile_dlogp()(point), rtol=1e-10)
+    densities = [one.log_density() for one in (model, same)]
+    (value, slope), (wanted, slope_wanted) = (density(np.array([0.4, -0.2, 0.7])) for density in densities)
+    np.testing.assert_allclose(value, wanted, rtol=1e-12)
+    np.testing.assert_allclose(slope, slope_wanted, rtol=1e-10)
     run = pm.sample(600, tune=300, chains=2, random_seed=1, progressbar=False, model=model)
     assert abs(float(run.posterior["mu"].mean()) - np.log(y).mean()) < 0.05
     with model:
@@ -114,8 +116,10 @@ def test_graphs_without_a_density(message: str) -> None:
 
 
 def test_wrong_functions() -> None:
-    """`dist` makes random variables, and comes alone."""
+    """`dist` makes random variables, and goes with no other draws."""
     with pytest.raises(TypeError, match="must return an expression of random variables"):
         CustomDist.dist(0.3, dist=lambda mu, size: mu)
-    with pytest.raises(TypeError, match="leave out `logp`"):
-        CustomDist.dist(0.3, 1.0, dist=lognormal, logp=lambda value, mu, sigma: value)
+    with pytest.raises(TypeError, match="leave out `random`"):
+        CustomDist.dist(0.3, 1.0, dist=lognormal, random=lambda mu, sigma, rng, size: mu)
+    with pytest.raises(TypeError, match="gives `logcdf`, too"):
+        CustomDist.dist(0.3, 1.0, dist=lognormal, logcdf=lambda value, mu, sigma: value)

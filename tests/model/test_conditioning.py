@@ -87,6 +87,54 @@ def test_predictions_after_an_intervention() -> None:
     np.testing.assert_allclose(tree.posterior_predictive["z"].mean(("chain", "draw")), [101, 202], atol=3)
 
 
+def test_an_intervention_may_depend_on_the_variable_itself() -> None:
+    """The variable stays; what it acted on sees `do_x`, with its dims, as in PyMC."""
+    with pm.Model(coords={"row": [1, 2]}) as old:
+        x = pm.Normal("x", dims="row")
+        s = pm.Normal("s")
+        pm.Deterministic("d", x + s, dims="row")
+        pm.Normal("y", x, 1.0, observed=[1.0, 2.0], dims="row")
+    new = pm.do(old, {"x": x * s})
+    assert [v.name for v in new.free] == ["x", "s"]
+    assert list(new.named) == ["x", "do_x", "s", "d", "y"]
+    assert new.named_vars_to_dims["do_x"] == ("row",)
+    point = {"x": np.array([0.3, -0.2]), "s": np.array(0.5)}
+    wanted = stats.norm.logpdf([0.3, -0.2, 0.5]).sum() + stats.norm(0.5 * point["x"]).logpdf([1.0, 2.0]).sum()
+    assert new.compile_logp()(point) == pytest.approx(wanted)
+    found = pm.compute_deterministics({n: v[None, None] for n, v in point.items()}, model=new)
+    np.testing.assert_allclose(found["d"][0, 0], 0.5 * point["x"] + 0.5)
+    again = pm.do(old, {"x": 2 * x, "s": 1.0}, prune_vars=True)
+    assert [v.name for v in again.free] == ["x"]
+    assert list(again.named) == ["x", "do_x", "y"]
+    assert old.compile_logp()(point) == pytest.approx(
+        stats.norm.logpdf([0.3, -0.2, 0.5]).sum() + stats.norm(point["x"]).logpdf([1.0, 2.0]).sum()
+    )
+    with new, pytest.raises(pm.ModelError, match="called `do_x`, which the model has already"):
+        pm.do(new, {"x": new["x"] * 2})
+
+
+def test_observed_variables_and_deterministics_with_a_density_may_be_observed() -> None:
+    """Of normal values cut at -1 and 1 those at the ends are as likely as all beyond."""
+    with pm.Model() as old:
+        x = pm.Normal("x")
+        cut = pm.Deterministic("cut", pm.math.clip(pm.Normal.dist(x, shape=4), -1, 1))
+        pm.Deterministic("later", cut + x)
+        pm.Normal("y", x, 1.0, observed=[1.0, 2.0], total_size=4)
+    data = [0.9, 0.5, 1.0, -1.0]
+    new = pm.observe(old, {cut: data, "y": [3.0, 4.0]})
+    assert [v.name for v in new.observed] == ["cut", "y"]
+    normal = stats.norm(0.3)
+    wanted = stats.norm.logpdf(0.3) + normal.logpdf([0.9, 0.5]).sum() + normal.logsf(1.0) + normal.logcdf(-1.0)
+    wanted += 2 * normal.logpdf([3.0, 4.0]).sum()
+    assert new.compile_logp()({"x": 0.3}) == pytest.approx(wanted)
+    drawn = pm.sample_prior_predictive(200, model=new, random_seed=1)
+    assert float(abs(drawn.prior_predictive["cut"]).max()) == 1.0
+    np.testing.assert_allclose(
+        drawn.prior["later"], drawn.prior_predictive["cut"].to_numpy() + drawn.prior["x"].to_numpy()[..., None]
+    )
+    assert np.isneginf(pm.observe(old, {"cut": [0.9, 0.5, 2.0, 0.0]}).compile_logp()({"x": 0.3}))
+
+
 def test_what_cannot_be_set_or_observed_is_refused() -> None:
     old = chain()
     with pytest.raises(pm.ModelError, match="interventions on `x` make variables depend on themselves"):
@@ -95,7 +143,7 @@ def test_what_cannot_be_set_or_observed_is_refused() -> None:
         pm.do(old, {pm.Normal.dist(0, 1): 1.0})
     with pytest.raises(pm.ShapeError, match=r"`y` has shape \(2,\), got values of shape \(3,\)"):
         pm.do(old, {"y": [1.0, 2.0, 3.0]})
-    with pytest.raises(pm.ModelError, match=r"`d` is not a free variable.*No density is derived"):
+    with pytest.raises(pm.ModelError, match=r"`d` cannot be observed: it follows from .* without any chance"):
         pm.observe(old, {"d": [1.0, 2.0]})
     with pytest.raises(pm.ShapeError, match=r"`observed` of `y` has shape \(3,\)"):
         pm.observe(old, {"y": [1.0, 2.0, 3.0]})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import consilience as pm
-from consilience.model import freeze_dims_and_data
+from consilience.model import freeze_dims_and_data, freeze_model
 
 
 def regression() -> pm.Model:
@@ -70,3 +70,22 @@ def test_lengths_and_the_data_that_decide_them_go_together() -> None:
         freeze_dims_and_data(model, dims=["rows"])
     with pytest.raises(KeyError, match="no data `z`"):
         freeze_dims_and_data(model, data=["z"])
+
+
+def test_a_frozen_model_keeps_the_data_of_predictions_free() -> None:
+    """What free variables depend on is constant, lengths and the data that decide them included; the rest is not."""
+    with pm.Model(coords={"group": ["a", "b"]}) as model:
+        x, scale = pm.Data("x", [0.0, 1.0, 2.0]), pm.Data("scale", 2.0)
+        slope = pm.Normal("slope", 0.0, scale, dims="group")
+        y = pm.Normal("y", slope.sum() * x, observed=[1.0, 2.0, 3.0], shape=x.shape)
+    frozen = freeze_model(model)
+    assert frozen.frozen == {"scale"}
+    logps = [m.compile_logp()({"slope": [0.1, 0.2]}) for m in (frozen, model)]
+    np.testing.assert_allclose(*logps, rtol=1e-14)
+    with frozen:
+        pm.set_data({"x": [1.0, 2.0, 3.0, 4.0]})
+        with pytest.raises(pm.ModelError, match="the data `scale` are frozen"):
+            pm.set_data({"scale": 1.0})
+    assert y.name == "y"
+    whole = freeze_model(regression())
+    assert whole.frozen == {"x", "g", "offset", "seen"}

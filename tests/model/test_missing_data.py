@@ -139,6 +139,33 @@ def test_other_variables_may_depend_on_the_whole() -> None:
     np.testing.assert_array_equal(predictive["y"][..., 0], predictive["y_observed"][..., 0])
 
 
+def test_missing_values_may_depend_on_others_in_chains() -> None:
+    """Predictors with gaps, and supports that end at variables with gaps."""
+
+    def chain() -> None:
+        b = pm.Normal("b")
+        x = pm.Normal("x", 0, 2, observed=[1.0, None, 3.0])
+        y = pm.Uniform("y", 0, 4 + x, observed=[1.0, 2.0, None])
+        pm.Normal("z", b * x * y, 1, observed=[None, 1.0, None])
+
+    with pm.Model() as model, pytest.warns(ImputationWarning):
+        chain()
+    point = {"b": 0.5, "x_unobserved": np.array([2.0]), "y_unobserved_interval__": np.array([0.0])}
+    point["z_unobserved"] = np.array([0.1, 0.2])
+    whole_x, whole_y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.5])
+    wanted = stats.norm.logpdf(0.5) + stats.norm(0, 2).logpdf(whole_x).sum()
+    wanted += stats.uniform(0, 4 + whole_x).logpdf(whole_y).sum() + np.log(7 / 4)
+    wanted += stats.norm(0.5 * whole_x * whole_y).logpdf([0.1, 1.0, 0.2]).sum()
+    for mode in ("llvm", "reference"):
+        assert model.compile_logp(mode=mode)(point) == pytest.approx(wanted, rel=1e-12)
+    start = model.initial_point()
+    assert float(model.compile_logp()(start)) > -np.inf
+    drawn = pm.sample(20, tune=50, chains=1, model=model, random_seed=1, **QUIET).posterior
+    np.testing.assert_array_equal(drawn["y"][..., :2], np.broadcast_to([1.0, 2.0], (1, 20, 2)))
+    assert (drawn["y"][..., 2] < 4 + drawn["x"][..., 2]).all()
+    assert set(pm.sample_prior_predictive(3, model=model, random_seed=1).prior.data_vars) > {"x", "y", "z"}
+
+
 def test_all_values_may_be_missing() -> None:
     model = partly([None, None, None], pm.Normal, 0.0, 1.0)
     assert model.compile_logp()({"y_unobserved": np.zeros(3)}) == pytest.approx(3 * stats.norm.logpdf(0))
@@ -156,10 +183,8 @@ def test_data_that_decide_lengths_keep_them_where_values_are_missing() -> None:
         pm.sample_prior_predictive(3, model=model, random_seed=1)
 
 
-def test_vectors_with_missing_parts_are_refused() -> None:
+def test_what_cannot_be_imputed_is_refused() -> None:
     with pm.Model():
-        with pytest.raises(pm.ModelError, match=r"`y` has missing values, but the elements of MvNormal are not"):
-            pm.MvNormal("y", np.zeros(2), cov=np.eye(2), observed=[1.0, None])
         with pytest.raises(pm.ModelError, match="then takes no `transform`"):
             pm.HalfNormal("h", observed=[1.0, None], transform=pm.distributions.transforms.log)
         with pytest.raises(pm.ShapeError, match=r"`observed` of `s` has shape \(2,\), .* shape \(3,\)"):

@@ -72,7 +72,7 @@ CASES: dict[str, tuple[Any, str, tuple[float, float]]] = {
     "log_jac_det": (WithJacobian(), "x_sinh2__", (-np.inf, np.inf)),
     "parameters": (InUnits(), "x_units__", (-np.inf, np.inf)),
     "alone": (Alone(), "x_alone__", (-np.inf, np.inf)),
-    "chain": (transforms.Chain([Alone(), Sinh()]), "x_alone_arsinh__", (-np.inf, np.inf)),
+    "chain": (transforms.Chain([Alone(), Sinh()]), "x_chain__", (-np.inf, np.inf)),
     "both bounds": (transforms.Interval(bounds_fn=ends), "x_interval__", (-1.0, 5.0)),
     "one bound": (transforms.Interval(bounds_fn=above), "x_interval__", (1.0, np.inf)),
 }

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import consilience as pm
-from consilience.errors import ImplicitFreezeWarning
+from consilience.errors import ConsilienceWarning, ImplicitFreezeWarning
 from consilience.sample import resampled_variables
 
 QUIET: dict[str, Any] = {"progressbar": False, "compute_convergence_checks": False}
@@ -94,10 +94,18 @@ def test_changed_data_put_their_descendants_in_doubt() -> None:
     assert not resampled_variables(tree.posterior.to_dataset(), model).doubtful
 
 
-def test_other_labels_put_variables_along_them_in_doubt() -> None:
+def test_other_labels_are_drawn_and_known_ones_found_by_label() -> None:
     model, tree = chain()
-    tree["posterior"] = tree.posterior.to_dataset().assign_coords(row=["c", "d"])
-    assert resampled_variables(tree, model).doubtful == {"z": "the dimension `row` has other labels"}
+    tree["posterior"] = tree.posterior.to_dataset().assign_coords(row=["b", "c"])
+    plan = resampled_variables(tree, model)
+    assert plan.taken["z"] == "the trace has draws of it, but for 'a' of `row`, drawn given its parameters"
+    assert not plan.doubtful
+    with pytest.warns(ConsilienceWarning, match="`z` for 'a' of `row`"):
+        result = pm.sample_posterior_predictive(tree, model, var_names=["z"], random_seed=1)
+    np.testing.assert_array_equal(result.posterior_predictive["z"][..., 1], 50.0)
+    np.testing.assert_allclose(mean(result, "z"), [40.0, 50.0], atol=0.3)
+    with pytest.raises(pm.ModelError, match="hold no `z` for 'a' of `row`"):
+        pm.compute_deterministics(tree, model=model)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +141,7 @@ def test_what_the_trace_calls_observed_is_predicted_by_a_model_without_data() ->
 
 def test_draws_of_another_length_are_not_needed_where_nothing_depends_on_them() -> None:
     model, tree = chain()
-    tree["posterior"] = tree.posterior.to_dataset().isel(row=[0])
+    tree["posterior"] = tree.posterior.to_dataset().isel(row=[0]).drop_vars("row")
     result = pm.sample_posterior_predictive(tree, model, var_names=["w"], random_seed=1)
     np.testing.assert_allclose(mean(result, "w"), 40.0, atol=0.3)
     with pytest.raises(pm.ShapeError, match=r"draws of `z` have shape \(1,\).*`sample_vars`"):

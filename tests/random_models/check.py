@@ -24,7 +24,7 @@ from consilience.model.log_density import model_density, terms_of, total
 from consilience.rules import simplify
 from consilience.transforms.gradient import gradient
 from tests.backends.agreement import run_llvm
-from tests.random_models import beyond
+from tests.random_models import beyond, gaps
 from tests.random_models.chains import hidden_markov, summed_out
 from tests.random_models.coordinates import difference
 from tests.random_models.dialect import TENSOR, evaluate
@@ -111,6 +111,8 @@ def check(program: Program, known: Truth | None = None, draws: bool = False, eng
                 return PASS  # what follows is the same on every engine
             if program.number % 12 == 1:
                 _same_in_other_coordinates(program, model, wanted)
+            if program.number % 6 in (3, 4):
+                _same_with_other_data(program, model, wanted)
             if program.number % 3 == 2 and (wrong := beyond.found(program, built, wanted.point)):
                 raise _WrongError("wrong value", "data beyond the support", wrong)
             if draws:
@@ -207,6 +209,18 @@ def _same_in_other_coordinates(program: Program, model: pm.Model, wanted: Truth)
         if not abs(change - jacobian) <= 100 * tolerance_of(program) * (1 + wanted.magnitude + abs(jacobian)):
             raise _WrongError(
                 "wrong value", "centred in part", f"`{name}`: by {change!r}, the Jacobian is {jacobian!r}"
+            )
+
+
+def _same_with_other_data(program: Program, model: pm.Model, wanted: Truth) -> None:
+    """Gaps filled with the data, and counts as floats, leave the density without Jacobians as it is."""
+    law = gaps.filled if program.number % 6 == 3 else gaps.as_floats
+    found = law(program, built, wanted.point)
+    if found is not None:
+        value = float(model.compile_logp(jacobian=False)(wanted.point))
+        if not abs(found[1] - value) <= 100 * tolerance_of(program) * (1 + wanted.magnitude):
+            raise _WrongError(
+                "wrong value", f"data {law.__name__}", f"`{found[0]}`: {found[1]!r} in place of {value!r}"
             )
 
 

@@ -195,9 +195,8 @@ def constrained(support: str, u: Any, parameters: list[Any]) -> tuple[Any, Any, 
     if support in ("unit", "interval"):
         low, high = (0.0, 1.0) if support == "unit" else parameters
         share = 1 / (1 + np.exp(-u))
-        ends = all(isinstance(p, float | int) for p in (low, high)) and (low, high) == (0, 1)
         jacobian = np.log(high - low) - softplus(u) - softplus(-u)
-        return low + (high - low) * share, jacobian, "_logodds__" if ends else "_interval__"
+        return low + (high - low) * share, jacobian, "_logodds__" if support == "unit" else "_interval__"
     if support == "simplex":
         z = np.concatenate([u, -np.sum(u, -1, keepdims=True)], -1)
         log_value = log_softmax(z, -1)

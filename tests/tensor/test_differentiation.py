@@ -245,3 +245,29 @@ def test_every_name_of_the_module_is_there() -> None:
     """`consilience.gradient` is a module that PyMC's users may call."""
     for name in pg.__all__:
         assert getattr(pg, name).__doc__, name
+
+
+def test_inputs_are_joined_to_one_vector() -> None:
+    """Values, derivatives and the density of a model as functions of it; shared variables in other places."""
+    x, y = pt.scalar("x"), pt.matrix("y")
+    point = {"x": np.array(1.0), "y": np.arange(6.0).reshape(2, 3)}
+    (out,), joined = pm.join_nonshared_inputs(point, [pt.sum(x * y**2)], [y, x])
+    at = np.append(np.arange(6.0), 3.0)
+    found, slope = pm.function([joined], [out, pm.grad(out, joined)])(at)
+    assert found == 3.0 * 55.0
+    np.testing.assert_allclose(slope, np.append(6.0 * np.arange(6.0), 55.0))
+    (out,), held = pm.join_nonshared_inputs(point, [x + y], [y], {x: pt.shared(2.0)}, make_inputs_shared=True)
+    np.testing.assert_array_equal(pm.function([], out)(), 2.0 + point["y"])
+    held.set_value(np.zeros(6))
+    np.testing.assert_array_equal(pm.function([], out)(), np.full((2, 3), 2.0))
+    with pm.Model() as model:
+        mu, sigma = pm.Normal("mu", shape=2), pm.HalfNormal("sigma")
+        pm.Normal("z", mu, sigma, observed=[0.0, 1.0])
+    start = model.initial_point()
+    (density,), vector = pm.join_nonshared_inputs(start, [model.logp()], model.value_vars)
+    values = np.concatenate([np.ravel(start[v.name]) for v in model.value_vars])
+    assert density.eval({vector: values}) == pytest.approx(model.compile_logp()(start))
+    with pytest.raises(GraphError, match="`point` has no value for `y`"):
+        pm.join_nonshared_inputs({"x": 1.0}, [x + y], [x, y])
+    with pytest.raises(ValueError, match="at least one input"):
+        pm.join_nonshared_inputs(point, [x + y], [])

@@ -199,6 +199,20 @@ ROWS: dict[str, Row] = {
         lambda x, M, s, a: scan(lambda v, p, w: p * w + v, sequences=x, outputs_info=0.0, non_sequences=a),
         lambda x, M, s, a: running(lambda v, p: p * a + v, 0.0, x),
     ),
+    "the shortest sequence": Row(
+        lambda x, M, s, a: scan(lambda v, w, p: p * a + v * w, sequences=[x, s], outputs_info=0.0),
+        lambda x, M, s, a: running(lambda v, w, p: p * a + v * w, 0.0, x[:3], s),
+    ),
+    "unlike taps": Row(
+        lambda x, M, s, a: scan(
+            lambda v, w, u, p: p * a + v * w - u, sequences=[{"input": x, "taps": range(2)}, x], outputs_info=0.0
+        ),
+        lambda x, M, s, a: running(lambda v, w, u, p: p * a + v * w - u, 0.0, x[:-1], x[1:], x[:-1]),
+    ),
+    "the shortest sequence, backwards": Row(
+        lambda x, M, s, a: scan(lambda v, w, p: p * a + v * w, sequences=[x, s], outputs_info=0.0, go_backwards=True),
+        lambda x, M, s, a: running(lambda v, w, p: p * a + v * w, 0.0, x[:3:-1], s[::-1]),
+    ),
     "no steps": Row(
         lambda x, M, s, a: scan(lambda p: p * a, outputs_info=1.0, n_steps=0), lambda x, M, s, a: np.zeros(0)
     ),
@@ -386,6 +400,39 @@ class TestRandomVariables:
         table = scan(lambda: scan(lambda: pt.random.uniform(), n_steps=3), n_steps=4)
         assert len(np.unique(pt.function([], table)())) == 12
 
+    @pytest.mark.parametrize("backend", [*BACKENDS, "c"])
+    def test_loops_that_stop_when_a_draw_says_so(self, backend: str) -> None:
+        """The number of steps is random, and so is the length of the trace; the derivative passes through all steps."""
+        m = pt.scalar("m")
+        walk = scan(
+            lambda p: (q := p + pt.random.normal(m, 0.1), pt.until(q > 1.0)), outputs_info=pt.as_tensor(0.0), n_steps=90
+        )
+        f = pm.function([m], [walk, pt.sum(walk), pt.grad(pt.sum(walk), m)], mode=backend)
+        lengths = set()
+        for _ in range(12):
+            values, total, slope = f(0.2)
+            steps = len(values)
+            assert values[-1] > 1.0
+            assert (values[:-1] <= 1.0).all()
+            assert total == pytest.approx(values.sum())
+            assert slope == pytest.approx(steps * (steps + 1) / 2)
+            lengths.add(steps)
+        assert len(lengths) > 1
+
+    def test_draws_of_random_length_are_made_one_by_one(self) -> None:
+        """As an array where they have one shape; else the message says that they have not."""
+        walk = scan(
+            lambda p: (q := p + pt.random.exponential(), pt.until(q > 3.0)), outputs_info=pt.as_tensor(0.0), n_steps=90
+        )
+        last, total = pm.draw([walk[-1], pt.random.poisson(3.0) + 0 * walk.sum()], draws=20, random_seed=1)
+        assert (last > 3.0).all()
+        assert len(np.unique(last)) == 20
+        assert total.shape == (20,)
+        sizes = pm.draw(pt.ones(pt.random.poisson(3.0)).sum(), draws=20, random_seed=1)
+        assert len(np.unique(sizes)) > 1
+        with pytest.raises(ShapeError, match="have different shapes"):
+            pm.draw(walk, draws=20, random_seed=1)
+
     def test_while_loops_draw_every_time(self) -> None:
         last = pt.while_loop(lambda p: p < 5, lambda p: p + pt.random.uniform(), 0.0)
         values = [float(pm.draw(last, random_seed=i)) for i in range(20)]
@@ -474,13 +521,11 @@ class TestBadInput:
         with pytest.raises(DtypeError, match="carried values keep their dtype"):
             scan(lambda p: p * 0.5, outputs_info=pt.as_tensor(1), n_steps=3)
 
-    def test_sequences_of_different_lengths(self) -> None:
-        with pytest.raises(ShapeError, match="elements for 3 and 4 steps"):
-            scan(lambda v, w: v + w, sequences=[np.zeros(3), np.zeros(4)])
-        x, y = pt.vector("x"), pt.vector("y")
-        f = pt.function([x, y], scan(lambda v, w: v + w, sequences=[x, y]))
+    def test_sequences_that_are_too_short(self) -> None:
+        x = pt.vector("x")
+        f = pt.function([x], scan(lambda v: v, sequences=x, n_steps=5))
         with pytest.raises(ShapeError, match="sequences of a loop have the length of the loop"):
-            f(np.zeros(3), np.zeros(4))
+            f(np.zeros(3))
         with pytest.raises(ShapeError, match="5 steps"):
             scan(lambda v: v, sequences=np.zeros(3), n_steps=5)
 

@@ -11,7 +11,7 @@ import pytest
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-@pytest.mark.parametrize("page", ["tensor-loops", "optimize"])
+@pytest.mark.parametrize("page", ["tensor-loops", "optimize", "black-box"])
 def test_a_page_runs(page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As one script, from top to bottom."""
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 import consilience as pm
 import consilience.tensor as pt
@@ -104,3 +105,122 @@ def test_a_batch_of_mixtures_has_independent_draws(one: bool) -> None:
     assert not (chosen[1] == chosen[2]).all()
     at_means = pm.logp(batch, v[:, None] * np.ones(40)).eval({v: means})
     assert_allclose(at_means, np.log(0.5 / 0.1 / np.sqrt(2.0 * np.pi)), rtol=1e-9)
+
+
+def test_a_key_gives_the_next_one_with_each_variable() -> None:
+    """`next_rng, x = rng.normal()`: shared and updated, as an input, or with `return_next_rng`."""
+    rng = pt.random.shared_rng(seed=153, name="rng")
+    assert rng.name == "rng"
+    next_rng, x = rng.normal(size=2)
+    f = pm.function([], x, updates={rng: next_rng})
+    first, second = f(), f()
+    assert not np.array_equal(first, second)
+    for again in ({"seed": 153}, {"new_value": np.random.default_rng(153)}):
+        rng.set_value(**again)
+        assert np.array_equal(f(), first)
+        assert np.array_equal(f(), second)
+    other = pt.random.rng("other")
+    later, a = other.gamma(3.0, scale=2.0)
+    latest, b = pt.random.gamma(3.0, scale=2.0, rng=later, return_next_rng=True)
+    g = pm.function([other], [latest, a, b])
+    generator = np.random.default_rng(3)
+    key, *values = g(generator)
+    assert g(np.random.default_rng(3))[1:] == values
+    assert len({*map(float, values), float(g(key)[1])}) == 3
+    assert generator.integers(9) == np.random.default_rng(3).integers(9)  # as it was
+
+
+def test_keys_go_from_step_to_step_of_a_loop() -> None:
+    """A step returns the next key as it does other carried values."""
+
+    def step(rng):
+        next_rng, x = rng.normal()
+        return x, next_rng
+
+    rng = pt.random.shared_rng(seed=1)
+    draws, keys = pt.scan(step, outputs_info=[None, rng], n_steps=4, return_updates=False)
+    f = pm.function([], draws, updates={rng: keys[-1]})
+    assert len(np.unique([f(), f()])) == 8
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (lambda r: r.gamma(2.0, 4.0), lambda: pm.Gamma.dist(2.0, 4.0)),
+        (lambda r: r.gamma(2.0, scale=4.0), lambda: pm.Gamma.dist(2.0, 0.25)),
+        (lambda r: r.halfnormal(1.0, 2.0), lambda: 1.0 + pm.HalfNormal.dist(2.0)),
+        (lambda r: r.pareto(6.0, 2.0), lambda: pm.Pareto.dist(6.0, 2.0)),
+        (lambda r: r.dirichlet(alphas=[1.0, 2.0]), lambda: pm.Dirichlet.dist([1.0, 2.0])),
+        (lambda r: r.dirichlet(alpha=[1.0, 2.0]), lambda: pm.Dirichlet.dist([1.0, 2.0])),
+        (lambda r: r.weibull(shape=2.0), lambda: pm.Weibull.dist(2.0, 1.0)),
+        (lambda r: r.multinomial(5, p=[0.2, 0.8]), lambda: pm.Multinomial.dist(5, [0.2, 0.8])),
+        (lambda r: r.beta(alpha=2.0, beta=3.0), lambda: pm.Beta.dist(2.0, 3.0)),
+        (lambda r: r.nbinom(5, 0.3), lambda: pm.NegativeBinomial.dist(n=5, p=0.3)),
+    ],
+)  # fmt: skip
+def test_parameters_are_pytensors(theirs, ours) -> None:
+    """Their names and their order, where NumPy's differ; NumPy's names serve too."""
+    made = theirs(pt.random)
+    at = (
+        np.array([2.0, 3.0] if made.dtype == "int64" else [0.3, 0.7])
+        if made.ndim
+        else 3.0
+        if made.dtype == "int64"
+        else 0.7
+    )
+    at = at + 2.0 if made.ndim == 0 and made.dtype != "int64" and pm.logp(made, at).eval() == -np.inf else at
+    assert pm.logp(made, at).eval() == pm.logp(ours(), at).eval() > -np.inf
+
+
+def test_distributions_that_scipy_names() -> None:
+    """`gengamma` and `truncexpon` have SciPy's means."""
+    draws = pm.draw([pt.random.gengamma(3.0, 2.0, 1.5), pt.random.truncexpon(2.0, 1.0, 3.0)], 20_000, random_seed=3)
+    laws = [stats.gengamma(1.5, 2.0, scale=1.5), stats.truncexpon(2.0, 1.0, 3.0)]
+    for values, law in zip(draws, laws, strict=True):
+        assert abs(values.mean() - law.mean()) < 5 * law.std() / np.sqrt(20_000)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        (lambda: pt.random.shared_rng(3), "takes a generator of NumPy's, or `seed=`"),
+        (lambda: pt.random.shared_rng(np.random.default_rng(), seed=3), "and not both"),
+        (lambda: pt.random.normal(return_next_rng=True), "gives the next key behind one that it is given"),
+        (lambda: pt.random.gamma(2.0, 1.0, 1.0), "`scale` or its reciprocal"),
+        (lambda: pt.random.shared_rng(seed=1).nothing, "a random key has no `nothing`"),
+    ],
+)  # fmt: skip
+def test_mistakes_with_keys_are_told(mistake, message: str) -> None:
+    """What was needed and what came."""
+    with pytest.raises((TypeError, AttributeError), match=message):
+        mistake()
+
+
+def test_updates_of_shared_keys_are_collected() -> None:
+    """The key behind the last that was used; variables without keys need none, which is what a loop's step returns."""
+    rng = pt.random.shared_rng(seed=1)
+    next_rng, x = rng.normal()
+    last, y = next_rng.normal()
+    assert pm.collect_default_updates([x]) == {rng: next_rng}
+    assert pm.collect_default_updates(x + y) == {rng: last}
+    assert pm.collect_default_updates([pt.random.normal()]) == {}
+    other = pt.random.rng()
+    assert pm.collect_default_updates(other.normal()[1]) == {}
+    assert len(pm.collect_default_updates(other.normal()[1], must_be_shared=False)) == 1
+
+    def step(before):
+        now = before + pm.Normal.dist()
+        return now, pm.collect_default_updates([now])
+
+    walk, updates = pt.scan(step, outputs_info=[pm.Normal.dist()], n_steps=10)
+    draws = pm.draw(walk, draws=10, random_seed=1)
+    assert not updates
+    assert len(np.unique(np.diff(draws))) == 90
+
+    def step_with_key(before):
+        now = before + pt.random.normal(rng=rng)
+        return now, pm.collect_default_updates([now])
+
+    walk, updates = pt.scan(step_with_key, outputs_info=[0.0], n_steps=10)
+    f = pm.function([], walk, updates=updates)
+    assert len(np.unique(np.round(np.diff([f(), f()]), 12))) == 18

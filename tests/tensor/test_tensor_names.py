@@ -118,3 +118,64 @@ def test_matrices_are_asked_for(name: str) -> None:
     """A number is neither a matrix nor a vector."""
     with pytest.raises(ShapeError, match="matrix"):
         getattr(pt, name)(1.0)
+
+
+@pytest.mark.parametrize("name", ["scalars", "vectors", "dmatrices", "ltensor3s", "rows"])
+def test_several_inputs_at_once(name: str) -> None:
+    """By the letters of one name, by names, by a list of them or by their number, as in PyTensor."""
+    make = getattr(pt, name)
+    for words, names in [
+        (("xyz",), ["x", "y", "z"]),
+        (("x",), ["x"]),
+        (("alpha", "beta"), ["alpha", "beta"]),
+        ((["alpha", "beta"],), ["alpha", "beta"]),
+        ((2,), [None, None]),
+        ((np.int64(2),), [None, None]),
+        ((None, "b"), [None, "b"]),
+    ]:
+        assert [node.name for node in make(*words)] == names
+
+
+@pytest.mark.parametrize("backend", ["llvm", "reference", "c"])
+def test_split_by_lengths_known_at_run_time(backend: str) -> None:
+    """The number of parts is known; lengths that do not make up the axis are refused in the call."""
+    x, lengths = pt.matrix("x"), pt.lvector("lengths")
+    parts = pt.split(x, lengths, n_splits=3, axis=1)
+    cost = sum((i + 1.0) * pt.sum(part**2) for i, part in enumerate(parts))
+    f = pm.function([x, lengths], [*parts, pm.grad(cost, x)], mode=backend)
+    at = np.arange(12.0).reshape(2, 6)
+    for told in ([1, 2, 3], [0, 6, 0], [4, 1, 1]):
+        *found, slope = f(at, told)
+        edges = np.cumsum([0, *told])
+        for part, start, stop in zip(found, edges, edges[1:], strict=False):
+            np.testing.assert_array_equal(part, at[:, start:stop])
+        np.testing.assert_allclose(slope, 2 * at * np.repeat([1.0, 2.0, 3.0], told))
+    for wrong in ([1, 2, 4], [7, -1, 0], [3, 3]):
+        with pytest.raises(ShapeError):
+            f(at, wrong)
+    with pytest.raises(ShapeError, match="a shape is a vector of known length"):
+        pt.split(x, lengths)
+
+
+def test_a_shape_is_a_tuple_and_a_vector() -> None:
+    """It compares, hashes and unpacks as a tuple, and has the methods of the int64 vector of its lengths."""
+    x = pt.matrix("x", shape=(None, 3))
+    assert pt.zeros((2, 3)).shape == (2, 3)
+    assert {pt.zeros((2, 3)).shape: 1}[2, 3] == 1
+    assert np.zeros(pt.zeros((2, 3)).shape).shape == (2, 3)
+    np.testing.assert_array_equal(pt.zeros((2, 3)).shape.eval(), [2, 3])
+    assert x.shape.eval({x: np.ones((4, 3))}).tolist() == [4, 3]
+    assert x.shape.prod().eval({x: np.ones((4, 3))}) == 12
+    assert pt.scalar().shape.eval().shape == (0,)
+    assert pt.scalar().shape.eval().dtype == "int64"
+    rows, columns = x.shape
+    assert columns == 3
+    assert isinstance(rows, pt.Variable)
+    with pytest.raises(AttributeError):
+        x.shape.nothing  # noqa: B018
+
+
+def test_axes_that_are_broadcast_at_run_time_say_their_lengths() -> None:
+    """Axes alone are refused with an example of what is needed."""
+    with pytest.raises(TypeError, match=r"`axes` is a dict .*\{0: y\.shape\[0\]\}, got \(0,\)"):
+        pt.broadcast_dynamic(pt.vector("x"), (0,))  # type: ignore[arg-type]  # what is refused

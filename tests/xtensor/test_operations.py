@@ -220,3 +220,12 @@ def test_numpy_functions_and_numbers_follow_names() -> None:
     assert [value.tolist() for value in doubled([1.0, 2.0])] == [[2.0, 4.0], 3.0]
     assert [row.dims for row in px.xtensor("m", dims=("a", "b"), shape=(2, 3))] == [("b",)] * 2
     assert px.broadcast(x, px.xtensor("y", dims="b"))[1].dims == ("a", "b")
+
+
+def test_a_type_tells_dtype_dims_and_lengths() -> None:
+    """`x.type.dims`, as in PyTensor."""
+    x = px.xtensor("x", dims=("a", "b"), shape=(3, None))
+    assert (x.type.dtype, x.type.dims, x.type.ndim) == ("float64", ("a", "b"), 2)
+    assert x.type.shape[0] == 3
+    assert x.type == (x + 1.0).type
+    assert x.sum("a").type.dims == ("b",)

@@ -20,6 +20,7 @@ from consilience.inference.modes.evaluations import Evaluations
 from consilience.inference.modes.region_mass import curvature_at
 from consilience.model.model import Model
 from consilience.record import Record
+from consilience.sample.inference_data import to_inference_data
 
 OWN: Final = ("L-BFGS-B", "L-BFGS")
 TOLERANCE: Final = 1e-11  # g' H g, twice the gain that is left
@@ -54,32 +55,47 @@ def find_MAP(
     method: str = "L-BFGS-B",
     *,
     vars: Variables = None,
+    use_grad: bool | None = None,
+    use_hess: bool | None = None,
+    use_hessp: bool | None = None,
     initvals: Mapping[str, Any] | None = None,
     start: Mapping[str, Any] | None = None,
+    jitter: bool | None = None,
+    jitter_max_retries: int = 10,
     starts: int = 4,
     return_raw: bool = False,
     include_transformed: bool = True,
     maxeval: int = 5000,
     random_seed: Any = None,
     progressbar: bool = True,
+    compute_hessian: bool = False,
+    return_inferencedata: bool = False,
+    idata_kwargs: Mapping[str, Any] | None = None,
     model: Model | None = None,
+    backend: str | None = None,
+    compile_kwargs: Mapping[str, Any] | None = None,
     **optimizer_kwargs: Any,
 ) -> Any:
     """The maximum a posteriori: values of all variables where the density on their own scales is highest.
 
     method               "L-BFGS-B": limited-memory BFGS in machine code, on the unconstrained scale, so that supports
-                         are kept; any other is a method of `scipy.optimize.minimize`, which gets `optimizer_kwargs`
+                         are kept; any other is a method of `scipy.optimize.minimize`, which gets `optimizer_kwargs`.
+                         "Powell" where the density has no gradient
     vars                 variables that are moved; the others keep their initial values
     initvals, start      where to begin, as in `pm.sample`
+    jitter               False: one ascent, from there alone
     starts               ascents: one from there and others from around it; the highest end counts
+    return_inferencedata a tree with one draw in its group `posterior`, in place of a mapping
     return_raw           also return an `Optimum`
     include_transformed  also values on the unconstrained scale, as `tau_log__`
     maxeval              evaluations per ascent
-    progressbar          accepted; searches end before there is progress to show
+    idata_kwargs, use_grad, use_hess, use_hessp, jitter_max_retries, progressbar, backend, compile_kwargs
+                         accepted; of no effect
     returns              value by name, deterministics included
     raises               SamplingError where the density has no highest point, ModelError for discrete variables,
                          InitialPointError where it is not finite at the start
-    warns                where a variable ends at a bound of its support, and where the search did not converge
+    warns                where a variable ends at a bound of its support, where the search did not converge, and
+                         where there is no gradient
 
     Source of the method: Liu and Nocedal (1989), On the limited memory BFGS method for large scale optimization.
     """
@@ -87,12 +103,17 @@ def find_MAP(
         raise TypeError("the first argument of `find_MAP` is the method; give the point as `initvals=`.")
     if initvals is not None and start is not None:
         raise TypeError("`start` is another name of `initvals`; give one of them.")
+    if compute_hessian:
+        raise TypeError("`find_MAP` has no `compute_hessian=True`; give what it finds to `pm.find_hessian`.")
+    starts = 1 if jitter is False else starts
     if starts < 1 or maxeval < 1:
         raise ValueError(f"`starts` and `maxeval` must be at least 1, got {starts} and {maxeval}.")
     target = TargetDensity(
-        model, vars, initvals if start is None else start, jacobian=False, seed=seed_from(random_seed)
+        model, vars, initvals if start is None else start, jacobian=False, seed=seed_from(random_seed), gradients=False
     )
-    if method in OWN:
+    if target.density.without_gradient:
+        found = _without_gradient(target, "Powell" if method in OWN else method, maxeval, optimizer_kwargs)
+    elif method in OWN:
         if optimizer_kwargs:
             raise TypeError(
                 f"the method {method!r} takes no {sorted(optimizer_kwargs)}; it has `maxeval` and `starts`."
@@ -101,7 +122,10 @@ def find_MAP(
     else:
         found = _by_scipy(target, method, maxeval, optimizer_kwargs)
     _examine(target, found)
-    point = named_values(target, found.x, include_transformed)
+    point: Any = named_values(target, found.x, include_transformed and not return_inferencedata)
+    if return_inferencedata:
+        point = to_inference_data({name: value[None, None] for name, value in point.items()}, model=target.model)
+        point["posterior"].attrs.update({"inference_library": "consilience", "method": "MAP", "message": found.message})
     return (point, found) if return_raw else point
 
 
@@ -156,6 +180,26 @@ def newton_steps(evaluations: Evaluations, x: Floats) -> tuple[Floats, float, fl
     return found
 
 
+def _without_gradient(target: TargetDensity, method: str, most: int, options: dict[str, Any]) -> Optimum:
+    """The end of a search of SciPy's that compares values alone."""
+    from scipy import optimize
+
+    minimize: Any = optimize.minimize
+    reason = target.density.without_gradient
+    warnings.warn(
+        f"the mode is searched by the method {method!r} of SciPy, from one starting point and without gradients, so it "
+        f"is less exact: {reason}",
+        ConsilienceWarning,
+        stacklevel=3,
+    )
+    given = {"maxiter": most, **options.pop("options", {})}
+    first = target.starts(1, SCATTER)[0]
+    result = minimize(lambda x: -target.logp(x), first, method=method, options=given, **options)
+    logp = -float(result.fun)
+    x = np.asarray(result.x, float).reshape(-1)
+    return Optimum(x, logp, bool(result.success), int(result.nfev), np.array([logp]), str(result.message))
+
+
 def _by_scipy(target: TargetDensity, method: str, most: int, options: dict[str, Any]) -> Optimum:
     from scipy import optimize
 
@@ -185,9 +229,13 @@ def _examine(target: TargetDensity, found: Optimum) -> None:
     """Raise where the density grows without end; warn of modes at bounds and of searches that did not converge."""
     x = found.x
     transformed = np.concatenate(
-        [np.full(s.size, s.variable.transform is not None) for s in target.density.layout.stretches]
+        [np.full(s.size, s.variable.sampled is not None) for s in target.density.layout.stretches]
     )[target.places]
     far = transformed & (np.abs(x) > FAR)
+    if target.density.without_gradient:
+        if not found.converged:
+            _warn_of_the_end(found, stacklevel=4)
+        return
     with target.evaluations() as evaluations:
         gradient = evaluations.gradients(x[None])[0]
         endless = far if not found.converged and far.any() else _endless(evaluations, found, gradient)
@@ -214,12 +262,16 @@ def _examine(target: TargetDensity, found: Optimum) -> None:
                 stacklevel=3,
             )
         elif not found.converged:
-            warnings.warn(
-                f"the search for the mode did not converge ({found.message}); raise `maxeval`, or begin elsewhere with "
-                "`initvals=`.",
-                ConsilienceWarning,
-                stacklevel=3,
-            )
+            _warn_of_the_end(found, stacklevel=4)
+
+
+def _warn_of_the_end(found: Optimum, stacklevel: int) -> None:
+    warnings.warn(
+        f"the search for the mode did not converge ({found.message}); raise `maxeval`, or begin elsewhere with "
+        "`initvals=`.",
+        ConsilienceWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def _endless(evaluations: Evaluations, found: Optimum, gradient: Floats) -> npt.NDArray[np.bool_]:

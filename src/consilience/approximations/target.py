@@ -44,6 +44,7 @@ class TargetDensity:
         jacobian: bool,
         seed: int,
         batches: bool = False,
+        gradients: bool = True,
     ) -> None:
         owner = modelcontext(model)
         self.model = owner
@@ -62,7 +63,7 @@ class TargetDensity:
                 f"{names} is discrete, and an approximation moves along gradients; sum it out with `pm.marginalize`, "
                 f"{data}."
             )
-        if self.density.without_gradient:
+        if self.density.without_gradient and gradients:
             raise ModelError(f"an approximation needs gradients: {self.density.without_gradient}")
         layout = self.density.layout
         self.start = starting_position(owner, layout, self.density.lengths, initvals, seed)
@@ -71,7 +72,9 @@ class TargetDensity:
         self.names = [s.variable.name for s in stretches]
         self.local: LogDensity = self.density
         self.places = np.arange(layout.dimension)
-        if len(stretches) < len(layout.stretches):
+        if self.density.without_gradient:
+            self.places = np.concatenate([self.places[s.slice] for s in stretches])
+        elif len(stretches) < len(layout.stretches):
             part = self.density.restricted(self.names, "gradient")
             self.local, self.places = part, part.places
         if not len(self.places):
@@ -86,6 +89,10 @@ class TargetDensity:
         """Batches of evaluations, on as many threads as there are rows and processors."""
         threads = max(1, min(rows, os.cpu_count() or 1))
         return Evaluations(self.local, UNLIMITED, threads, position=self.start)
+
+    def logp(self, point: Floats) -> float:
+        """Log density at one point, -inf where it has none, without the help of gradients."""
+        return self.density(self.whole(point[None])[0])[0]
 
     def starts(self, count: int, width: float) -> Floats:
         """The start and points up to `width` from it, float64[count, dimension], where the density is finite.

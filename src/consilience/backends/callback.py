@@ -16,14 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.shapes import Lengths, static_shape
-from consilience.errors import ExecutionError, OutOfBoundsError, Status
+from consilience.errors import ExecutionError, OutOfBoundsError, ShapeError, Status
 from consilience.ir import Node, numpy_dtype
+from consilience.ir import dimension as dims
 
 Array: TypeAlias = npt.NDArray[Any]
 Form: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
 
-# What users' functions raised when machine code called them, oldest first.
+# What users' functions raised when machine code called them, oldest first; the first ones with their traceback.
 FAILURES: list[Exception] = []
+TRACED = 10
 _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
 
 
@@ -57,10 +59,15 @@ class Callback(ABC):
                 draws.append(None)
                 status |= status_of(error)
         # Lengths that only values decide are those of the draws that have values.
-        one = next((d for d in draws if d is not None), None) or [np.zeros(*self._form(o)) for o in self._outputs]
+        one = next((d for d in draws if d is not None), None) or [np.zeros(*self._least(o)) for o in self._outputs]
         results = [np.zeros((count, *v.shape), v.dtype) for v in one]
         for draw, values in enumerate(draws):
             for result, value in zip(results, values or (), strict=values is not None):
+                if value.shape != result.shape[1:]:
+                    raise ShapeError(
+                        f"a result has shape {result.shape[1:]} in one draw and {value.shape} in another, so that the "
+                        "draws make no array; give it a fixed shape, for example by padding."
+                    )
                 result[draw] = value
         return results, int(status)
 
@@ -81,7 +88,7 @@ class Callback(ABC):
         except ExecutionError as error:
             return int(status_of(error))
         except Exception as error:  # of a user's function: machine code cannot pass it on
-            FAILURES.append(error)
+            failed(error)
             return int(Status.PYTHON_FAILED)
         for target, value in zip(_arrays(outputs, [(v.shape, v.dtype) for v in values]), values, strict=True):
             target[...] = value
@@ -89,6 +96,16 @@ class Callback(ABC):
 
     def _form(self, node: Node) -> Form:
         return static_shape(node.static_shape, self._lengths), numpy_dtype(node.dtype)
+
+    def _least(self, node: Node) -> Form:
+        """The form where no draw tells a length: 0 for those that are not known."""
+        shape = [dims.substitute(n, self._lengths) for n in node.static_shape]
+        return tuple(n if isinstance(n, int) else 0 for n in shape), numpy_dtype(node.dtype)
+
+
+def failed(error: Exception) -> None:
+    """Keep what a user's function raised. Tracebacks hold arrays alive, so that not all are kept."""
+    FAILURES.append(error if len(FAILURES) < TRACED else error.with_traceback(None))
 
 
 def status_of(error: ExecutionError) -> Status:

@@ -5,6 +5,7 @@ There is a default context. A function call may be given another one; two contex
 
 from __future__ import annotations
 
+import copy
 import itertools
 import threading
 import weakref
@@ -103,18 +104,22 @@ def slots_of(nodes: Iterable[Node]) -> list[Node]:
 
 def _fitting(slot: Node, value: npt.ArrayLike) -> npt.NDArray[Any]:
     """A read-only copy of a value with the dtype and shape of a slot."""
-    given, wanted = np.asarray(value), numpy_dtype(slot.dtype)
+    given, wanted = np.asarray(seed_of(value)), numpy_dtype(slot.dtype)
     if not np.can_cast(given.dtype, wanted, "same_kind"):
         raise DtypeError(f"{describe(slot)} holds {slot.dtype}, got an array of {given.dtype}.")
     array = np.array(given, dtype=wanted, order="C", copy=True)
     declared = slot.static_shape
-    fits = len(declared) == array.ndim and all(
-        not isinstance(n, int) or n == m for n, m in zip(declared, array.shape, strict=True)
-    )
-    if not fits:
+    if len(declared) != array.ndim:
+        raise ShapeError(f"{describe(slot)} holds arrays of {len(declared)} axes, got shape {array.shape}.")
+    if any(isinstance(n, int) and n != m for n, m in zip(declared, array.shape, strict=True)):
         raise ShapeError(f"{describe(slot)} cannot hold an array of shape {array.shape}; its shape is {declared}.")
     array.setflags(write=False)
     return array
+
+
+def seed_of(value: Any) -> Any:
+    """The seed of a random key that a generator of NumPy's gives, which stays as it is; other values themselves."""
+    return copy.deepcopy(value).integers(2**62) if isinstance(value, np.random.Generator) else value
 
 
 DEFAULT = Context()
@@ -127,19 +132,21 @@ def _filled(parent: Context | None, values: Mapping[Node, npt.NDArray[Any]]) -> 
 
 
 def shared(value: npt.ArrayLike, name: str | None = None, *, shape: tuple[int | None, ...] | None = None) -> Node:
-    """A shared slot that starts with `value` in the default context.
+    """A shared slot that starts with `value` in the default context; for a generator of NumPy's a random key.
 
-    shape   lengths that stay fixed; None in it lets a length change with the value. Default: all fixed.
+    shape   lengths that stay fixed; None in it lets a length change with the value, as all do by default
     """
+    if isinstance(value, np.random.Generator):
+        return random_slot(seed_of(value), name)
     array = np.asarray(value)
-    slot = shared_slot(dtype_of(array), array.shape if shape is None else shape, name)
+    slot = shared_slot(dtype_of(array), (None,) * array.ndim if shape is None else shape, name)
     DEFAULT.set(slot, array)
     return slot
 
 
-def random_slot(seed: int) -> Node:
+def random_slot(seed: int, name: str | None = "seed") -> Node:
     """A shared random key that starts with a seed in the default context."""
-    slot = shared_slot("key", (), "seed")
+    slot = shared_slot("key", (), name)
     DEFAULT.set(slot, np.int64(seed))
     return slot
 
@@ -151,9 +158,11 @@ def get_value(slot: Node) -> npt.NDArray[Any]:
 
 
 @means("set_value")
-def set_value(slot: Node, value: npt.ArrayLike) -> None:
-    """Give a shared variable another value in the default context."""
-    DEFAULT.set(_checked(slot, "set_value"), value)
+def set_value(slot: Node, value: npt.ArrayLike | np.random.Generator | None, seed: Any = None) -> None:
+    """Give a shared variable another value in the default context, a random key that of a seed or a generator."""
+    if value is None and _checked(slot, "set_value").dtype == "key":
+        value = np.random.default_rng(seed)
+    DEFAULT.set(_checked(slot, "set_value"), value)  # type: ignore[arg-type]  # `_fitting` takes generators
 
 
 def _checked(slot: Node, method: str) -> Node:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import comparison, contexts, nan_guard, reference, sparse_arguments
-from consilience.backends.contexts import Context, slots_of
+from consilience.backends.contexts import Context, seed_of, slots_of
 from consilience.backends.inspection import Inspected
 from consilience.backends.modes import DebugMode, Mode, NanGuardMode, mode_named
 from consilience.backends.pickling import duplicate
@@ -447,7 +447,7 @@ class Function(Inspected):
         if is_masked(value):
             raise DtypeError(f"{describe(node)} cannot take a masked array; fill or drop the masked entries first.")
         try:
-            array = np.asarray(value)
+            array = np.asarray(seed_of(value) if node.dtype == "key" else value)
         except ValueError as error:
             raise DtypeError(f"{describe(node)} needs an array of numbers: {error}") from None
         except RuntimeError as error:  # of a tensor of PyTorch with derivatives

@@ -82,6 +82,10 @@ class KernelProfile(Record):
     clock_seconds: float
     repeat: int
 
+    def summary(self) -> None:
+        """Print it."""
+        print(self)
+
     def __str__(self) -> str:
         total = sum(k.seconds for k in self.kernels)
         rows: list[tuple[str, ...]] = [("time", "part", "bytes", "GB/s", "Gflop/s", "reaches", "kernel")]

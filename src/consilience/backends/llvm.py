@@ -13,7 +13,7 @@ import math
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +23,14 @@ from consilience.backends import reference
 from consilience.backends.callback import Callback
 from consilience.backends.python_calls import AroundPython, calls_in, calls_inside
 from consilience.backends.registry import Bound, Executable
-from consilience.backends.shapes import Lengths, bind_computed, check_shape_constraints, check_sizes, sizes_of
+from consilience.backends.shapes import (
+    Lengths,
+    bind_computed,
+    check_shape_constraints,
+    check_sizes,
+    sizes_of,
+    static_shape,
+)
 from consilience.errors import ExecutionError, LinearAlgebraError, MemoryShortage, OutOfBoundsError, Status
 from consilience.ir import (
     Node,
@@ -52,11 +59,11 @@ from consilience.lower.views import gathered_lengths, proved_inside, static
 from consilience.native import jit, target
 from consilience.native.batch import run_batch
 from consilience.native.emit import emit
-from consilience.ops import ArgSort, Elementwise, Index, IndexUpdate, MaskPositions, Sort, apply
+from consilience.ops import ArgSort, Elementwise, Index, IndexUpdate, Item, MaskPositions, Sort, apply
 from consilience.ops.assertion import required
 from consilience.ops.complex_numbers import imag, real
 from consilience.ops.dtypes import part_of
-from consilience.ops.python_call import PythonCall
+from consilience.ops.python_call import PythonCall, checked, lengths_of_results, results_of, settled
 from consilience.ops.scalar import DRAWS
 from consilience.ops.scan import Scan
 from consilience.ops.shape import stack
@@ -299,12 +306,19 @@ class _Staged:
         for node in topological([*outputs, *sources.values()]):
             if isinstance(node.op, MaskPositions) and not computed_atoms(node.inputs):
                 self._masks.setdefault(_count(node), []).append(node)
-        self._scalars = {atom: source for atom, source in ready.items() if atom not in self._masks}
+        # A Python function that tells its results' lengths is called once for both.
+        self._calls: dict[Node, dict[dims.Atom, tuple[int, int]]] = {}
+        for node in calls_in([*outputs, *sources.values()]):
+            told = {} if computed_atoms(node.inputs) else lengths_of_results(node)
+            if told and told.keys().isdisjoint(itertools.chain(*self._calls.values())):
+                self._calls[node] = told
+        known = {*self._masks, *itertools.chain(*self._calls.values())}
+        self._scalars = {atom: source for atom, source in ready.items() if atom not in known}
         first = [*self._scalars.values(), *(nodes[0].inputs[0] for nodes in self._masks.values())]
         # What is sorted for the lengths and read behind them too is not sorted again.
         behind = _reached(outputs, {*self._scalars.values(), *itertools.chain(*self._masks.values())})
         self._sorted = [n for n in topological(first) if isinstance(n.op, ArgSort | Sort) and n in behind]
-        first += self._sorted
+        first += [*self._sorted, *itertools.chain(*(node.inputs for node in self._calls))]
         self._fixed = {n for n in topological(first) if is_leaf(n)} <= set(data)
         given = [] if self._fixed else inputs
         self._first = staged(given, first, data, level=level, origins=origins, make=make)
@@ -320,22 +334,40 @@ class _Staged:
         return rest.bind([*values, *further])
 
     def rest(self, found: Sequence[Array]) -> tuple[Executable, list[Array]]:
-        """The program behind the first stage; its last inputs or data: positions of true entries, sorted tensors."""
-        scalars, masks = len(self._scalars), len(self._masks)
-        numbers = [int(number) for number in found[:scalars]]
-        positions = [np.flatnonzero(mask).astype("int64") for mask in found[scalars : scalars + masks]]
-        lengths = (*numbers, *map(len, positions))
+        """The program behind the first stage; its last inputs or data: positions of true entries, sorted, results."""
+        given = iter(found)
+        numbers = [int(number) for number in itertools.islice(given, len(self._scalars))]
+        positions = [np.flatnonzero(mask).astype("int64") for mask in itertools.islice(given, len(self._masks))]
+        ordered = list(itertools.islice(given, len(self._sorted)))
+        results, told = self._called(given)
+        lengths = (*numbers, *map(len, positions), *told.values())
         with self._lock:
             known = self._rests.pop(lengths, None)
-        known = self._compile(numbers, list(map(len, positions))) if known is None else known
+        known = self._compile(numbers, list(map(len, positions)), told) if known is None else known
         with self._lock:
             self._rests[lengths] = known
             while len(self._rests) > KEPT_LENGTHS:
                 self._rests.popitem(last=False)
-        return known, [*positions, *found[scalars + masks :]]
+        return known, [*positions, *ordered, *results]
 
-    def _compile(self, numbers: Sequence[int], counts: Sequence[int]) -> Executable:
+    def _called(self, operands: Iterator[Array]) -> tuple[list[Array], Lengths]:
+        """Results of the calls that tell lengths, and these."""
+        results: list[Array] = []
         lengths: Lengths = {}
+        for node, places in self._calls.items():
+            op = node.op
+            assert isinstance(op, PythonCall)
+            own = list(itertools.islice(operands, len(node.inputs)))
+            values = results_of(op.function, own, [len(of.shape) for of in op.results])
+            lengths.update((atom, np.shape(values[k])[axis]) for atom, (k, axis) in places.items())
+            results += [
+                checked(op, k, value, static_shape(of.shape, lengths))
+                for k, (value, of) in enumerate(zip(values, op.results, strict=True))
+            ]
+        return results, lengths
+
+    def _compile(self, numbers: Sequence[int], counts: Sequence[int], told: Lengths) -> Executable:
+        lengths: Lengths = dict(told)
         known: dict[Node, Node] = {}
         for (atom, scalar), number in zip(self._scalars.items(), numbers, strict=True):
             bind_computed(atom, number, lengths)
@@ -344,8 +376,12 @@ class _Staged:
         for (atom, nodes), count, leaf in zip(self._masks.items(), counts, placed, strict=True):
             bind_computed(atom, count, lengths)
             known.update((node, leaf) for node in nodes)
-        leaves = [tensor_input(node.dtype, node.static_shape, "sorted") for node in self._sorted]
-        known.update(zip(self._sorted, leaves, strict=True))
+        known.update((source_of(atom), constant(length, "int64")) for atom, length in told.items())
+        results = [Node(Item(k), node) for node in self._calls for k in range(len(node.op.results))]  # type: ignore[attr-defined]  # PythonCall
+        leaves = [
+            tensor_input(node.dtype, static_shape(node.static_shape, lengths)) for node in (*self._sorted, *results)
+        ]
+        known.update(zip((*self._sorted, *results), leaves, strict=True))
         placed += leaves
         check_shape_constraints(required(self.outputs), lengths)
         with without_sources():
@@ -491,6 +527,7 @@ def compile(
     """The graph as machine code (`registry.Compile`); `make` compiles each of its stages."""
     with without_sources():
         results, memo = specialise([*outputs, *inputs, *data], lengths)
+        results = settled(results[: len(outputs)])
     leaves, bound = [memo[i] for i in inputs], [memo[d] for d in data]
-    form = _Paired if any(map(is_complex, (*leaves, *bound, *results[: len(outputs)]))) else staged
-    return form(leaves, results[: len(outputs)], bound, level=level, origins=outputs, make=make)
+    form = _Paired if any(map(is_complex, (*leaves, *bound, *results))) else staged
+    return form(leaves, results, bound, level=level, origins=outputs, make=make)

@@ -7,16 +7,47 @@ from typing import Final
 from consilience.backends.registry import BACKENDS
 from consilience.record import Record
 
+_LINKERS: Final = {
+    **dict.fromkeys(("cvm", "cvm_nogc", "vm", "vm_nogc", "c|py", "c|py_nogc", "numba", None), "llvm"),
+    "py": "reference",
+    "pytorch": "torch",
+}
+"""Backends by the names of PyTensor's linkers; other names are those of backends."""
+
+
+_DEBUG_SETTINGS: Final = frozenset((
+    "check_c_code", "check_isfinite", "check_preallocated_output", "check_py_code", "linker",
+    "require_matching_strides", "stability_patience",
+))  # fmt: skip
+
 
 class Mode(Record):
     """How a function is compiled.
 
-    backend      a name of `registry.BACKENDS`
-    simplified   whether the graph is rewritten before it is compiled
+    backend      a name of `registry.BACKENDS`; PyTensor's linkers, as in `Mode(linker="py")`, are taken too
+    simplified   whether the graph is rewritten before it is compiled; of PyTensor's `optimizer=`, None is False
     """
 
     backend: str = "llvm"
     simplified: bool = True
+
+    def __init__(
+        self,
+        linker: str | None = "llvm",
+        optimizer: bool | str | None = True,
+        *,
+        backend: str | None = None,
+        simplified: bool | None = None,
+    ) -> None:
+        chosen = linker if backend is None else backend
+        object.__setattr__(self, "backend", _LINKERS.get(chosen, chosen))
+        object.__setattr__(self, "simplified", bool(optimizer) if simplified is None else simplified)
+
+    def excluding(self, *tags: str) -> Mode:
+        """This mode: PyTensor's tags of rewrites choose none here, where every rewrite keeps values and checks."""
+        return self
+
+    including = excluding
 
 
 class NanGuardMode(Mode):
@@ -33,7 +64,19 @@ class NanGuardMode(Mode):
 
 
 class DebugMode(Mode):
-    """Machine code that is compared with NumPy at every call, value by value; slow."""
+    """Machine code that is compared with NumPy at every call, value by value; slow.
+
+    settings   of PyTensor's mode: what it compares and how often; accepted, since here everything is compared
+    raises     TypeError for other names, ValueError for `check_isfinite=True`
+    """
+
+    def __init__(self, optimizer: bool | str | None = True, **settings: object) -> None:
+        super().__init__("llvm", optimizer)
+        unknown = sorted(settings.keys() - _DEBUG_SETTINGS)
+        if unknown:
+            raise TypeError(f"DebugMode has no setting `{unknown[0]}`; it takes {', '.join(sorted(_DEBUG_SETTINGS))}.")
+        if settings.get("check_isfinite"):
+            raise ValueError("DebugMode compares values, finite or not; `NanGuardMode()` refuses those that are not.")
 
 
 MODES: Final = {

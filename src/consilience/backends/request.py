@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from consilience.absent import elsewhere
 from consilience.backends.contexts import random_slot
 from consilience.errors import ConsilienceWarning, DtypeError, GraphError, ShapeError, UnusedInputError
 from consilience.ir import (
@@ -52,6 +53,7 @@ class In(Record, eq=False):
     value            default, for calls that do not give one
     strict           whether values must be arrays of exactly the variable's dtype
     allow_downcast   as `allow_input_downcast` of `function`; None: as the function says
+    borrow           accepted, as is `mutable`: values are only read, and kept by nobody
     """
 
     variable: Node
@@ -59,6 +61,8 @@ class In(Record, eq=False):
     value: Any = None
     strict: bool = False
     allow_downcast: bool | None = None
+    borrow: bool | None = None
+    mutable: bool = False
 
 
 class Out(Record, eq=False):
@@ -109,6 +113,8 @@ def requested(
     if isinstance(inputs, Node | In | str) or not isinstance(inputs, Iterable):
         raise TypeError(f"`inputs` must be a list of variables, got {inputs!r}.")
     given = [item if isinstance(item, In) else In(item) for item in inputs]
+    if told := elsewhere(outputs):
+        raise TypeError(told)
     form, keys, written = _form(outputs)
     _check_inputs(name, given)
     replacements = _replacements(givens, [item.variable for item in given], strict)

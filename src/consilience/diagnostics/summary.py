@@ -130,6 +130,7 @@ def summary(
     kind: Kind = "all",
     ci_prob: float = 0.94,
     ci_kind: IntervalKind = "hdi",
+    round_to: int | str | None = "auto",
 ) -> SummaryTable:
     """Mean, standard deviation, credible interval and convergence diagnostics of each parameter.
 
@@ -140,6 +141,7 @@ def summary(
     kind         "stats": mean to interval; "diagnostics": standard errors to R-hat; "all": both
     ci_prob      probability of the interval, in (0, 1)
     ci_kind      "hdi": highest density; "eti": equal tails
+    round_to     decimals to which the numbers are rounded; "auto", "none", None: not at all, but as they are shown
 
     The columns are mean, sd, hdi_3%, hdi_97% (named after kind and probability of the interval), mcse_mean,
     mcse_sd, ess_bulk, ess_tail, r_hat (nested, for results of many chains in lock step). A parameter with NaN among its
@@ -153,6 +155,9 @@ def summary(
     if ci_kind not in INTERVALS:
         raise ValueError(f"ci_kind is 'hdi' or 'eti'; {ci_kind!r} came")
     interval.check_probability(ci_prob)
+    exact = round_to is None or (isinstance(round_to, str) and round_to.lower() in ("auto", "none"))
+    if not exact and (isinstance(round_to, bool) or not isinstance(round_to, int)):
+        raise ValueError(f"round_to is a number of decimals, 'auto' or 'none'; {round_to!r} came")
     variables = gather(draws, group=group, var_names=var_names, filter_vars=filter_vars, coords=coords)
     parts: list[Part] = []
     if kind != "diagnostics":
@@ -166,6 +171,8 @@ def summary(
     names = {"lower": f"{ci_kind}_{tail:g}%", "upper": f"{ci_kind}_{100 - tail:g}%"}
     labels = tuple(name for variable in variables for name in variable.element_names())
     found = {names.get(name, name): values for name, values in columns.items()}
+    if not exact:
+        found = {name: np.round(values, round_to) for name, values in found.items()}
     return SummaryTable(labels, found, verdict(known))
 
 

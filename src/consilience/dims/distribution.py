@@ -7,14 +7,15 @@ one event (`core_dims`) stand last in the plain variable; all others are a batch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from types import EllipsisType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from consilience.distributions import context
 from consilience.distributions.context import DEFAULT
-from consilience.distributions.distribution import Distribution
+from consilience.distributions.distribution import PLAIN, Distribution, Making
 from consilience.distributions.parameters import positional_names
 from consilience.distributions.random_variable import distribution_of, is_random
 from consilience.distributions.transforms.registry import requested_transform
@@ -110,6 +111,12 @@ class DimDistribution(Record, eq=False):
         lengths = {dim: as_length(length) for dim, length in (dim_lengths or {}).items()}
         return self._variable(parameters, core_dims, lengths, None, named, None)
 
+    if not TYPE_CHECKING:  # the same functions, with signatures that name the parameters
+        _dist, dist = dist, property(lambda self: Making(self.plain, self._dist))
+        __signature__ = property(
+            lambda self: import_module(PLAIN).signature_of_call(self.plain, [self.__call__], self._dist, "dim_lengths")
+        )
+
     def _variable(
         self,
         parameters: Sequence[Any],
@@ -183,7 +190,7 @@ class DimDistribution(Record, eq=False):
         of_vectors = self._overrides_rank or self.plain.support.event_rank > 0 or any(self._ranks().values())
         if core_dims is None and of_vectors:
             raise TypeError(f"{title} needs `core_dims`: the dims that belong to one vector or matrix.")
-        if core_dims is not None and not of_vectors:
+        if core_dims is not None and not of_vectors and core_dims != () and core_dims != []:
             raise TypeError(f"{title} is a distribution of numbers, and takes no `core_dims`; got {core_dims!r}.")
         return () if core_dims is None else checked_dims(core_dims, "`core_dims`")
 

@@ -19,7 +19,7 @@ PUBLIC: Final = {
     "conway_maxwell_poisson": "ConwayMaxwellPoisson",
     "counts": "Bernoulli Binomial Categorical NegativeBinomial Poisson",
     "diffusion": "EulerMaruyama",
-    "drawing": "compile draw",
+    "drawing": "draw",
     "extreme_values": "Frechet GeneralizedExtremeValue GeneralizedPareto Gumbel Pareto Weibull",
     "first_passage": "Levy Wald",
     "gamma_family": "ChiSquared GeneralizedNormal InverseChiSquared LogGamma ScaledInverseChiSquared",
@@ -83,11 +83,11 @@ __all__ = sorted([*_HOME, *SPELLINGS, "transforms"])  # names of the tables
 
 
 def __getattr__(name: str) -> Any:
-    if name == "transforms":
-        return import_module(f"{__name__}.transforms")
+    if name in ("transforms", "dist_math"):
+        return import_module(f"{__name__}.{name}")
     home = _HOME.get(SPELLINGS.get(name, name))
     if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        return import_module("consilience.module_paths").attribute(__name__, name, __all__)
     found = getattr(import_module(home), SPELLINGS.get(name, name))
     globals()[name] = found
     return found

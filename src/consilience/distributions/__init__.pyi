@@ -107,7 +107,6 @@ from consilience.distributions.zero_inflated import ZeroInflatedBinomial as Zero
 from consilience.distributions.zero_inflated import ZeroInflatedNegativeBinomial as ZeroInflatedNegativeBinomial
 from consilience.distributions.zero_inflated import ZeroInflatedPoisson as ZeroInflatedPoisson
 from consilience.distributions.zero_sum_normal import ZeroSumNormal as ZeroSumNormal
-from consilience.distributions.drawing import compile as compile
 from consilience.distributions.distribution import component as component
 from consilience.distributions.distribution import components as components
 from consilience.distributions.transforms import default_transform as default_transform

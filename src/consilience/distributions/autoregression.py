@@ -56,13 +56,13 @@ class AR(Continuous):
     constant: bool = static(truth, default=False)
     ar_order: int = static(whole(1))
     support = real_vector
+    arguments = ("rho", "sigma", "tau", "init_dist", "steps", "constant", "ar_order")
     alternatives = (instead_of("sigma", lambda tau: tau**-0.5, tau=positive),)
 
     @classmethod
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
-        order = ("rho", "sigma", "tau", "init_dist", "steps", "constant", "ar_order")
-        given = named_arguments(cls.title, order, parameters, named)
+        given = named_arguments(cls.title, cls.arguments, parameters, named)
         if "rho" in given and "ar_order" not in given:
             rho = as_tensor(given["rho"])
             number = (rho.static_shape[-1] if rho.ndim else 1) - (1 if given.get("constant", False) is True else 0)

@@ -40,7 +40,7 @@ from consilience.distributions.mathematics import (
     where,
 )
 from consilience.distributions.quadrature import depth_of_fall, nodes
-from consilience.distributions.set_operations import known_bound
+from consilience.distributions.set_operations import known_bound, of_parameters
 from consilience.distributions.tails import log_normal_mass, ndtri_exp
 from consilience.errors import ShapeError
 from consilience.ir import Node, Shape
@@ -68,6 +68,10 @@ class TruncatedNormal(Continuous):
     @property
     def bound_support(self) -> IntervalConstraint:
         return IntervalConstraint(known_bound(self.lower), known_bound(self.upper))
+
+    @property
+    def mapped_support(self) -> IntervalConstraint:
+        return of_parameters(self.lower, self.upper)
 
     def logp(self, value: Node) -> Node:
         z = (value - self.mu) / self.sigma

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 from consilience.distributions.constraints import Constraint, Whole, real, real_vector
-from consilience.distributions.densities import realise
+from consilience.distributions.densities import realise, realised_with, support_point
 from consilience.distributions.distribution import static
 from consilience.distributions.generator import GraphGenerator
+from consilience.distributions.random_variable import distribution_of, is_random, random_variables
 from consilience.distributions.shapes import same_shape, text
 from consilience.distributions.unnamed_parameters import UnnamedParameters
 from consilience.errors import DtypeError, MissingRuleError, ShapeError
-from consilience.ir import INTEGERS, Dim, Node, Shape, constant
+from consilience.ir import INTEGERS, Dim, Node, Shape, constant, substitute
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, as_tensor
@@ -31,6 +32,7 @@ class Formulas(Record):
     logp: Formula | None
     logcdf: Formula | None
     random: Formula | None
+    dist: Formula | None
     support_point: Formula | None
     parameter_ranks: tuple[int, ...]
     event: Shape
@@ -44,10 +46,11 @@ class CustomDist(UnnamedParameters):
                     whole variable
     logcdf          function (value, *parameters) -> log P(X <= value), one number per event
     dist            function (*parameters, size) -> an expression of random variables made by `….dist(…, size=size)`,
-                    from which density, draws and support follow, in place of the other functions; the public names
-                    of `consilience.logprob` give it its meaning. The default transform follows too: it maps the
-                    interval of the numbers that the expression can be, whose ends may depend on parameters, to the
-                    real line. There is none for counts, for vectors, and where single numbers have a probability
+                    from which density, draws and support follow; the public names of `consilience.logprob` give it
+                    its meaning. The default transform follows too: it maps the interval of the numbers that the
+                    expression can be, whose ends may depend on parameters, to the real line. There is none for
+                    counts, for vectors, and where single numbers have a probability. With `logp`, the density is
+                    that function's on all numbers, and draws alone follow
     numeric_inverse whether the density of `dist` may invert monotone functions numerically, as for `logp`
     random          function (*parameters, rng, size) -> draws of shape `size`, as a graph; `rng` has the methods of
                     NumPy's generator, and is a random key for the functions of `pt.random`
@@ -83,10 +86,17 @@ class CustomDist(UnnamedParameters):
         if unknown:
             raise TypeError(f"{class_name} has no argument `{next(iter(unknown))}`; parameters are given by position.")
         if dist is not None:
-            if any(formula is not None for formula in (logp, logcdf, random)):
-                raise TypeError(
-                    f"{class_name}: `dist` gives density and draws; leave out `logp`, `logcdf` and `random`."
-                )
+            if random is not None:
+                raise TypeError(f"{class_name}: `dist` gives the draws; leave out `random`.")
+            if logp is not None:
+                if numeric_inverse:
+                    raise TypeError(f"{class_name}: `logp` is given, so `numeric_inverse` has nothing to do.")
+                return cls._drawn_by(
+                    class_name, dist, [as_tensor(p) for p in parameters], shape, size, logp, logcdf, support_point,
+                    signature, ndim_supp, ndims_params,
+                )  # fmt: skip
+            if logcdf is not None:
+                raise TypeError(f"{class_name}: `dist` without `logp` gives `logcdf`, too; leave it out.")
             make = known_meaning("generated_variable")
             if make is None:
                 raise MissingRuleError(f"{class_name}: `dist=` derives densities: `import consilience.logprob` first.")
@@ -95,15 +105,46 @@ class CustomDist(UnnamedParameters):
             return variable
         if numeric_inverse:
             raise TypeError(f"{class_name}: `numeric_inverse` is for densities derived from `dist`; leave it out.")
-        if logp is None and random is None:
-            raise TypeError(f"{class_name} needs `logp=` (a density) or `random=` (draws), or both.")
+        if logp is None and random is None and logcdf is None:
+            given = next((f"`logp={getattr(p, '__name__', p)}`" for p in parameters if callable(p)), "")
+            hint = f"; a function is no parameter: name it, {given}" if given else ""
+            raise TypeError(f"{class_name} needs `logp=` (a density), `random=` or `dist=` (draws), or several{hint}.")
         if dtype not in DTYPES:
             raise TypeError(f"{class_name}: dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
         values = [as_tensor(p) for p in parameters]
         ranks, event_axes = _axes(class_name, values, signature, ndim_supp, ndims_params)
         event = _event(class_name, values, ranks, event_axes, shape)
         core = tuple(len(axes) for axes in ranks)
-        formulas = Formulas(class_name, logp, logcdf, random, support_point, core, event, dtype)
+        formulas = Formulas(class_name, logp, logcdf, random, None, support_point, core, event, dtype)
+        return cls.variable(values, shape, size, (formulas,))
+
+    @classmethod
+    def _drawn_by(
+        cls,
+        title: str,
+        dist: Formula,
+        values: list[Node],
+        shape: Any,
+        size: Any,
+        logp: Formula,
+        logcdf: Formula | None,
+        support_point: Formula | None,
+        signature: str | None,
+        event_rank: int | None,
+        ranks: Sequence[int] | None,
+    ) -> Node:
+        """A variable with the draws of an expression and a density of its own; one event is as in the expression."""
+        trial = as_tensor(dist(*values, None))
+        if signature is None and event_rank is None and is_random(trial):
+            event_rank = distribution_of(trial).event_rank
+            ranks = [value.ndim if event_rank else 0 for value in values] if ranks is None else ranks
+        if shape is None and size is None:
+            shape = trial.static_shape
+        core, event_axes = _axes(title, values, signature, event_rank, ranks)
+        event = _event(title, values, core, event_axes, trial.static_shape if shape is None else shape)
+        dtype = "int64" if trial.dtype == "bool" else trial.dtype
+        own = tuple(len(axes) for axes in core)
+        formulas = Formulas(title, logp, logcdf, None, dist, support_point, own, event, dtype)
         return cls.variable(values, shape, size, (formulas,))
 
     @classmethod
@@ -145,9 +186,13 @@ class CustomDist(UnnamedParameters):
         return as_tensor(self.formulas.logcdf(value, *self.values))
 
     def draw(self, key: Node, shape: Shape) -> Node:
+        if self.formulas.dist is not None:
+            size = as_size(shape[: len(shape) - self.event_rank])
+            (made,) = realised_with([as_tensor(self.formulas.dist(*self.values, size))], key)
+            return made
         if self.formulas.random is None:
             self._not_given("random")
-        size = tuple(n if isinstance(n, int) else length_of(n) for n in shape)
+        size = as_size(shape)
         (made,) = realise([as_tensor(self.formulas.random(*self.values, rng=GraphGenerator(key), size=size))])
         if not same_shape(made.static_shape, shape):
             raise ShapeError(f"{self.title}: `random` must give draws of shape {text(shape)}, got {describe(made)}.")
@@ -165,11 +210,22 @@ class CustomDist(UnnamedParameters):
 
     def support_point(self) -> Node:
         if self.formulas.support_point is None:
-            return constant(0, self.formulas.dtype)
+            if self.formulas.dist is None:
+                return constant(0, self.formulas.dtype)
+            made = as_tensor(self.formulas.dist(*self.values, None))
+            points: dict[Node, Node] = {}
+            for rv in random_variables([made]):
+                points[rv] = substitute([support_point(rv)], points)[0]
+            return substitute([made], points)[0]
         return as_tensor(self.formulas.support_point(*self.values))
 
     def _not_given(self, argument: str) -> NoReturn:
         raise MissingRuleError(f"{self.title} was made without `{argument}=`; give it to use this.")
+
+
+def as_size(shape: Shape) -> tuple[Any, ...]:
+    """A shape as users' functions take it: numbers, and nodes for lengths that data decide."""
+    return tuple(n if isinstance(n, int) else length_of(n) for n in shape)
 
 
 Axes: TypeAlias = tuple[str, ...]

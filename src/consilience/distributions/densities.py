@@ -20,6 +20,7 @@ from consilience.distributions.shapes import broadcast, spread
 from consilience.errors import DtypeError, ShapeError, SupportError
 from consilience.ir import FLOATS, Node, Shape, constant_value, rebuild, substitute, topological, with_regions
 from consilience.ir.arithmetic import means
+from consilience.ir.lengths import sources_of, with_sources
 from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
@@ -104,7 +105,7 @@ def density_of_data(rv: Node, value: TensorLike) -> Node:
     """
     outside = support_violation(rv, value)
     random = any(isinstance(node.op, RandomVariable) for node in topological([outside]))
-    return supported_density(rv, value) if random else density(rv, value)
+    return supported_density(rv, value) if random and not between_whole(rv) else density(rv, value)
 
 
 def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
@@ -207,9 +208,20 @@ def support_of(rv: Node) -> Constraint:
 
 
 def support_violation(rv: Node, value: TensorLike) -> Node:
-    """Per event, whether the value lies outside the support (NaN does)."""
+    """Per event, whether the value lies outside the support (NaN does).
+
+    Of a variable that takes floats in place of whole numbers, values between two of its numbers lie inside.
+    """
     bound = distribution_of(rv, "support_violation")
-    return apply("logical_not", bound.bound_support.holds(_value(rv, bound, value)))
+    node, support = _value(rv, bound, value), bound.bound_support
+    if between_whole(rv):
+        return apply("logical_not", logical_and(support.holds(floor(node)), support.holds(apply("ceil", node))))
+    return apply("logical_not", support.holds(node))
+
+
+def between_whole(rv: Node) -> bool:
+    """Whether a variable of whole numbers takes other floats, too, as under `check_bounds=False`."""
+    return rv.dtype in FLOATS and distribution_of(rv).bound_support.discrete
 
 
 def support_error(rv: Node, name: str, value: npt.ArrayLike, outside: npt.NDArray[np.bool_]) -> SupportError:
@@ -286,7 +298,7 @@ def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) ->
     keys = keys or {}
     made: dict[Node, Node] = {}
     with without_sources():
-        for node in topological(outputs):
+        for node in topological([*outputs, *sources_of(outputs)]):
             current = rebuild(node, tuple(made[operand] for operand in node.inputs))
             if isinstance(node.op, RandomVariable):
                 current = drawn(current, keys.get(node))
@@ -294,7 +306,7 @@ def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) ->
                 op = with_regions(node.op, realise)
                 current = current if op is node.op else Node(op, *current.inputs)
             made[node] = current
-    return [made[output] for output in outputs]
+        return with_sources([made[output] for output in outputs], made)
 
 
 @means("realised_with")

@@ -63,12 +63,12 @@ class EulerMaruyama(UnnamedParameters, Continuous):
     steps: Dim = static(length)
     count: int = static(whole(0))
     support = real_vector
+    arguments = ("dt", "sde_fn", "sde_pars", "init_dist", "steps")
 
     @classmethod
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
-        order = ("dt", "sde_fn", "sde_pars", "init_dist", "steps")
-        given = named_arguments(cls.title, order, parameters, named)
+        given = named_arguments(cls.title, cls.arguments, parameters, named)
         if not {"dt", "sde_fn", "sde_pars"} <= given.keys():
             raise TypeError(f"{cls.title} needs dt, sde_fn and sde_pars; got {', '.join(given) or 'none'}.")
         steps = steps_from(cls.title, given.get("steps"), shape, 1)

@@ -6,8 +6,9 @@ Calling the class, `Normal("x", 0, 1)` in a model or `Normal.dist(0, 1)` anywher
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, ClassVar, NoReturn, Self, TypeAlias
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self, TypeAlias
 
 from consilience.distributions import context
 from consilience.distributions import reparametrized as reparametrized  # fills the tables of derivatives and batches
@@ -48,12 +49,53 @@ __all__ = [
     "instead_of", "parameter", "static",
 ]  # fmt: skip
 
+PLAIN: Final = "consilience.distributions.plain_formulas"  # loaded when a program asks for such a function
 FORMULAS = ("logp", "logcdf", "logccdf", "icdf", "draw", "mean", "variance")
 
 Dims: TypeAlias = str | Sequence[str | None]
 
 
-class Distribution:
+class Making:
+    """`dist` of a class, with a signature that names its parameters."""
+
+    def __init__(self, cls: DistributionType, method: Callable[..., Node]) -> None:
+        self._cls, self.__wrapped__ = cls, method
+        self.__name__, self.__qualname__, self.__doc__ = "dist", f"{cls.__name__}.dist", method.__doc__
+
+    def __call__(self, *parameters: Any, **named: Any) -> Node:
+        return self.__wrapped__(*parameters, **named)
+
+    @property
+    def __signature__(self) -> Any:
+        return import_module(PLAIN).signature_of_dist(self._cls, self.__wrapped__)
+
+
+class DistributionType(type):
+    """The type of distributions: of a class, the formulas are functions of a value and of parameters.
+
+    `Normal.logp(value, mu, sigma)` is a density for expressions written by hand. An instance has its parameters, so its
+    formulas are functions of the value.
+    """
+
+    if not TYPE_CHECKING:  # type checkers take the methods of instances for those of the class
+        logp = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "logp"))
+        logcdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "logcdf"))
+        logccdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "logccdf"))
+        icdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "icdf"))
+        __signature__ = property(lambda cls: import_module(PLAIN).signature_of_call(cls, *cls.making()))
+        dist = property(lambda cls: Making(cls, cls.declaration("dist").__get__(None, cls)))
+
+    def making(cls) -> tuple[list[Any], Any]:
+        """The functions that make a variable of a model, the class's own first, and the one for outside any."""
+        calls = [vars(base)["__new__"] for base in cls.__mro__[:-1] if "__new__" in vars(base)]
+        return [call.__func__.__get__(cls) for call in calls], cls.declaration("dist").__get__(None, cls)
+
+    def declaration(cls, name: str) -> Any:
+        """What the class, or the nearest of its bases that has it, declares by a name."""
+        return next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
+
+
+class Distribution(metaclass=DistributionType):
     """Base of all distributions; derive from `Continuous` or `Discrete`.
 
     A declaration has parameters, a support and formulas, which take and give graphs; in them the parameters are
@@ -71,9 +113,12 @@ class Distribution:
     static_parameters: ClassVar[tuple[StaticParameter, ...]] = ()
     component_parameters: ClassVar[tuple[ComponentParameter, ...]] = ()
     parameter_names: ClassVar[tuple[str, ...]] = ()
+    # Positional arguments of `dist` where they are not the parameters, with alternatives behind, as declared.
+    arguments: ClassVar[tuple[str, ...]] = ()
     alternatives: ClassVar[tuple[Alternative, ...]] = ()
     parameterizations: ClassVar[tuple[type[Distribution], ...]] = ()
     support: ClassVar[Constraint] = real
+    mapped: ClassVar[Constraint | None] = None
     # Of an instance: values of tensor parameters, of static ones, and random variables per component parameter.
     values: tuple[Node, ...]
     settings: tuple[Any, ...]
@@ -89,6 +134,8 @@ class Distribution:
             cls.parameter_names = tuple(v.name for v in declared)
             if "alternatives" not in vars(cls):
                 cls.alternatives = ()
+            if "arguments" not in vars(cls):
+                cls.arguments = ()
         if parameterization:
             parent = cls.__mro__[1]
             assert issubclass(parent, Distribution)
@@ -139,7 +186,7 @@ class Distribution:
             dims = (dims,)
         if shape is None and size is None:
             shape = shape_from(model, cls.title, name, dims, observed)
-        node = cls.dist(*parameters, shape=shape, size=size, **named)
+        node = cls.declaration("dist").__get__(None, cls)(*parameters, shape=shape, size=size, **named)
         return model.register(
             name,
             node,
@@ -153,13 +200,17 @@ class Distribution:
     @classmethod
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model, for `logp`, `draw` and as a component of other distributions."""
-        order = positional_names(cls.parameterizations)
-        given = named_arguments(cls.title, order, parameters, named)
+        given = named_arguments(cls.title, cls.argument_names(), parameters, named)
         signature = choose(cls.title, signatures(cls.parameterizations), given)
         form: type[Distribution] = signature.form
         settings = [p.value(cls.title, given.pop(p.name, None)) for p in form.static_parameters]
         parts = [p.value(cls.title, given.pop(p.name, None)) for p in form.component_parameters]
         return form.variable(canonical_values(cls.title, signature, given), shape, size, settings, parts)
+
+    @classmethod
+    def argument_names(cls) -> tuple[str, ...]:
+        """The positional arguments of `dist`, in order."""
+        return cls.arguments or positional_names(cls.parameterizations)
 
     @classmethod
     def variable(
@@ -210,6 +261,11 @@ class Distribution:
     def bound_support(self) -> Constraint:
         """The support, with the parameters it names."""
         return self.support.bind(self.by_name())
+
+    @property
+    def mapped_support(self) -> Constraint:
+        """The set whose map to the line value variables tell of; another than the support where PyMC maps that one."""
+        return self.bound_support if self.mapped is None else self.mapped
 
     def declared(self) -> tuple[DistributionParameter | None, ...]:
         """The declaration of each parameter; None for one without a constraint."""
@@ -299,7 +355,12 @@ class Distribution:
 
     def has(self, formula: str) -> bool:
         """Whether the declaration says how to compute a formula."""
-        return getattr(type(self), formula) is not getattr(Distribution, formula)
+        return self.declares(formula)
+
+    @classmethod
+    def declares(cls, formula: str) -> bool:
+        """Whether the class, or one of its bases, says how to compute a formula."""
+        return cls.declaration(formula) is not vars(Distribution)[formula]
 
     def has_atoms(self) -> bool:
         """Whether single values have positive probability beside a density, as the bound of a censored variable."""

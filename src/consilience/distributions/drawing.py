@@ -12,37 +12,51 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.backends.contexts import random_slot
 from consilience.backends.function import Function, function
 from consilience.backends.modes import Mode
 from consilience.backends.request import In, Outputs
 from consilience.distributions.densities import realised_with
 from consilience.distributions.seeds import seed_from
-from consilience.errors import GraphError
+from consilience.errors import GraphError, ShapeError
 from consilience.ir import Input, Node, tensor_input, topological
+from consilience.ir.lengths import sources_of
 from consilience.ir.side_tables import describe
 from consilience.ops.random import fold_in
 from consilience.ops.shape import Iota, broadcast_to
 from consilience.transforms.vectorize import vectorize
 
 
-def draw(vars: Node | Sequence[Node], draws: int = 1, mode: Any = None, random_seed: Any = None) -> Any:
+def draw(
+    vars: Node | Sequence[Node],
+    draws: int = 1,
+    random_seed: Any = None,
+    *,
+    mode: Any = None,
+    backend: str | None = None,
+    compile_kwargs: Any = None,
+) -> Any:
     """Independent draws of variables, or of expressions of them.
 
-    vars          one node or several; several are drawn jointly
-    draws         how many; for more than one, results have a leading axis of that length
-    mode          of no effect, for PyMC's sake
-    random_seed   an integer, integers, or one of NumPy's sources of randomness; None takes a fresh seed
-    returns       an array, or a list of arrays for several nodes
+    vars                            one node or several; several are drawn jointly
+    draws                           how many; for more than one, results have a leading axis of that length
+    random_seed                     an integer, integers, or one of NumPy's sources of randomness; None: a fresh seed
+    mode, backend, compile_kwargs   of no effect, for PyMC's sake: draws do not depend on them
+    returns                         an array, or a list of arrays for several nodes
     """
-    del mode
+    del mode, backend, compile_kwargs
     if draws < 1:
         raise ValueError(f"`draws` must be at least 1, got {draws}.")
+    if told := elsewhere(vars):
+        raise TypeError(told)
     outputs = [vars] if isinstance(vars, Node) else list(vars)
     seed = _seed(random_seed)
     key = tensor_input("key", (), "seed")
     graph = realised_with(outputs, key)
     _check_closed(graph, key)
+    if draws > 1 and key in topological(sources_of(graph)):
+        return _one_by_one(key, graph, draws, seed, isinstance(vars, Node))
     if draws > 1:
         many = fold_in(key, Node(Iota(draws)))
         stand_in = tensor_input("key", ())
@@ -52,6 +66,21 @@ def draw(vars: Node | Sequence[Node], draws: int = 1, mode: Any = None, random_s
     call = function([key], graph, name="draw", on_unused_input="ignore")
     results: list[npt.NDArray[Any]] = call(np.int64(seed))
     return results[0] if isinstance(vars, Node) else results
+
+
+def _one_by_one(key: Node, graph: Sequence[Node], draws: int, seed: int, single: bool) -> Any:
+    """Draws of a graph whose lengths are random, which no batch can hold: as many calls."""
+    keys = function([key], fold_in(key, Node(Iota(draws))))(np.int64(seed))
+    call = function([key], list(graph), name="draw", on_unused_input="ignore")
+    found = list(zip(*(call(own) for own in keys), strict=True))
+    for output, values in zip(graph, found, strict=True):
+        if len({value.shape for value in values}) > 1:
+            raise ShapeError(
+                f"draws of {describe(output)} have different shapes, {values[0].shape} and others, and make no array; "
+                "take one draw at a time, or draw what has one shape."
+            )
+    results = [np.stack(values) for values in found]
+    return results[0] if single else results
 
 
 def compile(

@@ -40,6 +40,8 @@ class Wald(Continuous):
     lam = parameter(positive, default=1.0)
     alpha = parameter(real, default=0.0)
     support = above("alpha")
+    mapped = positive
+    arguments = ("mu", "lam", "phi", "alpha")
     alternatives = (
         instead_of("lam", lambda mu, phi: mu * phi, phi=positive),
         instead_of(("mu", "lam"), lambda lam, phi: (lam / phi, lam), lam=positive, phi=positive),

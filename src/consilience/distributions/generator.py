@@ -20,8 +20,8 @@ def _integers(low: Any, high: Any = None, size: Any = None, endpoint: bool = Fal
     return pd.DiscreteUniform.dist(low, as_tensor(high) - (0 if endpoint else 1), size=size)
 
 
-# A method of NumPy's generator, or of PyTensor's `random`, as a variable of ours; parameters in NumPy's order and with
-# its defaults.
+# A method of NumPy's generator as a variable of ours, parameters in NumPy's order and with its defaults; what NumPy
+# does not have, as PyTensor's `random` has it.
 METHODS: Final[dict[str, Callable[..., Node]]] = {
     "bernoulli": lambda p, size=None: pd.Bernoulli.dist(p, size=size),
     "beta": lambda a, b, size=None: pd.Beta.dist(a, b, size=size),
@@ -72,9 +72,9 @@ METHODS: Final[dict[str, Callable[..., Node]]] = {
 }
 
 
-def made_with(key: Node | None, method: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Node:
+def made_with(key: Node | None, method: Callable[..., Node], arguments: tuple[Any, ...], named: dict[str, Any]) -> Node:
     """The variable that a method makes, drawn with a key; without one, anew at every call."""
-    node = METHODS[method](*arguments, **named)
+    node = method(*arguments, **named)
     if key is None:
         return node
     given = fresh_keys([v for v in (*arguments, *named.values()) if isinstance(v, Node)])
@@ -101,7 +101,7 @@ class GraphGenerator:
                 f"the generator given to `random=` has no method `{method}`; it has {', '.join(METHODS)}. Build others "
                 "from these, or from `pt.random` with `rng` as the key."
             )
-        return lambda *arguments, **named: made_with(self.next_key(), method, arguments, named)
+        return lambda *arguments, **named: made_with(self.next_key(), METHODS[method], arguments, named)
 
     def next_key(self) -> Node:
         """A key that no other call gets."""

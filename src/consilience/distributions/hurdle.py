@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from consilience.distributions.constraints import nonnegative, positive, real, unit_interval
 from consilience.distributions.counts import NegativeBinomial, Poisson
 from consilience.distributions.distribution import (
@@ -27,6 +29,7 @@ from consilience.distributions.mathematics import (
     where,
     zero_of,
 )
+from consilience.distributions.parameters import whole
 from consilience.distributions.positive import Gamma, LogNormal
 from consilience.ir import Node, Shape
 from consilience.ops.elementwise import as_tensor
@@ -42,6 +45,15 @@ class Hurdle(Distribution):
     """
 
     psi: DistributionParameter
+
+    @classmethod
+    def dist(
+        cls, *parameters: Any, max_n_steps: int | None = None, shape: Any = None, size: Any = None, **named: Any
+    ) -> Node:
+        """A variable outside any model; draws need no trials, so PyMC's limit `max_n_steps` for these has no effect."""
+        if max_n_steps is not None:
+            whole(1)(cls.title, "max_n_steps", max_n_steps)
+        return super().dist(*parameters, shape=shape, size=size, **named)
 
     def numbers(self) -> Distribution:
         """The distribution whose positive numbers these are."""
@@ -160,6 +172,7 @@ class HurdleGamma(Hurdle, Continuous):
     alpha = parameter(positive)
     beta = parameter(positive)
     support = nonnegative
+    mapped = real
     alternatives = Gamma.alternatives
 
     def numbers(self) -> Gamma:
@@ -178,6 +191,7 @@ class HurdleLogNormal(Hurdle, Continuous):
     mu = parameter(real, default=0.0)
     sigma = parameter(positive, default=1.0)
     support = nonnegative
+    mapped = real
     alternatives = LogNormal.alternatives
 
     def numbers(self) -> LogNormal:

@@ -43,13 +43,14 @@ class KroneckerNormal(Continuous):
     mu = parameter(real_vector, nan_check=False)
     chol = parameter(cholesky_factor)
     support = real_vector
+    arguments = ("mu", "covs", "chols", "evds", "sigma")
     # Of an instance: the parameters after `mu`, which are repeated for each K_i.
     repeated: tuple[tuple[Node, ...], ...]
 
     @classmethod
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
-        arguments = named_arguments(cls.title, ("mu", "covs", "chols", "evds", "sigma"), parameters, named)
+        arguments = named_arguments(cls.title, cls.arguments, parameters, named)
         mean, noise = (as_tensor(arguments.pop(name, 0.0), "float64") for name in ("mu", "sigma"))
         mean = mean if mean.ndim else expand_dims(mean, 0)
         check_constant(cls.title, "sigma", noise, nonnegative, {})

@@ -15,65 +15,71 @@ from consilience.distributions.custom import CustomDist
 from consilience.distributions.densities import drawn, support_point, supported_density
 from consilience.distributions.distribution import Continuous, component, parameter, static
 from consilience.distributions.mathematics import LOG_PI, exp, log, log_half_step_of_gamma, sqrt, square, where
-from consilience.distributions.matrix_constraints import correlation_matrix, packed_cholesky_factor
+from consilience.distributions.matrix_constraints import correlation_factor, packed_cholesky_factor
 from consilience.distributions.parameters import whole
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.triangles import chi_triangle, packed, triangle_length, unpacked
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Node, Shape, constant
 from consilience.ops.elementwise import as_tensor
-from consilience.ops.linalg import LogAbsDet, diagonal, matmul, matrix_transpose
+from consilience.ops.linalg import diagonal, matmul, matrix_transpose
 from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, expand_dims
 
 
 class LKJCorr(Continuous):
-    """Correlation matrices R with density det(R)^(eta - 1) / C, with respect to the elements below the diagonal.
+    """Cholesky factors L of correlation matrices R = L L' with density det(R)^(eta - 1) / C.
+
+    The density of L is with respect to its elements below the diagonal, whose rows are of length 1; that of R follows
+    by the Jacobian, the product of L_ii^(n - i).
 
     n       number of rows >= 2, known when the variable is made
     eta     > 0: at 1 all correlation matrices are equally likely, above it those near the identity
 
-    The result is the matrix; with `return_matrix=False` its elements above the diagonal, row by row, as an expression.
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     L = pm.LKJCorr("L", n=3, eta=2.0)
+    ...     R = pm.Deterministic("R", L @ L.T)
+    ...     y = pm.MvNormal("y", mu=[0.0, 0.0, 0.0], chol=L)
     """
 
     n: int = static(whole(2))
     eta = parameter(positive)
-    support = correlation_matrix
-
-    def __new__(cls, name: str, *parameters: Any, return_matrix: bool = True, **named: Any) -> Any:
-        """A variable of the model whose `with` block this is; see the class, and `Distribution` for what else."""
-        matrix = super().__new__(cls, name, *parameters, **named)
-        return matrix if return_matrix else packed(matrix, strict=True, upper=True)
+    support = correlation_factor
 
     @classmethod
-    def dist(
-        cls, *parameters: Any, return_matrix: bool = True, shape: Any = None, size: Any = None, **named: Any
-    ) -> Node:
+    def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
-        matrix = super().dist(*parameters, shape=shape, size=size, **named)
-        return matrix if return_matrix else packed(matrix, strict=True, upper=True)
+        if "return_matrix" in named:
+            raise TypeError(
+                f"{cls.title}: `return_matrix` is of PyMC 5; the variable is the Cholesky factor L, and `L @ L.mT` the "
+                "matrix of correlations."
+            )
+        return super().dist(*parameters, shape=shape, size=size, **named)
 
     def event_shape(self) -> Shape:
         return (self.n, self.n)
 
     def logp(self, value: Node) -> Node:
-        return (self.eta - 1.0) * Node(LogAbsDet("positive definite"), value) - log_normaliser(self.eta, self.n)
+        powers = 2.0 * (expand_dims(self.eta, -1) - 1.0) + constant(np.arange(self.n - 1.0, -1.0, -1.0), self.eta.dtype)
+        return reduce("sum", powers * log(diagonal(value)), -1) - log_normaliser(self.eta, self.n)
 
     def draw(self, key: Node, shape: Shape) -> Node:
-        factor = factor_draw(key, shape[:-2], self.n, self.eta)
-        return matmul(factor, matrix_transpose(factor))
+        return factor_draw(key, shape[:-2], self.n, self.eta)
 
     def mean(self) -> Node:
-        return broadcast_to(constant(np.eye(self.n), self.eta.dtype), (*self.eta.static_shape, self.n, self.n))
+        return where(constant(np.eye(self.n, dtype=bool)), expand_dims(mean_diagonal(self.eta, self.n), -1), 0.0)
 
     def variance(self) -> Node:
-        off = constant(1.0 - np.eye(self.n), self.eta.dtype)
-        return off / expand_dims(2.0 * self.eta + (self.n - 1.0), (-2, -1))
+        return squares_of_factor(self.eta, self.n) - square(self.mean())
+
+    def support_point(self) -> Node:
+        return broadcast_to(constant(np.eye(self.n), self.eta.dtype), (*self.eta.static_shape, self.n, self.n))
 
 
 class LKJCholeskyCov(Continuous):
-    """Cholesky factors L of covariances D R D: R as in `LKJCorr`, standard deviations D independent of it.
+    """Cholesky factors L of covariances D R D: R as of `LKJCorr`, standard deviations D independent of it.
 
     The variable is the lower triangle of L row by row, a vector of n (n + 1) / 2 elements.
 
@@ -149,26 +155,17 @@ class LKJCholeskyCov(Continuous):
         return packed(factor * expand_dims(deviations, -1))
 
     def mean(self) -> Node:
-        on_diagonal = expand_dims(self._mean_diagonal() * self._sd(distribution_of(self.sd_dist).mean()), -1)
+        on_diagonal = expand_dims(mean_diagonal(self.eta, self.n) * self._sd(distribution_of(self.sd_dist).mean()), -1)
         return packed(where(constant(np.eye(self.n, dtype=bool)), on_diagonal, 0.0))
 
     def variance(self) -> Node:
         sd = distribution_of(self.sd_dist)
         second_moment = expand_dims(self._sd(sd.variance() + square(sd.mean())), -1)
-        total = expand_dims(2.0 * self.eta + (self.n - 1.0), (-2, -1))
-        row = constant(np.arange(float(self.n))[:, None], self.eta.dtype)
-        share = where(constant(np.eye(self.n, dtype=bool)), 1.0 - row / total, 1.0 / total)
-        return packed(second_moment * share) - square(self.mean())
+        return packed(second_moment * squares_of_factor(self.eta, self.n)) - square(self.mean())
 
     def support_point(self) -> Node:
         deviations = expand_dims(self._sd(support_point(self.sd_dist)), -1)
         return packed(where(constant(np.eye(self.n, dtype=bool)), deviations, 0.0))
-
-    def _mean_diagonal(self) -> Node:
-        """Expected diagonal of the factor of R: roots of beta variables."""
-        row = np.arange(float(self.n))
-        half = expand_dims(self.eta, -1) + constant(0.5 * (self.n - 1.0 - row), self.eta.dtype)
-        return exp(log_half_step_of_gamma(half) - log_half_step_of_gamma(half + constant(0.5 * row, self.eta.dtype)))
 
     def _sd(self, value: Node) -> Node:
         """A value per standard deviation."""
@@ -182,6 +179,21 @@ def log_normaliser(eta: Node, n: int) -> Node:
         expand_dims(eta, -1) + constant(0.5 * (n - 1.0 - k), eta.dtype)
     )
     return 0.25 * n * (n - 1) * LOG_PI - reduce("sum", steps, -1)
+
+
+def mean_diagonal(eta: Node, n: int) -> Node:
+    """Expected diagonal of the factor of R, shape (..., n): roots of beta variables."""
+    row = np.arange(float(n))
+    half = expand_dims(eta, -1) + constant(0.5 * (n - 1.0 - row), eta.dtype)
+    return exp(log_half_step_of_gamma(half) - log_half_step_of_gamma(half + constant(0.5 * row, eta.dtype)))
+
+
+def squares_of_factor(eta: Node, n: int) -> Node:
+    """Expected squares of the elements of the factor of R, shape (..., n, n)."""
+    total = expand_dims(2.0 * eta + (n - 1.0), (-2, -1))
+    row = constant(np.arange(float(n))[:, None], eta.dtype)
+    on_diagonal = where(constant(np.eye(n, dtype=bool)), 1.0 - row / total, 1.0 / total)
+    return on_diagonal * constant(np.tri(n), eta.dtype)
 
 
 def factor_draw(key: Node, batch: Shape, n: int, eta: Node) -> Node:

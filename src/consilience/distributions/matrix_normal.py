@@ -30,6 +30,7 @@ class MatrixNormal(Continuous):
     rowchol = parameter(cholesky_factor)
     colchol = parameter(cholesky_factor)
     support = real_matrix
+    arguments = ("mu", "rowcov", "rowchol", "colcov", "colchol")
     alternatives = (
         instead_of("rowchol", lambda rowcov: cholesky(rowcov), rowcov=positive_definite),
         instead_of("colchol", lambda colcov: cholesky(colcov), colcov=positive_definite),
@@ -44,8 +45,7 @@ class MatrixNormal(Continuous):
     @classmethod
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
-        order_of_pymc = ("mu", "rowcov", "rowchol", "colcov", "colchol")
-        given = named_arguments(cls.title, order_of_pymc, parameters, named)
+        given = named_arguments(cls.title, cls.arguments, parameters, named)
         mean = as_tensor(given.pop("mu", 0.0))
         mean = expand_dims(mean, tuple(range(2 - mean.ndim))) if mean.ndim < 2 else mean
         return super().dist(mean, shape=shape, size=size, **given)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from consilience.distributions.constraints import Constraint, simplex
+from consilience.distributions.constraints import Constraint, IntervalConstraint, real, simplex
 from consilience.distributions.densities import drawn, log_tail, mean, quantile, supported_density, variance
 from consilience.distributions.densities import support_point as point_of
 from consilience.distributions.distribution import Distribution, components, parameter
@@ -18,7 +18,7 @@ from consilience.distributions.numeric_quantile import enclosed_quantile
 from consilience.distributions.parameters import named_arguments
 from consilience.distributions.random_variable import batch_part, distribution_of
 from consilience.distributions.real_line import Normal
-from consilience.distributions.set_operations import hull
+from consilience.distributions.set_operations import hull, of_parameters
 from consilience.distributions.shapes import same_shape, text
 from consilience.distributions.whole_quantile import between
 from consilience.errors import ParameterError, ShapeError
@@ -84,6 +84,18 @@ class Mixture(Distribution):
     @property
     def bound_support(self) -> Constraint:
         return hull(self.title, [distribution_of(c).bound_support for c in self.comp_dists], self._one_batch)
+
+    @property
+    def mapped_support(self) -> Constraint:
+        own, first = self.bound_support, distribution_of(self.comp_dists[0]).mapped_support
+        if not isinstance(own, IntervalConstraint) or not isinstance(first, IntervalConstraint):
+            return first if isinstance(own, IntervalConstraint) else own
+        for component in self.comp_dists[1:]:
+            other = distribution_of(component).mapped_support
+            if not isinstance(other, IntervalConstraint) or (other.lower, other.upper) != (first.lower, first.upper):
+                return real
+        named = isinstance(first.lower, Node) or isinstance(first.upper, Node)
+        return of_parameters(own.lower, own.upper) if named else first
 
     def result_dtype(self) -> str:
         dtypes = {c.dtype for c in self.comp_dists}
@@ -212,10 +224,12 @@ class NormalMixture(Mixture):
     sigma   standard deviations > 0, as mu; or tau = 1 / sigma^2
     """
 
+    arguments = ("w", "mu", "sigma", "tau")
+
     @classmethod
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; its components are normal distributions side by side."""
-        given = named_arguments(cls.title, ("w", "mu", "sigma", "tau"), parameters, named)
+        given = named_arguments(cls.title, cls.arguments, parameters, named)
         if not {"w", "mu"} <= given.keys():
             raise TypeError(f"{cls.title} needs w and mu, and may have sigma or tau; got {', '.join(given) or 'none'}.")
         return Mixture.dist(given.pop("w"), Normal.dist(**given), shape=shape, size=size)

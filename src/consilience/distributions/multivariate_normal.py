@@ -8,7 +8,7 @@ from typing import Any
 from consilience.distributions.constraints import cholesky_factor, positive_definite, real_vector
 from consilience.distributions.distribution import Continuous, derived, parameter
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, greater_equal, log, square, where
-from consilience.errors import ShapeError
+from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Node, Shape
 from consilience.ir.dimension import product
 from consilience.ops.elementwise import as_tensor, cast
@@ -31,8 +31,22 @@ class ByCovariance(Continuous):
     """Base of distributions of vectors with a location `mu` and, as last parameter, a matrix for their covariance."""
 
     @classmethod
-    def dist(cls, *parameters: Any, lower: bool = True, shape: Any = None, size: Any = None, **named: Any) -> Node:
-        """A variable outside any model; `lower=False` says that `chol` is upper triangular."""
+    def dist(
+        cls,
+        *parameters: Any,
+        lower: bool = True,
+        method: str = "cholesky",
+        shape: Any = None,
+        size: Any = None,
+        **named: Any,
+    ) -> Node:
+        """A variable outside any model; `lower=False` says that `chol` is upper triangular.
+
+        method   "cholesky", "svd" or "eigh", PyMC's ways to a root of the covariance for draws; of no effect, as the
+                 draws of all three have one distribution
+        """
+        if method not in ("cholesky", "svd", "eigh"):
+            raise ParameterError(f"{cls.title}: method must be 'cholesky', 'svd' or 'eigh', got {method!r}.")
         if not lower and named.get("chol") is not None:
             named["chol"] = matrix_transpose(as_tensor(named["chol"]))
         return super().dist(*parameters, shape=shape, size=size, **named)

@@ -12,11 +12,13 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.backends.reference import evaluate
 from consilience.distributions.constraints import Constraint
 from consilience.distributions.mathematics import where
@@ -29,7 +31,7 @@ from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, as_tensor, cast, promote
 from consilience.ops.shape import LengthOf, as_length, expand_dims
 from consilience.ops.sparse.variable import is_sparse
-from consilience.record import Record
+from consilience.record import Record, field_names
 
 Conversion: TypeAlias = Callable[..., "TensorLike | tuple[TensorLike, ...]"]
 
@@ -202,7 +204,10 @@ class ComponentParameter:
 
     def _variable(self, title: str, node: Any) -> Node:
         if not isinstance(node, Node):
-            raise TypeError(f"{title}: {self.name} must be a distribution such as `Normal.dist(0, 1)`, got {node!r}.")
+            raise TypeError(
+                elsewhere(node)
+                or f"{title}: {self.name} must be a distribution such as `Normal.dist(0, 1)`, got {node!r}."
+            )
         if name_of(node) is not None:
             raise ParameterError(
                 f"{title}: {self.name} must be a distribution outside any model, `….dist(...)`, got {describe(node)}, "
@@ -298,19 +303,41 @@ def positional_names(forms: tuple[type[Any], ...]) -> tuple[str, ...]:
 
 
 def named_arguments(
-    title: str, order: Sequence[str], positional: Sequence[object], named: Mapping[str, object]
+    title: str,
+    order: Sequence[str],
+    positional: Sequence[object],
+    named: Mapping[str, object],
+    also: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Arguments by name; those that are None count as not given."""
+    """Arguments by name; those that are None count as not given.
+
+    also   further keywords that the caller takes, for messages
+    """
     if len(positional) > len(order):
         raise TypeError(f"{title} takes at most {len(order)} parameters ({', '.join(order)}), got {len(positional)}.")
     given = dict(zip(order, positional, strict=False))
     for name, value in named.items():
+        if name == "rng":
+            check_generator(title, value)
+            continue
         if name not in order:
-            raise TypeError(f"{title} has no parameter `{name}`; its parameters are {', '.join(order) or 'none'}.")
+            raise TypeError(f"{title} has no parameter `{name}`{today(name, (*order, *also))}.")
         if given.get(name) is not None:
             raise TypeError(f"{title} got `{name}` twice, by position and by name.")
         given[name] = value
     return {name: value for name, value in given.items() if value is not None}
+
+
+def today(name: str, order: Sequence[str]) -> str:
+    """What to say behind the name of a parameter that does not exist: the word of today's PyMC for it, and all."""
+    older = import_module("consilience.older_names").parameter(name, order)  # loaded by mistakes alone
+    return f"{older}; its parameters are {', '.join(order) or 'none'}"
+
+
+def check_generator(title: str, rng: object) -> None:
+    """Pass over PyMC's `rng`, which has no effect in its models either: draws follow `random_seed`."""
+    if isinstance(rng, Node):
+        raise TypeError(f"{title}: `rng` is a NumPy generator, got {describe(rng)}; explicit keys are for `pt.random`.")
 
 
 def choose(title: str, accepted: Sequence[Signature], given: Mapping[str, Any]) -> Signature:
@@ -439,12 +466,26 @@ def check_constant(
         return
     inside = evaluate([condition], {})[0]
     if not inside.all():
-        raise ParameterError(f"{title}: {name} must be {constraint.rule}, got {first_outside(array, ~inside)}{origin}.")
+        ends = _ends(constraint, parameters, ~inside)
+        shown = first_outside(array, ~inside)
+        raise ParameterError(f"{title}: {name} must be {constraint.rule}, got {shown}{origin}{ends}.")
     reason = constraint.refusal(array)
     if reason is not None:
         raise ParameterError(f"{title}: {name} must be {constraint.rule}, but {reason}{origin}.")
     if own is constraint:
         accepted.add(own)
+
+
+def _ends(constraint: Constraint, parameters: Mapping[str, Node], outside: npt.NDArray[np.bool_]) -> str:
+    """The parameters that a constraint names, with their values where it is broken."""
+    position = tuple(int(i) for i in np.argwhere(outside)[0])
+    found = []
+    for field in field_names(constraint):
+        word = getattr(constraint, field)
+        known = constant_value(parameters[word]) if isinstance(word, str) and word in parameters else None
+        if known is not None and known.ndim <= outside.ndim:
+            found.append(f"{word} = {np.broadcast_to(known, outside.shape)[position].item()!r}")
+    return f" with {' and '.join(found)}" if found else ""
 
 
 def first_outside(array: npt.NDArray[Any], outside: npt.NDArray[np.bool_]) -> str:

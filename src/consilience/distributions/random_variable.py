@@ -9,6 +9,7 @@ from consilience.distributions.shapes import batch_shape_constraints
 from consilience.errors import DtypeError, MissingRuleError
 from consilience.ir import Input, Node, Op, Shape, TensorType, tensor_input, topological
 from consilience.ir.arithmetic import means
+from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, name_of
 from consilience.ops.random import fold_in
@@ -91,7 +92,7 @@ def fresh_key() -> Node:
 @means("fresh_keys")
 def fresh_keys(outputs: Sequence[Node]) -> list[Node]:
     """The fresh keys on which a graph depends: those of random variables, parents first, then others."""
-    order = topological(outputs)
+    order = topological([*outputs, *sources_of(outputs)])
     own = [node.inputs[0] for node in order if isinstance(node.op, RandomVariable)]
     every = [node for node in (*own, *order) if isinstance(node.op, Input) and node.dtype == "key"]
     return [node for node in dict.fromkeys(every) if name_of(node) is None]

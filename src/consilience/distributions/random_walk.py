@@ -40,7 +40,7 @@ class RandomWalk(Distribution):
     @classmethod
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
-        given = named_arguments(cls.title, ("init_dist", "innovation_dist", "steps"), parameters, named)
+        given = named_arguments(cls.title, cls.argument_names(), parameters, named)
         step = given.get("innovation_dist")
         rank = distribution_of(step).event_rank if isinstance(step, Node) and is_random(step) else 0
         given["steps"] = steps_from(cls.title, given.get("steps"), shape, 1, -1 - rank)
@@ -117,11 +117,13 @@ class GaussianRandomWalk(RandomWalk):
     steps       number of steps, one less than the length of the series; may follow from shape, dims or data
     """
 
+    arguments = ("mu", "sigma")
+
     @classmethod
     def dist(cls, *parameters: Any, init_dist: Any = None, steps: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
         options = _shape_options(named)
-        step = Normal.dist(**named_arguments(cls.title, ("mu", "sigma"), parameters, named))
+        step = Normal.dist(**named_arguments(cls.title, cls.arguments, parameters, named, ("init_dist", "steps")))
         start = Normal.dist(0.0, 100.0) if init_dist is None else init_dist
         return RandomWalk.dist(start, step, steps_from(cls.title, steps, options["shape"], 1), **options)
 
@@ -135,11 +137,13 @@ class MvGaussianRandomWalk(RandomWalk):
     steps       number of steps, one less than the length of the series; may follow from shape, dims or data
     """
 
+    arguments = ("mu", "cov", "tau", "chol")
+
     @classmethod
     def dist(cls, *parameters: Any, lower: bool = True, init_dist: Any = None, steps: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
         options = _shape_options(named)
-        given = named_arguments(cls.title, ("mu", "cov", "tau", "chol"), parameters, named)
+        given = named_arguments(cls.title, cls.arguments, parameters, named, ("init_dist", "steps"))
         return _walk_of_vectors(cls.title, MvNormal.dist(**given, lower=lower), init_dist, steps, options)
 
 
@@ -153,11 +157,13 @@ class MvStudentTRandomWalk(RandomWalk):
     steps       number of steps, one less than the length of the series; may follow from shape, dims or data
     """
 
+    arguments = ("nu", "mu", "scale", "cov", "tau", "chol")
+
     @classmethod
     def dist(cls, *parameters: Any, lower: bool = True, init_dist: Any = None, steps: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
         options = _shape_options(named)
-        given = named_arguments(cls.title, ("nu", "mu", "scale", "cov", "tau", "chol"), parameters, named)
+        given = named_arguments(cls.title, cls.arguments, parameters, named, ("init_dist", "steps"))
         return _walk_of_vectors(cls.title, MvStudentT.dist(**given, lower=lower), init_dist, steps, options)
 
 

@@ -14,6 +14,7 @@ from consilience.distributions.constraints import Bound, Constraint, IntervalCon
 from consilience.distributions.mathematics import maximum, minimum
 from consilience.errors import ParameterError
 from consilience.ir import Node, constant_value
+from consilience.ops.elementwise import as_tensor
 from consilience.ops.reduce import reduce
 
 
@@ -55,6 +56,13 @@ def known_bound(bound: Node) -> Bound:
     if known is None or not known.size or not bool(np.all(known == known.flat[0])):
         return bound
     return float(known.flat[0])
+
+
+def of_parameters(lower: Bound, upper: Bound) -> IntervalConstraint:
+    """An interval whose finite ends are tensors, as parameters are, also where their numbers are known."""
+    lower, upper = (known_bound(end) if isinstance(end, Node) else end for end in (lower, upper))
+    low, high = (end if _infinite(end) else as_tensor(end) for end in (lower, upper))
+    return IntervalConstraint(low, high)
 
 
 def ends(support: Constraint) -> tuple[Bound, Bound]:

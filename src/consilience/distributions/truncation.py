@@ -19,6 +19,7 @@ from consilience.distributions.constraints import (
     IntervalConstraint,
     Whole,
     extended_real,
+    real,
 )
 from consilience.distributions.densities import drawn, log_tail, mean, quantile, supported_density, variance
 from consilience.distributions.densities import support_point as point_of
@@ -43,7 +44,7 @@ from consilience.distributions.mathematics import (
 from consilience.distributions.parameters import known_value, whole
 from consilience.distributions.quadrature import probability_points
 from consilience.distributions.random_variable import distribution_of
-from consilience.distributions.set_operations import ends, known_bound, within
+from consilience.distributions.set_operations import ends, known_bound, of_parameters, within
 from consilience.errors import ParameterError
 from consilience.ir import FLOATS, Node, Shape, constant
 from consilience.ops.elementwise import as_tensor, cast
@@ -148,6 +149,12 @@ class Truncated(_Between):
                 "move the bounds to where its density is not 0."
             )
         return rv
+
+    @property
+    def mapped_support(self) -> Constraint:
+        if self._discrete:
+            return self.bound_support
+        return of_parameters(self.lower, self.upper)
 
     def logp(self, value: Node) -> Node:
         return supported_density(self.of, value) - self._log_mass()
@@ -256,6 +263,7 @@ class Censored(_Between):
     lower, upper   bounds in the unit of x; -inf and inf are no bounds
     """
 
+    mapped = real
     of = component(name="dist")
     lower = parameter(extended_real, default=-math.inf)
     upper = parameter(ExtendedReal("lower"), default=math.inf)

@@ -151,6 +151,7 @@ class LogitNormal(Continuous):
     mu = parameter(real, default=0.0, nan_check=False)
     sigma = parameter(positive, default=1.0, nan_check=False)
     support = open_unit_interval
+    mapped = real
     alternatives = (instead_of("sigma", lambda tau: tau**-0.5, tau=positive),)
 
     def logp(self, value: Node) -> Node:

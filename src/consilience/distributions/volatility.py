@@ -41,8 +41,7 @@ class GARCH11(Continuous):
     @classmethod
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
-        order = ("omega", "alpha_1", "beta_1", "initial_vol", "steps")
-        given = named_arguments(cls.title, order, parameters, named)
+        given = named_arguments(cls.title, cls.argument_names(), parameters, named)
         given["steps"] = steps_from(cls.title, given.get("steps"), shape, 1)
         return super().dist(**given, shape=shape, size=size)
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from consilience.distributions.constraints import positive, positive_definite
-from consilience.distributions.distribution import Continuous, parameter
+from consilience.distributions.constraints import cholesky_factor, positive, positive_definite
+from consilience.distributions.distribution import Continuous, instead_of, parameter
 from consilience.distributions.mathematics import LOG_2, LOG_PI, gammaln, greater, square, where
 from consilience.distributions.triangles import chi_triangle, order
 from consilience.errors import ParameterError, ShapeError
@@ -32,12 +32,18 @@ class Wishart(Continuous):
     triangle is det(X)^((nu - p - 1) / 2) exp(-tr(V^-1 X) / 2) up to a constant.
 
     nu      degrees of freedom > p - 1
-    V       scale, shape (..., p, p), symmetric positive definite: the mean is nu V
+    V       scale, shape (..., p, p), symmetric positive definite: the mean is nu V; or scale_chol, its lower Cholesky
+            factor
     """
 
     nu = parameter(positive)
     V = parameter(positive_definite, nan_check=False)
     support = positive_definite
+    alternatives = (
+        instead_of(
+            "V", lambda scale_chol: matmul(scale_chol, matrix_transpose(scale_chol)), scale_chol=cholesky_factor
+        ),
+    )
 
     def event_shape(self) -> Shape:
         return _checked_order(self.title, self.nu, self.V)

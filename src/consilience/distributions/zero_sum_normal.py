@@ -31,11 +31,12 @@ class ZeroSumNormal(Continuous):
 
     sigma = parameter(positive, default=1.0)
     support_shape: Shape = static(lambda title, name, given: as_shape(given))
+    arguments = ("sigma", "n_zerosum_axes", "support_shape")
 
     @classmethod
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
-        given = named_arguments(cls.title, ("sigma", "n_zerosum_axes", "support_shape"), parameters, named)
+        given = named_arguments(cls.title, cls.arguments, parameters, named)
         event = as_shape(given["support_shape"]) if "support_shape" in given else None
         axes = whole(1)(cls.title, "n_zerosum_axes", given.get("n_zerosum_axes", len(event or (0,))))
         which = f"the {axes} axes that sum to zero" if axes > 1 else "the axis that sums to zero"
@@ -52,7 +53,8 @@ class ZeroSumNormal(Continuous):
             raise ShapeError(
                 f"{cls.title}: sigma must have length 1 along {which}, not the shape {spread.static_shape}."
             )
-        return super().dist(squeeze(spread, last) if last else spread, event, shape=shape, size=size)
+        spread = squeeze(spread, last) if last else spread
+        return super().dist(sigma=spread, support_shape=event, shape=shape, size=size)
 
     @property
     def bound_support(self) -> Constraint:

@@ -63,7 +63,7 @@ def _density(density: ModelDensity, own: str) -> Exported:
         last = s.start + s.size - 1
         where = f"{s.start}" if s.size == 1 else f"{s.start} to {last}"
         shape = f"[{', '.join(map(str, s.shape))}]" if s.shape else ""
-        transform = s.variable.transform
+        transform = s.variable.sampled
         scale = "" if transform is None else f" ({label(transform)})"
         remarks.append(f"  {where}: {s.variable.name}{shape}{scale}")
     return Exported(

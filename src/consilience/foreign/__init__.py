@@ -12,8 +12,9 @@ from consilience.foreign.pymc_model import from_pymc
 from consilience.foreign.pytensor_graph import from_pytensor
 from consilience.foreign.stablehlo import from_stablehlo
 from consilience.foreign.torch_graph import from_torch
+from consilience.foreign.wrapped_jax import wrap_jax
 
 __all__ = [
     "from_bridgestan", "from_density", "from_jax", "from_numpyro", "from_pymc", "from_pytensor", "from_stablehlo",
-    "from_torch",
+    "from_torch", "wrap_jax",
 ]  # fmt: skip

@@ -50,7 +50,7 @@ def from_jax(function: Callable[..., Any], *examples: Any, opaque: bool = False)
                for a dtype that tensors do not hold; GraphError for branches, loops and shapes that depend on values;
                MissingPackageError without JAX; and the function itself ShapeError and DtypeError for other arguments
     """
-    jax = _jax()
+    jax = jax_module()
     leaves, form = jax.tree_util.tree_flatten(examples)
     name = getattr(function, "__name__", "function")
     try:
@@ -103,7 +103,7 @@ def _flat(jax: Any, function: Callable[..., Any], form: Any, *leaves: Any) -> li
     return list(jax.tree_util.tree_leaves(function(*jax.tree_util.tree_unflatten(form, leaves))))
 
 
-def _jax() -> Any:
+def jax_module() -> Any:
     try:
         import jax
         import jax.extend
@@ -131,14 +131,14 @@ def closed(traced: Any, arguments: Sequence[Any]) -> Tensors:
 
 
 def _constant(value: Any) -> Any:
-    if isinstance(value, _jax().core.Tracer):
+    if isinstance(value, jax_module().core.Tracer):
         raise GraphError(
             "a function with a derivative of its own (`custom_vjp`, `custom_jvp`) reads a value from around it; give "
             "that to it as an argument."
         )
     dtype = getattr(value, "dtype", np.asarray(value).dtype)
     if str(dtype).startswith("key"):
-        return pt.constant(np.asarray(_jax().random.key_data(value)))
+        return pt.constant(np.asarray(jax_module().random.key_data(value)))
     return pt.constant(np.zeros(np.shape(value), bool) if dtype == _NO_TANGENT else np.asarray(value))
 
 
@@ -161,7 +161,7 @@ def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) ->
 def _equation(equation: Any, operands: Tensors) -> Tensors:
     name = equation.primitive.name
     draw = DRAWS.get(name)
-    own = RULES.get(name) if draw is None else lambda *values, **_: draw(_jax(), closed, equation, list(values))
+    own = RULES.get(name) if draw is None else lambda *values, **_: draw(jax_module(), closed, equation, list(values))
     if own is None:
         hint = _DRAWS if name.startswith(("random_", "rng_")) else _INSTEAD
         raise MissingRuleError(f"JAX's primitive `{name}` has no translation ({_where(equation)}).{hint}")
@@ -275,7 +275,7 @@ def _with_own_derivative(*operands: Any, equation: Any, **parameters: Any) -> Te
 
 def _pullback(equation: Any, smooth: Sequence[int]) -> Any:
     """The jaxpr of cotangents of the smooth operands, from all operands and the cotangents of the results."""
-    jax = _jax()
+    jax = jax_module()
     count = len(equation.invars)
     primitive = equation.primitive
 
@@ -358,7 +358,7 @@ _BODIES = {"reduce": ("jaxpr", ""), "reduce_window": ("jaxpr", "consts"), "scatt
 
 def _body(equation: Any) -> Callable[[Tensors, Tensors], Tensors] | None:
     """The body for whole arrays; None where it is not there."""
-    jax = _jax()
+    jax = jax_module()
     own, constants = (equation.params.get(name) for name in _BODIES[equation.primitive.name])
     if own is None:
         return None

@@ -3,6 +3,9 @@
 Inputs, covariance and mean functions in, variables of the model and their distributions at new inputs out.
 """
 
+from typing import Any
+
+from consilience import absent
 from consilience.gp import cov as cov
 from consilience.gp import hilbert_space as hsgp_approx
 from consilience.gp import mean as mean
@@ -17,3 +20,7 @@ __all__ = [
     "HSGP", "TP", "HSGPPeriodic", "Latent", "LatentKron", "Marginal", "MarginalApprox", "MarginalKron",
     "MarginalSparse", "approx_hsgp_hyperparams", "cov", "hsgp_approx", "mean", "util",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(absent.reason(f"module {__name__!r}", name, __all__), name=name)

@@ -46,6 +46,18 @@ def positive(value: TensorLike, name: str, owner: str, zero: bool = False) -> No
     return node
 
 
+def _of_points(method: Callable[..., Node]) -> Callable[..., Node]:
+    """A method of nodes as one of arrays, too."""
+
+    @functools.wraps(method)
+    def taking(self: Any, X: TensorLike, *more: Any, **named: Any) -> Node:
+        Xs = [None if one is None else points(one, "Xs") for one in more]
+        named = {name: None if one is None else points(one, name) for name, one in named.items()}
+        return method(self, points(X), *Xs, **named)
+
+    return taking
+
+
 class BaseCovariance:
     """A covariance function of points.
 
@@ -55,6 +67,12 @@ class BaseCovariance:
 
     `a + b`, `a * b`, `a**number` combine; numbers, arrays and covariance matrices may stand on either side.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in ("diag", "full", "square_dist", "euclidean_dist"):
+            if name in vars(cls):
+                setattr(cls, name, _of_points(vars(cls)[name]))
 
     def __call__(self, X: TensorLike, Xs: TensorLike | None = None, diag: bool = False) -> Node:
         if diag:
@@ -72,8 +90,8 @@ class BaseCovariance:
     def power_spectral_density(self, omega: TensorLike) -> Node:
         """Spectral density at angular frequencies, shape (m, active dims) to (m,). Raises GraphError without one."""
         raise GraphError(
-            f"{type(self).__name__} has no power spectral density here, which HSGP needs; ExpQuad, Matern12, Matern32, "
-            "Matern52, Exponential, their sums and multiples have one, and Periodic goes with HSGPPeriodic."
+            f"{type(self).__name__} has no power spectral density here, which HSGP needs; ExpQuad, RatQuad, Matern12, "
+            "Matern32, Matern52, Exponential, their sums and multiples have one, and Periodic goes with HSGPPeriodic."
         )
 
     def __add__(self, other: Any) -> BaseCovariance:

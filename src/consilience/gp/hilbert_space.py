@@ -1,4 +1,4 @@
-"""Gaussian processes in a basis of sines: approximations of m coefficients for n points, in O(n m).
+"""Gaussian processes in a basis of sines or cosines: approximations of m coefficients for n points, in O(n m).
 
 Inputs and a covariance function with a spectral density in, coefficients as variables of the model and values at the
 inputs out. After Solin and Sarkka, Hilbert space methods for reduced-rank Gaussian process regression (2020), and
@@ -8,44 +8,154 @@ Riutort-Mayol et al. (2022), who treat periodic functions too.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
 import consilience.tensor as pt
 from consilience.distributions import Normal
 from consilience.distributions.random_variable import RandomVariable
-from consilience.errors import ModelError, ParameterError, ShapeError
+from consilience.errors import ConsilienceWarning, ModelError, ParameterError, ShapeError
 from consilience.gp.covariance import points, positive
 from consilience.gp.mean import MeanFunction
 from consilience.gp.process import GaussianProcess
 from consilience.gp.stationary import Periodic
-from consilience.ir import Input, Node, topological
+from consilience.ir import Input, Node, constant_value, topological
 from consilience.model import Deterministic
 from consilience.tensor import TensorLike
 
+Condition: TypeAlias = Literal["dirichlet", "neumann", "dirichlet-neumann", "neumann-dirichlet"]
+Conditions: TypeAlias = Condition | Sequence[Condition]
+# Of the function at both ends of the box, zero (Dirichlet) or flat (Neumann): its first frequency, in half waves on the
+# box, and whether it is a sine.
+_FUNCTIONS: Final[dict[str, tuple[float, bool]]] = {
+    "dirichlet": (1.0, True),
+    "neumann": (0.0, False),
+    "dirichlet-neumann": (0.5, True),
+    "neumann-dirichlet": (0.5, False),
+}
+
+
+def _per_dim(boundary: Conditions, dims: int) -> tuple[Condition, ...]:
+    listed = (boundary,) * dims if isinstance(boundary, str) else tuple(boundary)
+    for one in listed:
+        if one not in _FUNCTIONS:
+            raise ParameterError(f"HSGP: boundary must be one of {', '.join(get_args(Condition))}, got {one!r}.")
+    if len(listed) != dims:
+        raise ParameterError(f"HSGP: boundary must be one condition, or {dims}, one per active column; got {listed}.")
+    return listed
+
+
+def set_boundary(X: TensorLike, c: TensorLike) -> Any:
+    """Half widths of the box of inputs: c times half of the range of each column, as an array of shape (columns,).
+
+    X   inputs, shape (n, columns), known now; they need not be centred
+    c   > 0, one factor or one for each column
+
+    >>> import consilience as pm
+    >>> pm.gp.hsgp_approx.set_boundary([[0.0, 1.0], [4.0, 3.0]], 1.5)
+    array([3. , 1.5])
+    """
+    inputs = points(X)
+    half = 0.5 * (pt.max(inputs, axis=0) - pt.min(inputs, axis=0))
+    return np.asarray(positive(_values_now(c * half), "half of the range of X times c", "set_boundary").eval())
+
+
+def calc_eigenvalues(L: Any, m: Sequence[int], boundary: Conditions = "dirichlet") -> Any:
+    """Squares of the frequencies of the basis functions, shape (prod(m), len(m)).
+
+    L          half widths of the box, one for each column, as an array or a tensor
+    m          numbers of basis functions, one for each column
+    boundary   as for `HSGP`
+
+    The first column's frequency runs fastest, behind that of the third and of others: the order of NumPy's `meshgrid`.
+
+    >>> import consilience as pm
+    >>> pm.gp.hsgp_approx.calc_eigenvalues([1.0, 2.0], [2, 1]).round(2)
+    array([[2.47, 0.62],
+           [9.87, 0.62]])
+    """
+    first = [_FUNCTIONS[one][0] for one in _per_dim(boundary, len(m))]
+    grids = np.meshgrid(*(np.arange(start, start + count) for start, count in zip(first, m, strict=True)))
+    half_waves = np.stack([grid.ravel() for grid in grids], axis=1)
+    return (0.5 * math.pi * half_waves / (L if isinstance(L, Node) else np.asarray(L, float))) ** 2
+
+
+def calc_eigenvectors(
+    Xs: TensorLike, L: Any, eigvals: Any, m: Sequence[int], boundary: Conditions = "dirichlet"
+) -> Node:
+    """The basis functions at inputs, shape (n, prod(m)): products of sines or cosines, of norm 1 on the box.
+
+    Xs               inputs less the middle of the box, shape (n, len(m))
+    L, m, boundary   as for `calc_eigenvalues`
+    eigvals          what `calc_eigenvalues` gives
+
+    >>> import consilience as pm
+    >>> eigenvalues = pm.gp.hsgp_approx.calc_eigenvalues([1.0], [2])
+    >>> pm.gp.hsgp_approx.calc_eigenvectors([[0.0]], [1.0], eigenvalues, [2]).eval().round(3)
+    array([[1., 0.]])
+    """
+    inputs = points(Xs, "Xs")
+    product: Any = 1.0
+    for axis, one in enumerate(_per_dim(boundary, len(m))):
+        start, sine = _FUNCTIONS[one]
+        omega, half = pt.sqrt(eigvals[:, axis]), L[axis]
+        waves = omega[None, :] * (inputs[:, axis] + half)[:, None]
+        constant_one = pt.eq(omega, 0.0) if start == 0.0 else None
+        norm = pt.sqrt(half) if constant_one is None else pt.sqrt(half * pt.where(constant_one, 2.0, 1.0))
+        product = product * (pt.sin(waves) if sine else pt.cos(waves)) / norm
+    result: Node = product
+    return result
+
+
+def calc_basis_periodic(Xs: Any, period: Any, m: int, tl: Any = np) -> tuple[Any, Any]:
+    """Cosines and sines of the harmonics 0, 1, … m - 1 at inputs, each of shape (n, m).
+
+    Xs       inputs less their middle, shape (n, 1), in the unit of `period`
+    period   > 0
+    tl       `numpy` for arrays, `pt` for tensors
+
+    >>> import consilience as pm
+    >>> cosines, sines = pm.gp.hsgp_approx.calc_basis_periodic(np.array([[0.0], [0.5]]), period=2.0, m=2)
+    >>> cosines.round(3)
+    array([[1., 1.],
+           [1., 0.]])
+    """
+    angles = 2.0 * math.pi / period * Xs * np.arange(float(m))
+    return tl.cos(angles), tl.sin(angles)
+
 
 class HSGP(GaussianProcess):
-    """A process as a sum of products of sines on a box.
+    """A process as a sum of products of sines or cosines on a box.
 
     m                numbers of basis functions, one for each active column
     L                half widths of the box around the middle of the inputs, one for each active column; or
-    c                how much wider the box is than the inputs, > 1 (1.2 to 5 are usual)
+    c                how much wider the box is than the inputs, >= 1 (1.2 to 5 are usual)
     drop_first       leave out the first basis function, which an intercept may resemble
     parametrization  "noncentered": coefficients are standard normals; "centered": they have the variances that the
                      spectral density gives
+    boundary         what the functions are at the ends of the box, for all active columns or for each: "dirichlet",
+                     zero (sines); "neumann", flat (cosines and a constant); "dirichlet-neumann", zero at the lower end
+                     and flat at the upper one; "neumann-dirichlet"
     mean_func, cov_func   as for `Latent`; the covariance function needs a spectral density
+
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     gp = pm.gp.HSGP(m=[20], c=1.5, cov_func=pm.gp.cov.ExpQuad(1, ls=0.7))
+    ...     f = gp.prior("f", X=[[0.0], [0.5], [1.0]])
     """
 
     def __init__(
         self,
         m: Sequence[int],
         L: Sequence[float] | None = None,
-        c: float | None = None,
+        c: Any = None,
         drop_first: bool = False,
         parametrization: str | None = "noncentered",
         *,
+        boundary: Conditions = "dirichlet",
         mean_func: MeanFunction | None = None,
         cov_func: Any = None,
     ) -> None:
@@ -59,16 +169,27 @@ class HSGP(GaussianProcess):
             raise ParameterError(
                 f"HSGP: m must be {dims} whole numbers >= 1, one for each active column of cov_func, got {m!r}."
             )
+        self.boundary = _per_dim(boundary, dims)
         if (L is None) == (c is None):
             raise ParameterError("HSGP needs one of `L`, half widths, and `c`, a factor.")
-        if c is not None and not c > 1.0:
-            raise ParameterError(f"HSGP: c must be above 1, as the process is 0 at the ends of the box; got {c}.")
+        self._c = None if c is None else np.broadcast_to(np.asarray(_values_now(c), float), (dims,))
+        if self._c is not None and not (self._c >= 1.0).all():
+            raise ParameterError(f"HSGP: c must be at least 1, as the box holds the inputs; got {c}.")
+        if self._c is not None and (self._c < 1.2).any() and "dirichlet" in self.boundary:
+            warnings.warn(
+                f"HSGP: with c = {c} the process is nearly 0 where the inputs end; c >= 1.2 keeps it free there.",
+                ConsilienceWarning,
+                stacklevel=2,
+            )
         if L is not None and len(L) != dims:
             raise ParameterError(f"HSGP: L must have {dims} half widths, one for each active column, got {L!r}.")
-        if parametrization not in ("noncentered", "centered"):
+        kind = str(parametrization).lower().replace("-", "").replace("_", "")
+        if kind not in ("noncentered", "centered"):
             raise ParameterError(f"HSGP: parametrization must be 'noncentered' or 'centered', got {parametrization!r}.")
-        self._L: list[Node] | None = None if L is None else [positive(one, "L", "HSGP") for one in L]
-        self._c, self._drop_first, self._centered = c, drop_first, parametrization == "centered"
+        self._L: Any = None
+        if L is not None:
+            self.L = L
+        self._drop_first, self._centered = bool(drop_first), kind == "centered"
         self._middle: list[float] | None = None
         self._beta: Node | None = None
         self._sqrt_psd: Node | None = None
@@ -78,15 +199,25 @@ class HSGP(GaussianProcess):
 
     @property
     def n_basis_vectors(self) -> int:
-        """Number of basis functions."""
-        return math.prod(self.m) - self._drop_first
+        """Number of basis functions, with the one that `drop_first` leaves out."""
+        return math.prod(self.m)
+
+    @property
+    def _m(self) -> tuple[int, ...]:  # as PyMC's documentation has it
+        return self.m
 
     @property
     def L(self) -> Node:
         """Half widths of the box, shape (active dims,)."""
         if self._L is None:
             raise ModelError("the half widths follow from the inputs; call `prior` or `prior_linearized` first.")
-        return pt.stack(self._L)
+        return pt.as_tensor(self._L)
+
+    @L.setter
+    def L(self, value: Any) -> None:
+        known = value if isinstance(value, Node) else pt.stack([positive(one, "L", "HSGP") for one in value])
+        number = constant_value(known) if not isinstance(value, np.ndarray) else value
+        self._L = known if number is None else np.asarray(number, float)
 
     def prior_linearized(self, X: TensorLike) -> tuple[Node, Node]:
         """Basis functions at X, shape (n, m*), and the standard deviations of their coefficients, shape (m*,).
@@ -98,33 +229,35 @@ class HSGP(GaussianProcess):
         columns = _columns(self.cov_func, inputs)
         if self._middle is None:
             self._middle = [_middle(x) for x in columns]
-        centred = [x - middle for x, middle in zip(columns, self._middle, strict=True)]
+        centred = pt.stack([x - middle for x, middle in zip(columns, self._middle, strict=True)], axis=1)
         if self._L is None:
-            assert self._c is not None
-            self._L = [positive(self._c * _now(pt.max(pt.abs(x))), "half of the range of X", "HSGP") for x in centred]
-        grids = np.meshgrid(*(np.arange(1.0, count + 1.0) for count in self.m), indexing="ij")
-        harmonics = [grid.ravel()[int(self._drop_first) :] for grid in grids]
-        omega = [0.5 * math.pi * j / half for j, half in zip(harmonics, self._L, strict=True)]
-        phi: Any = 1.0
-        for x, frequency, half in zip(centred, omega, self._L, strict=True):
-            phi = phi * pt.sin(frequency[None, :] * (x + half)[:, None]) / pt.sqrt(half)
-        density = self.cov_func.power_spectral_density(pt.stack(omega, axis=1))
-        return phi, pt.sqrt(density)
+            ends = [_now(pt.max(pt.abs(centred[:, axis]))) for axis in range(len(columns))]
+            self.L = [
+                float(np.asarray(positive(c * end, "half of the range of X", "HSGP").eval()))
+                for c, end in zip(self._c, ends, strict=True)
+            ]
+        eigenvalues = calc_eigenvalues(self._L, self.m, self.boundary)
+        phi = calc_eigenvectors(centred, self._L, eigenvalues, self.m, self.boundary)
+        density = self.cov_func.power_spectral_density(pt.sqrt(eigenvalues))
+        first = int(self._drop_first)
+        return phi[:, first:], pt.sqrt(density[first:])
 
-    def prior(self, name: str, X: TensorLike, hsgp_coeffs_dims: Any = None, gp_dims: Any = None) -> Node:
+    def prior(self, name: str, X: TensorLike, dims: Any = None, hsgp_coeffs_dims: Any = None, **unknown: Any) -> Node:
         """f(X), shape (n,), computed from the coefficients `{name}_hsgp_coeffs`.
 
-        hsgp_coeffs_dims, gp_dims   dims of the coefficients and of f
+        dims, hsgp_coeffs_dims   dims of f and of the coefficients
         """
+        _no_other_dims(unknown)
         phi, sqrt_psd = self.prior_linearized(X)
-        size = {"dims": hsgp_coeffs_dims} if hsgp_coeffs_dims is not None else {"shape": self.n_basis_vectors}
+        count = self.n_basis_vectors - self._drop_first
+        size = {"dims": hsgp_coeffs_dims} if hsgp_coeffs_dims is not None else {"shape": count}
         title = f"{name}_hsgp_coeffs"
         if self._centered:
             beta = Normal(title, 0.0, sqrt_psd, **size)
         else:
             beta = Normal(title, 0.0, 1.0, **size)
         self._beta, self._sqrt_psd = beta, sqrt_psd
-        return Deterministic(name, self._values(phi, sqrt_psd, points(X)), dims=gp_dims)
+        return Deterministic(name, self._values(phi, sqrt_psd, points(X)), dims=dims)
 
     def _values(self, phi: Node, sqrt_psd: Node, X: Node) -> Node:
         assert self._beta is not None
@@ -169,23 +302,29 @@ class HSGPPeriodic(GaussianProcess):
     def __add__(self, other: Any) -> Any:
         raise ParameterError("HSGPs are added as values: `gp1.prior('f1', X) + gp2.prior('f2', X)`.")
 
+    @property
+    def _m(self) -> int:  # as PyMC's documentation has it
+        return self.m
+
     def prior_linearized(self, X: TensorLike) -> tuple[tuple[Node, Node], Node]:
         """Cosines and sines of the harmonics at X, both shape (n, m), and standard deviations, shape (m,).
 
-        f(X) = mean(X) + scale * (cos @ (sd * a) + sin @ (sd * b)) with a and b standard normal. (The sine of the
-        constant is 0 and has no coefficient in `prior`.)
+        f(X) = mean(X) + cos @ (sd * a) + sin @ (sd * b) with a and b standard normal; `scale` is in sd. (The sine of
+        the constant is 0 and has no coefficient in `prior`.)
         """
         (x,) = _columns(self.cov_func, points(X))
         if self._middle is None:
             self._middle = _middle(x)
-        harmonics = np.arange(float(self.m))
-        angles = 2.0 * math.pi / self.periodic.period * (x - self._middle)[:, None] * harmonics[None, :]
-        return (pt.cos(angles), pt.sin(angles)), pt.sqrt(self.periodic.power_spectral_density_approx(harmonics))
+        basis = calc_basis_periodic((x - self._middle)[:, None], self.periodic.period, self.m, pt)
+        variances = self.periodic.power_spectral_density_approx(np.arange(float(self.m)))
+        return basis, self.scale * pt.sqrt(variances)
 
-    def prior(self, name: str, X: TensorLike, dims: Any = None) -> Node:
-        """f(X), shape (n,), computed from 2 m - 1 coefficients `{name}_hsgp_coeffs_`."""
+    def prior(self, name: str, X: TensorLike, dims: Any = None, hsgp_coeffs_dims: Any = None, **unknown: Any) -> Node:
+        """f(X), shape (n,), computed from 2 m - 1 coefficients `{name}_hsgp_coeffs_`; dims of both may be given."""
+        _no_other_dims(unknown)
         self.prior_linearized(X)
-        self._beta = Normal(f"{name}_hsgp_coeffs_", 0.0, 1.0, shape=2 * self.m - 1)
+        size = {"dims": hsgp_coeffs_dims} if hsgp_coeffs_dims is not None else {"shape": 2 * self.m - 1}
+        self._beta = Normal(f"{name}_hsgp_coeffs_", 0.0, 1.0, **size)
         return self.conditional(name, X, dims)
 
     def conditional(self, name: str, Xnew: TensorLike, dims: Any = None) -> Node:
@@ -195,14 +334,26 @@ class HSGPPeriodic(GaussianProcess):
         (cosines, sines), spread = self.prior_linearized(Xnew)
         even = pt.dot(cosines, spread * self._beta[: self.m])
         odd = pt.dot(sines[:, 1:], spread[1:] * self._beta[self.m :])
-        return Deterministic(name, self.mean_func(Xnew) + self.scale * (even + odd), dims=dims)
+        return Deterministic(name, self.mean_func(Xnew) + even + odd, dims=dims)
+
+
+def _no_other_dims(unknown: dict[str, Any]) -> None:
+    for name in unknown:
+        hint = "; PyMC 6 calls the dims of the process `dims`" if name == "gp_dims" else ""
+        raise TypeError(f"`prior` takes name, X, dims and hsgp_coeffs_dims, got `{name}`{hint}.")
+
+
+def _values_now(value: Any) -> Any:
+    """The present value of a function of data. ParameterError where it depends on variables of a model."""
+    if not isinstance(value, Node):
+        return value
+    if any(isinstance(node.op, RandomVariable | Input) for node in topological([value])):
+        raise ParameterError("the box of a basis follows from data; X depends on variables: use `Latent`.")
+    return value.eval()
 
 
 def _now(value: Node) -> float:
-    """The present value of a function of data. ParameterError where it depends on variables of a model."""
-    if any(isinstance(node.op, RandomVariable | Input) for node in topological([value])):
-        raise ParameterError("the box of a basis follows from data; X depends on variables: use `Latent`.")
-    return float(value.eval())
+    return float(_values_now(value))
 
 
 def _middle(x: Node) -> float:

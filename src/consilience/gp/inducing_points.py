@@ -73,9 +73,10 @@ class MarginalApprox(GaussianProcess):
         Xu: TensorLike,
         y: TensorLike,
         sigma: TensorLike | None = None,
-        noise: TensorLike | None = None,
         jitter: float = JITTER_DEFAULT,
         is_observed: bool = True,
+        *,
+        noise: TensorLike | None = None,
         **kwargs: Any,
     ) -> Node:
         """The variable y of the model.

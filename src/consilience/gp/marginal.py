@@ -36,9 +36,10 @@ class Marginal(GaussianProcess):
         X: TensorLike,
         y: TensorLike,
         sigma: TensorLike | BaseCovariance | None = None,
-        noise: TensorLike | BaseCovariance | None = None,
         jitter: float = JITTER_DEFAULT,
         is_observed: bool = True,
+        *,
+        noise: TensorLike | BaseCovariance | None = None,
         **kwargs: Any,
     ) -> Node:
         """The variable y of the model.

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 import consilience.tensor as pt
 from consilience.errors import ParameterError
 from consilience.gp.covariance import Covariance, positive, product, total
@@ -101,6 +103,22 @@ class RatQuad(Stationary):
 
     def of_squares(self, r2: Node) -> Node:
         return pt.exp(-self.alpha * pt.log1p(0.5 * r2 / self.alpha))
+
+    def power_spectral_density(self, omega: TensorLike) -> Node:
+        """Infinite at frequency 0 for alpha <= D / 2, D the number of active columns.
+
+        The function is the mean of squared exponentials over a gamma distribution of the precision, and so is its
+        density: 2 (2 pi alpha)^(D / 2) prod ls / Gamma(alpha) (z / 2)^nu K_nu(z) at z = sqrt(2 alpha) |ls omega| and
+        nu = alpha - D / 2, K the modified Bessel function (`pt.special.kv`, without a slope in nu).
+        """
+        squares, volume = self._frequencies(omega)
+        nu = self.alpha - 0.5 * self.n_dims
+        still = pt.eq(squares, 0.0)
+        z = pt.sqrt(2.0 * self.alpha * pt.where(still, 1.0, squares))
+        at_zero = pt.where(pt.gt(nu, 0.0), 0.5 * pt.gamma(pt.where(pt.gt(nu, 0.0), nu, 1.0)), np.inf)
+        shape = pt.where(still, at_zero, pt.exp(nu * pt.log(0.5 * z)) * pt.special.kv(nu, z))
+        scale = pt.exp(0.5 * self.n_dims * pt.log(2.0 * math.pi * self.alpha) - pt.gammaln(self.alpha))
+        return 2.0 * scale * volume * shape
 
 
 class Matern(Stationary):
@@ -205,7 +223,7 @@ class Periodic(Stationary):
 
 
 class WrappedPeriodic(Covariance):
-    """A stationary covariance function at the distances 2 sin(pi (x - x') / period): periodic.
+    """A stationary covariance function at the distances sin(pi (x - x') / period): periodic. Of ExpQuad it is Periodic.
 
     cov_func   a stationary covariance function, whose columns and lengthscales are used
     period     > 0, one or one for each active column
@@ -223,7 +241,7 @@ class WrappedPeriodic(Covariance):
 
     def full(self, X: Node, Xs: Node | None = None) -> Node:
         chords = _chords(self.differences(X, Xs), self.periods, self.cov_func.lengthscales)
-        return self.cov_func.full_from_distance(4.0 * chords, squared=True)
+        return self.cov_func.full_from_distance(chords, squared=True)
 
 
 class CircularCovariance(Covariance):

@@ -118,7 +118,7 @@ def mode(field: LatentField, start: Conditional) -> tuple[Conditional, Floats]:
     inverse = np.eye(len(slope))
     longest = LONGEST
     stretches = field.target.density.layout.stretches
-    transformed = np.concatenate([np.full(s.size, s.variable.transform is not None) for s in stretches])[field.others]
+    transformed = np.concatenate([np.full(s.size, s.variable.sampled is not None) for s in stretches])[field.others]
     for _ in range(ROUNDS):
         step = inverse @ slope
         if slope @ step < ARRIVED or np.abs(best.theta[transformed]).max(initial=0.0) > FARTHEST:

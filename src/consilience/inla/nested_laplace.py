@@ -105,7 +105,7 @@ class NestedLaplace:
             if s.variable.name not in self.names:
                 continue
             if s.variable.name == name:
-                if s.variable.transform is not None:
+                if s.variable.sampled is not None:
                     raise ModelError(f"`{name}` has a transform; take its marginals from `sample()`.")
                 return self._mixture(slice(place, place + s.size), s.shape)
             place += s.size
@@ -161,7 +161,7 @@ class NestedLaplace:
         found = self._posterior_points().found
         natural = self._natural(found.points)
         transformed = any(
-            s.variable.name in self.names and s.variable.transform is not None
+            s.variable.name in self.names and s.variable.sampled is not None
             for s in self.field.target.density.layout.stretches
         )
         draws: Any = self.sample(DRAWS, random_seed=self.seed, return_inferencedata=False) if transformed else {}
@@ -170,7 +170,7 @@ class NestedLaplace:
             name = s.variable.name
             if name not in self.names:
                 values[name] = _weighted_summary(natural[name], found.weights, probabilities)
-            elif s.variable.transform is not None:
+            elif s.variable.sampled is not None:
                 values[name] = _weighted_summary(draws[name], np.full(DRAWS, 1.0 / DRAWS), probabilities)
             else:
                 own = self.marginal(name)

@@ -167,6 +167,18 @@ class Arithmetic:
     def __rxor__(self, other: Operand) -> Node:
         return _meanings["bitwise_xor"](other, self)
 
+    def __lshift__(self, other: Operand) -> Node:
+        return _meanings["left_shift"](self, other)
+
+    def __rlshift__(self, other: Operand) -> Node:
+        return _meanings["left_shift"](other, self)
+
+    def __rshift__(self, other: Operand) -> Node:
+        return _meanings["right_shift"](self, other)
+
+    def __rrshift__(self, other: Operand) -> Node:
+        return _meanings["right_shift"](other, self)
+
     def __lt__(self, other: Operand) -> Node:
         return _meanings["lt"](self, other)
 
@@ -199,8 +211,16 @@ class Arithmetic:
     if not TYPE_CHECKING:  # type checkers know by themselves what is not there
 
         def __getattr__(self, name: str) -> Any:
+            if not name.startswith("_") and getattr(object.__getattribute__(self, "type"), "dtype", None) == "key":
+                importlib.import_module("consilience.tensor.random")  # loaded when first needed, as distributions are
+                return meaning("method of a random key")(self, name)
             there = [] if name.startswith("_") else [n for n in dir(type(self)) if not n.startswith("_")]
             raise AttributeError(absent.reason("a tensor", name, there), name=name, obj=self)
+
+    @property
+    def owner(self) -> Any:
+        """The op behind this value, with its inputs and outputs (`consilience.graph.Apply`); None for inputs."""
+        return meaning("owner")(self)
 
     @property
     def shape(self) -> Any:
@@ -389,9 +409,9 @@ class Arithmetic:
         """The present value of a shared variable, a copy."""
         return meaning("get_value")(self)
 
-    def set_value(self, new_value: Operand, borrow: bool = False) -> None:
-        """Give a shared variable another value of its dtype and shape."""
-        meaning("set_value")(self, new_value)
+    def set_value(self, new_value: Operand = None, borrow: bool = False, *, seed: Operand = None) -> None:
+        """Give a shared variable another value of its dtype and shape; a random key also by its `seed`."""
+        meaning("set_value")(self, new_value, seed)
 
     # Functions of every element.
     arccos = _method("arccos")

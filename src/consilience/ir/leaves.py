@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import dimension, side_tables
+from consilience.ir.arithmetic import means
 from consilience.ir.node import Node
 from consilience.ir.op import Op
 from consilience.ir.types import DTYPES, TensorType, dtype_name, dtype_of, numpy_dtype
@@ -89,6 +91,7 @@ class Constant(Op):
         return TensorType(self.key[0], self.array.shape)
 
 
+@means("variable of a type")
 def tensor_input(dtype: str, shape: Sequence[int | dimension.Dimension | None], name: str | None = None) -> Node:
     """A fresh function input; `None` in `shape` makes a fresh symbolic length."""
     result = Node(Input(next(_serials), _type(dtype, shape, name)))
@@ -160,6 +163,8 @@ def _as_array(value: npt.ArrayLike) -> npt.NDArray[Any]:
                 "a dense tensor was needed, got a sparse matrix: `pt.dot` and the functions of `consilience.sparse` "
                 "take it, `.toarray()` makes it dense."
             )
+        if told := next(filter(None, map(elsewhere, (value, *array.flat))), ""):
+            raise DtypeError(told)
         odd = next((x for x in array.flat if not isinstance(x, bool | int | float | np.number)), value)
         raise DtypeError(
             f"values such as {odd!r} ({type(odd).__name__}, dtype {array.dtype}) have no meaning here; tensors hold "

@@ -110,6 +110,17 @@ def with_lengths(
     return _exchanged(nodes, {}, values, leaves)
 
 
+def with_sources(nodes: Sequence[Node], made: Mapping[Node, Node]) -> list[Node]:
+    """The nodes with computed lengths that stand for others: those of the sources that were made of theirs."""
+    lengths: dict[Atom, Dim] = {}
+    for atom in computed_atoms(nodes):
+        own = source_of(atom)
+        (source,) = with_lengths([made.get(own, own)], lengths)
+        if source is not own:
+            lengths[atom] = dims.computed(source, atom.name, non_negative=atom.kind == "size")
+    return with_lengths(nodes, lengths) if lengths else list(nodes)
+
+
 def substitute(outputs: Iterable[Node], replacements: Mapping[Node, Node]) -> list[Node]:
     """The same graph with some nodes exchanged for others; lengths computed from those are computed anew.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from consilience.errors import GraphError
@@ -49,7 +50,12 @@ class Node(Arithmetic):
                 side_tables.record_source(known)
         return known
 
-    def __setattr__(self, attribute: str, value: object) -> NoReturn:
+    def __setattr__(self, attribute: str, value: object) -> None:
+        if attribute == "name":  # a label, no part of the node
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"a name is a text or None, got {value!r}.")
+            side_tables.set_name(self, value)
+            return
         raise AttributeError(f"nodes are frozen; `{attribute}` cannot be set. Build a new expression instead.")
 
     def __delattr__(self, attribute: str) -> NoReturn:
@@ -96,8 +102,16 @@ class Node(Arithmetic):
 
     @property
     def name(self) -> str | None:
-        """The user's name for this value, if any; not part of its identity."""
+        """The user's name for this value, if any, which can be set; no part of its identity.
+
+        Equal expressions are one node and have one name, the latest; the names of a model's variables are the model's.
+        """
         return side_tables.name_of(self)
+
+    @property
+    def tag(self) -> SimpleNamespace:
+        """Notes of the user's own, such as `x.tag.unit = "m"`; the library reads none of them."""
+        return side_tables.tag_of(self)
 
     def __repr__(self) -> str:
         name = side_tables.name_of(self)

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Final
 
 from consilience.errors import DtypeError
 from consilience.ir.types import FLOATS
 
+OTHERS: Final = (
+    "allow_gc", "blas__ldflags", "check_input", "compute_test_value", "cxx", "exception_verbosity",
+    "gcc__cxxflags", "linker", "mode", "on_opt_error", "openmp", "optimizer", "optimizer_excluding",
+    "optimizer_including", "optimizer_verbose", "profile", "traceback__limit", "warn_float64",
+)  # fmt: skip
+"""PyTensor's flags that say how it compiles and what it tells meanwhile."""
 _inside: ContextVar[str | None] = ContextVar("floatX", default=None)
 
 
@@ -32,9 +39,18 @@ class Config:
         self._floatX = _checked(dtype)
 
     @contextmanager
-    def change_flags(self, *, floatX: str) -> Iterator[None]:
-        """Another `floatX` inside a `with` block or a decorated function."""
-        token = _inside.set(_checked(floatX))
+    def change_flags(self, *, floatX: str | None = None, **others: object) -> Iterator[None]:
+        """Another `floatX` inside a `with` block or a decorated function.
+
+        others   PyTensor's flags of compiling and checking, which change no value: accepted, without influence
+        raises   TypeError for a name that is none of them
+        """
+        for name in others:
+            if name not in OTHERS:
+                raise TypeError(
+                    f"there is no flag `{name}`; `floatX` is one, and without influence {', '.join(OTHERS)}."
+                )
+        token = _inside.set(self.floatX if floatX is None else _checked(floatX))
         try:
             yield
         finally:

@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,12 +19,21 @@ if TYPE_CHECKING:
 _names: weakref.WeakKeyDictionary[Node, str] = weakref.WeakKeyDictionary()
 _sources: weakref.WeakKeyDictionary[Node, tuple[str, int]] = weakref.WeakKeyDictionary()
 _origins: weakref.WeakKeyDictionary[Node, tuple[weakref.ref[Node], ...]] = weakref.WeakKeyDictionary()
+_tags: weakref.WeakKeyDictionary[Node, SimpleNamespace] = weakref.WeakKeyDictionary()
 _state = threading.local()
 
 
-def set_name(node: Node, name: str) -> None:
-    """Attach the user's name; the latest wins."""
-    _names[node] = name
+def set_name(node: Node, name: str | None) -> None:
+    """Attach the user's name; the latest wins, None takes it away."""
+    if name is None:
+        _names.pop(node, None)
+    else:
+        _names[node] = name
+
+
+def tag_of(node: Node) -> SimpleNamespace:
+    """The user's notes on a node."""
+    return _tags.setdefault(node, SimpleNamespace())
 
 
 def name_of(node: Node) -> str | None:

@@ -5,13 +5,18 @@ Types are frozen and compare by value. A tuple type describes ops with several r
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from consilience.errors import DtypeError
+from consilience.ir.arithmetic import meaning
 from consilience.ir.dimension import Dim, product
 from consilience.record import Record
+
+if TYPE_CHECKING:
+    from consilience.ir.node import Node
 
 FLOATS = ("float64", "float32", "float16")
 SIGNED = ("int64", "int32", "int16", "int8")
@@ -52,6 +57,17 @@ class TensorType(Record):
     def size(self) -> Dim:
         """Number of elements."""
         return product(self.shape)
+
+    def __call__(self, name: str | None = None, shape: Sequence[Dim | None] | None = None) -> Node:
+        """A variable of this type; lengths that are None are known when the function is called."""
+        made: Node = meaning("variable of a type")(self.dtype, self.shape if shape is None else shape, name)
+        return made
+
+    make_variable = __call__
+
+    def clone(self, dtype: str | None = None, shape: Any = None) -> TensorType:
+        """The same type with another dtype or shape."""
+        return TensorType(dtype or self.dtype, self.shape if shape is None else tuple(shape))
 
     def with_shape(self, shape: Shape) -> TensorType:
         """The same element type with another shape."""

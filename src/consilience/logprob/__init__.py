@@ -1,7 +1,9 @@
 """Log densities derived from graphs: of random variables, and of expressions of them."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
+from consilience import module_paths
 from consilience.distributions.custom import CustomDist
 from consilience.logprob.functions import conditional_logp, icdf, logccdf, logcdf, logp
 
@@ -33,3 +35,9 @@ CASES = tuple(
 DensityDist = CustomDist
 
 __all__ = ["CustomDist", "DensityDist", "conditional_logp", "icdf", "logccdf", "logcdf", "logp"]
+
+
+if not TYPE_CHECKING:  # type checkers know by themselves what is not there
+
+    def __getattr__(name: str) -> object:
+        return module_paths.attribute(__name__, name, __all__)

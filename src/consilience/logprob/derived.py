@@ -77,6 +77,7 @@ class DerivedDistribution(UnnamedParameters):
     """The distribution of the result of a graph of random variables."""
 
     generated: Generated = static(lambda title, name, given: given)
+    mapped = real
 
     @classmethod
     def title_of(cls, settings: Sequence[Any]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from consilience.absent import elsewhere
 from consilience.distributions import densities
 from consilience.distributions.mathematics import logical_and, where
 from consilience.distributions.random_variable import is_random, random_variables
@@ -64,14 +65,14 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
         return _requiring(measure, measure.logccdf(_value(measure, value)))
 
 
-def icdf(rv: Node, q: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
-    """The quantile of a probability q, elementwise as float; NaN for q outside [0, 1]. As `logp` otherwise."""
+def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
+    """The quantile of a probability, elementwise as float; NaN for one outside [0, 1]. As `logp` otherwise."""
     del warn_rvs
     if is_random(_node(rv)):
-        return densities.icdf(rv, q)
+        return densities.icdf(rv, value)
     measure = _measure(rv, numeric_inverse)
     with without_sources():
-        given = as_tensor(q)
+        given = as_tensor(value)
         given = given if given.dtype in FLOATS else cast(given, "float64")
         inside = logical_and(apply("ge", given, 0.0), apply("le", given, 1.0))
         result = where(inside, measure.quantile(where(inside, given, 0.5)), float("nan"))
@@ -151,7 +152,7 @@ def _measure(given: Node, numeric_inverse: bool) -> Measure:
 
 def _node(given: Node) -> Node:
     if not isinstance(given, Node):
-        raise TypeError(f"a random variable or an expression of some was needed, got {given!r}.")
+        raise TypeError(elsewhere(given) or f"a random variable or an expression of some was needed, got {given!r}.")
     return given
 
 

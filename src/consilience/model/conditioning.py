@@ -1,4 +1,4 @@
-"""Models made from models: variables replaced by values (`do`), or given data (`observe`).
+"""Models made from models: variables replaced by values (`do`), or given data (`observe`), or other maps to the line.
 
 A model and what is to change in; a new model, which shares the data containers with the old one, out.
 """
@@ -11,18 +11,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.backends.shapes import Lengths
 from consilience.distributions import context
+from consilience.distributions.random_variable import random_variables
+from consilience.distributions.transforms.registry import requested_transform
 from consilience.distributions.transforms.transform import rewritten
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import Node, constant, constant_value, numpy_dtype, substitute, topological
-from consilience.ir.side_tables import set_name, without_sources
+from consilience.ir import Node, constant, constant_value, numpy_dtype, substitute, tensor_input, topological
+from consilience.ir.side_tables import name_of, set_name, without_sources
 from consilience.lower.specialise import specialise
 from consilience.model import observation
 from consilience.model.layout import known_shape
 from consilience.model.log_density import slot_values
 from consilience.model.model import Model
 from consilience.ops.elementwise import cast
+from consilience.record import Record
 
 Choice = Mapping["str | Node", Any]
 
@@ -38,6 +42,8 @@ def do(
 
     vars_to_interventions       variable, or its name -> numbers, or an expression of other variables of the model,
                                 that fit its shape and type
+                                that fit its shape and type. An expression of the variable itself, as `m["x"] * 2`,
+                                leaves it as it is: the others see the deterministic `do_x` in its place, as in PyMC
     prune_vars                  leave out what has no part in observed variables and potentials
     make_interventions_shared   numbers become data, which `set_data` can exchange; False: constants, kept as
                                 deterministics
@@ -58,31 +64,57 @@ def do(
         else:
             made.replaced[name] = constant(array, node.dtype)
     slots = set(arrays) if make_interventions_shared else set()
-    return made.model(as_data=slots, as_deterministics=set(chosen) - slots, pruned=prune_vars)
+    computed = {made.acting.get(name, name) for name in chosen} - slots
+    return made.model(as_data=slots, as_deterministics=computed, pruned=prune_vars)
 
 
 def observe(model: Model, vars_to_observations: Choice) -> Model:
-    """A model in which free variables have data.
+    """A model in which variables have data.
 
-    vars_to_observations   free variable, or its name -> data of its shape and type
+    vars_to_observations   random variable, or its name -> data of its shape and type, in place of any it has; or a
+                           deterministic of distributions without a name, as `pm.math.clip(pm.Normal.dist(mu), 0, 1)`
     returns                a new model
-    raises                 ModelError for what is no free variable; ShapeError, SupportError as at definition
+    raises                 ModelError for other variables, MissingRuleError for a deterministic whose density cannot be
+                           derived; ShapeError, SupportError as at definition
     """
     chosen = {named_in(model, key): value for key, value in vars_to_observations.items()}
-    free = {v.name for v in model.free}
-    for name in chosen:
-        if name not in free:
-            extra = " No density is derived for deterministics." if name in model.named_deterministics else ""
-            raise ModelError(f"`{name}` is not a free variable, so it cannot be observed.{extra}")
+    random = {v.name for v in model.variables}
+    derived: dict[str, Node] = {}
+    for name, value in chosen.items():
+        if name in model.named_deterministics:
+            derived[name] = _random(model, name)
+        elif name not in random:
+            raise ModelError(f"`{name}` is neither a random variable nor a deterministic, so it cannot be observed.")
         shape = known_shape(model.named[name].static_shape, slot_values(model)[3], name)
-        if not isinstance(chosen[name], Node) and observation.as_array(name, chosen[name]).shape != shape:
-            given = np.shape(chosen[name])
+        if not isinstance(value, Node) and observation.as_array(name, value).shape != shape:
+            given = np.shape(value)
             raise ShapeError(f"`observed` of `{name}` has shape {given}, but the variable has shape {shape}.")
-    return Rebuilt(model, {}, set()).model(observed=chosen)
+    return Rebuilt(model, derived, set()).model(observed=chosen)
+
+
+def _random(model: Model, name: str) -> Node:
+    """A deterministic as a random variable, given the named variables of which it is made."""
+    from consilience.logprob.derived import derived_variable  # few models need it
+
+    own = model.named[name]
+    others = set(model.named.values()) - {own}
+    given = [n for n in topological([own], stop=others.__contains__) if n in others and n.inputs]
+    stand_ins = {n: tensor_input(n.dtype, n.static_shape, name_of(n)) for n in given}
+    (graph,) = substitute([own], stand_ins)
+    if not random_variables([graph]):
+        raise ModelError(
+            f"`{name}` cannot be observed: it follows from {', '.join(f'`{name_of(n)}`' for n in given) or 'data'} "
+            "without any chance, so it has no density given these. Observe a distribution around it."
+        )
+    made = derived_variable(graph)
+    back = {leaf: n for n, leaf in stand_ins.items()}
+    return Node(made.op, made.inputs[0], *(back.get(n, n) for n in made.inputs[1:]))
 
 
 def named_in(model: Model, key: str | Node) -> str:
     """The name of a variable that is given by name or as it is; KeyError, ModelError for others."""
+    if told := elsewhere(model) or elsewhere(key):
+        raise ModelError(told)
     if isinstance(key, str):
         node = model[key]
     elif isinstance(key, Node) and key in model.named.values():
@@ -110,30 +142,49 @@ class Rebuilt:
 
     def __init__(self, model: Model, graphs: Mapping[str, Node], given: set[str]) -> None:
         self.old = model
-        self.graphs = graphs
         self.given = given
         self.replaced: dict[str, Node] = {}
+        # Expressions by name in terms of the old variables, and by the name of a variable that of what acts for it.
+        self.sources: dict[str, Node] = {}
+        self.acting: dict[str, str] = {}
+        named = set(model.named.values())
+        for name, node in model.named.items():
+            self.sources[name] = graphs.get(name, node)
+            if name in graphs and node in topological([graphs[name]], stop=named.__contains__):
+                other = f"do_{name}"
+                if other in model.named:
+                    raise ModelError(f"the intervention on `{name}` is called `{other}`, which the model has already.")
+                self.sources |= {name: node, other: graphs[name]}
+                self.acting[name] = other
+
+    def origin(self, name: str) -> str:
+        """The variable for which a name acts: itself, except for the `do_x` of an `x`."""
+        return next((own for own, other in self.acting.items() if other == name), name)
+
+    def _seen(self, name: str = "") -> dict[Node, str]:
+        """The old variables, and the names of what stands for them in an expression."""
+        acting = {own: other for own, other in self.acting.items() if other != name}
+        return {node: acting.get(own, own) for own, node in self.old.named.items()}
+
+    def _known(self, name: str = "") -> dict[Node, Node]:
+        """What stands for the old variables in an expression, as far as it is made."""
+        return {node: self.replaced[own] for node, own in self._seen(name).items() if own in self.replaced}
 
     def _order(self) -> list[str]:
         """Names, each behind those it now depends on."""
-        names = {node: name for name, node in self.old.named.items()}
         depends: dict[str, list[str]] = {}
-        for name, node in self.old.named.items():
-            if name in self.given:
-                depends[name] = []
-            elif name in self.graphs:
-                reached = topological([self.graphs[name]], stop=names.__contains__)
-                depends[name] = [names[n] for n in reached if n in names]
-            else:
-                reached = topological(node.inputs, stop=names.__contains__)
-                depends[name] = [names[n] for n in reached if n in names]
-        order: list[str] = []
+        for name, source in self.sources.items():
+            seen = self._seen(name)
+            roots = source.inputs if source is self.old.named.get(name) else (source,)
+            reached = [] if name in self.given else topological(roots, stop=seen.__contains__)
+            depends[name] = [seen[n] for n in reached if n in seen]
+        old, order = self.old.named, list[str]()
         waiting = dict.fromkeys(depends)
         while waiting:
             ready = [name for name in waiting if all(parent not in waiting for parent in depends[name])]
             if not ready:
-                names_of_graphs = ", ".join(f"`{name}`" for name in self.graphs)
-                raise ModelError(f"the interventions on {names_of_graphs} make variables depend on themselves.")
+                changed = [f"`{n}`" for n, source in self.sources.items() if source is not old.get(n)]
+                raise ModelError(f"the interventions on {', '.join(changed)} make variables depend on themselves.")
             order += ready
             for name in ready:
                 del waiting[name]
@@ -155,11 +206,9 @@ class Rebuilt:
         with without_sources():
             for name in self._order():
                 if name not in self.replaced:
-                    known = {old.named[done]: node for done, node in self.replaced.items()}
-                    source = self.graphs.get(name, old.named[name])
-                    (node,) = substitute([source], known)
-                    self.replaced[name] = cast(node, old.named[name].dtype)
-        exchanged = {old.named[name]: node for name, node in self.replaced.items()}
+                    (node,) = substitute([self.sources[name]], self._known(name))
+                    self.replaced[name] = cast(node, old.named[self.origin(name)].dtype)
+        exchanged = self._known()
         data = dict(
             zip([v.name for v in old.observed], substitute([v.data for v in old.observed], exchanged), strict=True)
         )
@@ -171,7 +220,7 @@ class Rebuilt:
         new = Model(model=None, check_bounds=old.check_bounds)
         new.coordinates = old.coordinates.copy()
         new.coordinates.fix(fixed)
-        kept = self._attached(observed or {}) if pruned else set(old.named)
+        kept = self._attached(observed or {}) if pruned else set(self.sources)
         free = {v.name: v for v in old.free}
         summed = {v.name: v for v in old.marginalized}
 
@@ -179,15 +228,15 @@ class Rebuilt:
             return specialise(substitute([bound], exchanged), lengths or {})[0][0]
 
         weights = {v.name: v.weight for v in old.observed}
-        for name in (n for n in old.named if n in kept):
+        for name in (n for n in self.sources if n in kept):
             node = self.replaced[name]
             new.named[name] = node
-            if name in old.dims_of:
-                new.dims_of[name] = old.dims_of[name]
+            if self.origin(name) in old.dims_of:
+                new.dims_of[name] = old.dims_of[self.origin(name)]
             if constant_value(node) is None:
                 set_name(node, name)
             if observed and name in observed:
-                new.take_observed(name, node, observed[name])
+                new.take_observed(name, node, observed[name], weights.get(name))
             elif name in old.frozen or (as_constants and name in as_constants):
                 known_data = constant_value(node)
                 assert known_data is not None
@@ -221,3 +270,102 @@ class Rebuilt:
         data = {v.data for v in self.old.observed}
         reached |= set(topological(data))
         return {name for name, node in self.replaced.items() if node in reached}
+
+
+def change_value_transforms(model: Model, vars_to_transforms: Mapping[str | Node, Any]) -> Model:
+    """A model with other maps of free variables to the line.
+
+    vars_to_transforms   free variable, or its name -> a transform of `pm.distributions.transforms`, one's own, or None
+                         for values on the variable's own scale
+    returns              a new model; `with change_value_transforms(…) as changed:` declares or samples in it
+    raises               KeyError, ModelError for what is no free variable, TypeError for what is no transform
+
+    >>> import consilience as pm
+    >>> from consilience.model import change_value_transforms
+    >>> with pm.Model() as model:
+    ...     p = pm.Uniform("p", 0, 1)
+    ...     y = pm.Binomial("y", n=9, p=p, observed=6)
+    >>> changed = change_value_transforms(model, {"p": pm.distributions.transforms.logodds})
+    >>> [v.name for v in changed.value_vars]
+    ['p_logodds__']
+    """
+    wanted = {named_in(model, key): transform for key, transform in vars_to_transforms.items()}
+    free = [v.name for v in model.free]
+    for name in wanted:
+        if name not in free:
+            raise ModelError(f"`{name}` is not a free variable of the model; those are {', '.join(free) or 'none'}.")
+    changed = Rebuilt(model, {}, set()).model()
+    for place, variable in enumerate(changed.free):
+        if variable.name in wanted:
+            transform = requested_transform(variable.node, context.DEFAULT, wanted[variable.name])
+            changed.free[place] = changed.free_variable(variable.name, variable.node, transform, variable.initval)
+    return changed
+
+
+def remove_value_transforms(model: Model, vars: Sequence[str | Node] | None = None) -> Model:
+    """A model whose free variables, or those in `vars`, have values on their own scales; for Hessians there, say.
+
+    The density is then 0 outside the supports. Arguments are variables or names; see `change_value_transforms`.
+    """
+    return change_value_transforms(model, dict.fromkeys([v.name for v in model.free] if vars is None else vars))
+
+
+class DetachedDeterministic(Record):
+    """An expression with a name, over inputs that stand for the variables of a model by their names."""
+
+    name: str
+    dims: tuple[str | None, ...] | None
+    graph: Node
+    inputs: Mapping[str, Node]
+
+
+def extract_deterministics(
+    model: Model, var_names: str | Sequence[str] | None = None
+) -> tuple[Model, list[DetachedDeterministic]]:
+    """A model without its deterministics, or some of them, and these for `insert_deterministics`.
+
+    What depends on them computes them in place, so the density is the same; results hold them no more.
+
+    var_names   names of deterministics; all by default
+    returns     a new model, and the deterministics in the order of declaration
+    raises      KeyError, ModelError for what is no deterministic
+    """
+    listed = [var_names] if isinstance(var_names, str) else var_names
+    names = [*model.named_deterministics] if listed is None else [named_in(model, one) for one in listed]
+    for name in names:
+        if name not in model.named_deterministics:
+            there = ", ".join(model.named_deterministics) or "none"
+            raise ModelError(f"`{name}` is not a deterministic of the model; those are {there}.")
+    found = []
+    for name, node in model.named_deterministics.items():
+        if name not in names:
+            continue
+        # A deterministic may be another variable under one more name; then it stands for that one.
+        before = [*model.named][: [*model.named].index(name)]
+        named = {own: title for title, own in reversed(model.named.items()) if own is not node or title in before}
+        reached = [one for one in topological([node], stop=named.__contains__) if one in named]
+        inputs = {named[one]: tensor_input(one.dtype, one.static_shape, named[one]) for one in reached}
+        (graph,) = substitute([node], {one: inputs[named[one]] for one in reached})
+        found.append(DetachedDeterministic(name, model.dims_of.get(name), graph, inputs))
+    rest = model.copy()
+    for name in names:
+        del rest.named[name], rest.named_deterministics[name]
+        rest.dims_of.pop(name, None)
+    rest.cache.clear()
+    return rest, found
+
+
+def insert_deterministics(model: Model, deterministics: Sequence[DetachedDeterministic]) -> Model:
+    """A model with the deterministics that `extract_deterministics` gave, over its variables of the same names.
+
+    returns   a new model
+    raises    ModelError where it has none of a name that is needed, or has the name of a deterministic already
+    """
+    made = model.copy()
+    for one in deterministics:
+        missing = [name for name in one.inputs if name not in made]
+        if missing:
+            raise ModelError(f"the deterministic `{one.name}` needs {missing}, which the model does not have.")
+        (graph,) = substitute([one.graph], {stand: made[name] for name, stand in one.inputs.items()})
+        made.add_deterministic(one.name, graph, one.dims)
+    return made

@@ -13,14 +13,25 @@ import numpy.typing as npt
 
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Dim, Dimension, symbol
+from consilience.ir.dimension import Atom, substitute
 
 Labels: TypeAlias = Sequence[Any] | npt.NDArray[Any] | None
 
 
 class _Axis:
+    """A dimension.
+
+    length     of what is declared along it from now on
+    labels     of the moment
+    static     the number that was its length before data came to decide it; None if they always did
+    declared   the labels it had first
+    """
+
     def __init__(self, length: Dim, labels: tuple[Any, ...] | None) -> None:
         self.length = length
         self.labels = labels
+        self.static = length if isinstance(length, int) else None
+        self.declared = labels
 
 
 class Coordinates:
@@ -33,7 +44,9 @@ class Coordinates:
     def copy(self) -> Coordinates:
         """The same dimensions, to be changed independently; symbolic lengths stay the same symbols."""
         made = Coordinates()
-        made._axes = {name: _Axis(axis.length, axis.labels) for name, axis in self._axes.items()}
+        for name, axis in self._axes.items():
+            made._axes[name] = _Axis(axis.length, axis.labels)
+            made._axes[name].static, made._axes[name].declared = axis.static, axis.declared
         made._current = dict(self._current)
         return made
 
@@ -60,7 +73,7 @@ class Coordinates:
                     + "; give it once, or equally."
                 )
             if known.labels is None:
-                known.labels = labels
+                known.labels = known.declared = labels
             return
         self._axes[name] = _Axis(size, labels)
 
@@ -83,6 +96,12 @@ class Coordinates:
         assert isinstance(known.length, Dimension)
         return known.length
 
+    def tie(self, name: str, length: Dim) -> None:
+        """Let a dimension have a length that follows from lengths of data."""
+        if not isinstance(length, int):
+            self._current[name] = self.current_length(name)
+            self._axes[name].length = length
+
     def length(self, name: str, origin: str = "") -> Dim:
         """Length of a dimension; `origin` says in messages who asks for it."""
         if name not in self._axes:
@@ -97,18 +116,35 @@ class Coordinates:
     def current_length(self, name: str) -> int:
         """Length of a dimension at present."""
         length = self.length(name)
-        return length if isinstance(length, int) else self._current[name]
+        known = self._current.get(name)
+        return length if known is None and isinstance(length, int) else self._current[name]
 
     def new_labels(self, name: str, labels: Labels) -> tuple[Any, ...] | None:
-        """Labels that may replace those of a dimension; another length only where data decide it."""
-        length = self.length(name, "`coords`")
+        """Labels that may replace those of a dimension."""
+        self.length(name, "`coords`")
         new = _labels(name, labels)
-        if new is not None and isinstance(length, int) and len(new) != length:
-            raise ShapeError(
-                f"the dimension `{name}` has the fixed length {length}, got {len(new)} labels; "
-                "only dimensions of `pm.Data` can change their length."
-            )
+        repeated = [label for label in dict.fromkeys(new or ()) if (new or ()).count(label) > 1]
+        if repeated:
+            raise ModelError(f"the labels of `{name}` must differ from each other, but {repeated[0]!r} occurs twice.")
         return new
+
+    def moved(self) -> dict[str, int]:
+        """Dimensions once declared with a number, whose length or labels are others by now: that number."""
+        return {
+            name: axis.static
+            for name, axis in self._axes.items()
+            if axis.static is not None
+            and (self.current_length(name) != axis.static or axis.labels != axis.declared is not None)
+        }
+
+    def has_declared_labels(self, name: str) -> bool:
+        """Whether a dimension had labels from the beginning."""
+        return self._axes[name].declared is not None
+
+    def keeps_places(self, name: str) -> bool:
+        """Whether labels with which a dimension was declared stand where they stood, as far as they are there."""
+        axis = self._axes[name]
+        return all(a == b for a, b in zip(axis.declared or (), axis.labels or (), strict=False))
 
     def resize(self, name: str, length: int, labels: Labels) -> None:
         """Another length of a dimension that data decide, with its labels."""
@@ -133,21 +169,29 @@ class Coordinates:
                 f"{len(labels)} labels; pass the new labels: `pm.set_data(…, coords={{{name!r}: …}})`."
             )
 
-    def change(self, lengths: Mapping[str, int], labels: Mapping[str, tuple[Any, ...] | None]) -> None:
-        """New lengths of dimensions that data decide, and new labels."""
+    def change(
+        self,
+        lengths: Mapping[str, int],
+        labels: Mapping[str, tuple[Any, ...] | None],
+        decided: Mapping[Atom, Dim] | None = None,
+    ) -> None:
+        """New lengths of dimensions that data decide, and new labels; `decided` are the symbolic lengths by now."""
+        for name, axis in self._axes.items():
+            length = substitute(axis.length, decided or {})
+            if axis.length is not length and isinstance(length, int):
+                self._current[name] = length
         for name, length in lengths.items():
             if not isinstance(self._axes[name].length, int):
                 self._current[name] = length
         for name, new in labels.items():
             if new is not None:
                 self._axes[name].labels = new
-                if not isinstance(self._axes[name].length, int):
-                    self._current[name] = len(new)
+                self._current[name] = len(new)
 
     def fix(self, names: Sequence[str]) -> None:
         """Give dimensions the lengths they have now for good."""
         for name in names:
-            self._axes[name].length = self.current_length(name)
+            self._axes[name] = _Axis(self.current_length(name), self._axes[name].labels)
 
     def names(self) -> list[str]:
         """Names of all dimensions."""

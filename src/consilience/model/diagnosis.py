@@ -29,12 +29,16 @@ LISTED: Final = 8
 
 
 class _Place:
-    """A position of a model, and the values of expressions there."""
+    """A position of a model, and the values of expressions there.
 
-    def __init__(self, model: ModelVariables, position: Floats) -> None:
-        self.terms: Terms = terms_of(model)
+    sampled   whether densities are those over positions, or those over points as users see them
+    """
+
+    def __init__(self, model: ModelVariables, position: Floats, sampled: bool = True) -> None:
+        self.terms: Terms = terms_of(model, sampled=sampled)
         slots, values, _, self.lengths = slot_values(model)
-        points = layout_of(model.free, self.lengths).point(position).values()
+        layout = layout_of(model.free, self.lengths)
+        points = layout.parts(position) if sampled else layout.point(position).values()
         self.inputs: dict[Node, npt.NDArray[Any]] = dict(zip(self.terms.values, points, strict=True))
         self.slots = dict(zip(slots, values, strict=True))
         self.inputs |= self.slots
@@ -59,11 +63,11 @@ class _Place:
 
 
 def point_logps(model: ModelVariables, position: Floats) -> dict[str, float]:
-    """Sum of the log density terms of each variable, Jacobians included, and of each potential."""
+    """Sum of the log density terms of each variable, Jacobians to value variables included, and of each potential."""
     names = [v.name for v in model.free] + [v.name for v in model.observed] + list(model.named_potentials)
     result = {}
     with without_sources():
-        place = _Place(model, position)
+        place = _Place(model, position, sampled=False)
         for name, term in zip(names, place.terms.all, strict=True):
             try:
                 result[name] = float(np.sum(place.values([term])[0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from consilience.errors import ModelError
-from consilience.ir import constant
+from consilience.ir import Node, TensorType, constant, topological
 from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt
@@ -37,7 +37,7 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
     symbols = {atom: name for name in known if (atom := dimensions.as_symbol(model.dim_length(name))) is not None}
     frozen: set[dimensions.Atom] = {atom for atom, name in symbols.items() if name in fixed}
     for name, slot in model.data.items():
-        own = {atom for length in slot.static_shape if (atom := dimensions.as_symbol(length)) is not None}
+        own = _symbols(slot)
         if name in chosen:
             frozen |= own - symbols.keys()  # lengths without a name go with the data that decide them
         elif own & frozen:
@@ -49,3 +49,25 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
         for name in chosen:
             made.replaced[name] = constant(present[model.data[name]], model.data[name].dtype)
     return made.model(as_constants=set(chosen), lengths=numbers, fixed=fixed)
+
+
+def freeze_model(model: Model) -> Model:
+    """A model for predictions under changing data: what free variables depend on is frozen, other data stay free.
+
+    Functions of a model are compiled once here in any case, so `set_data` between predictions compiles nothing anew
+    while lengths stay.
+
+    returns   a new model, as `freeze_dims_and_data` makes it
+    """
+    below = set(topological(model.free_RVs))
+    needed = {atom for node in below for atom in _symbols(node)}
+    data = [name for name, slot in model.data.items() if slot in below or not needed.isdisjoint(_symbols(slot))]
+    needed |= {atom for name in data for atom in _symbols(model.data[name])}
+    known = {name: dimensions.as_symbol(model.dim_length(name)) for name in model.coordinates.names()}
+    return freeze_dims_and_data(model, [name for name, atom in known.items() if atom in needed], data)
+
+
+def _symbols(node: Node) -> set[dimensions.Atom]:
+    """The lengths of a tensor that are no numbers."""
+    lengths = node.static_shape if isinstance(node.type, TensorType) else ()
+    return {atom for length in lengths if (atom := dimensions.as_symbol(length)) is not None}

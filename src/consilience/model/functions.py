@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from consilience.ir import Input, Node, topological
 from consilience.ir.side_tables import name_of
 from consilience.ir.text import text
 from consilience.model import diagnosis
+from consilience.model.extension import check_fit
 from consilience.model.layout import Layout, known_shape, layout_of, point_arrays
 from consilience.model.log_density import check_data, slot_values
 from consilience.model.minibatch import is_rows
@@ -24,6 +25,9 @@ from consilience.model.predictive import predict
 from consilience.model.starting_point import starting_position
 from consilience.model.value_graphs import Chosen, d2logp_graph, dlogp_graph, factors, logp_graph
 from consilience.model.variables import ModelVariables
+
+if TYPE_CHECKING:
+    from consilience.backends.kernel_profile import KernelProfile
 
 Array = npt.NDArray[Any]
 Point = Mapping[str, Any]
@@ -78,8 +82,8 @@ class PointFunction:
                     f"{'' if own else ' that is not a variable of this model'}; {wanted}."
                 )
         used = {node for node in graph if isinstance(node.op, Input)}
-        self._used = [node for node in self.inputs if node in used]
-        self.f = function(self._used, outputs, name=name, mode=mode)
+        self.used = [node for node in self.inputs if node in used]
+        self.f = function(self.used, outputs, name=name, mode=mode)
 
     def labelled_outputs(self) -> Sequence[tuple[Node, str]]:
         """The graph that is computed, for `debugprint` and pictures."""
@@ -89,13 +93,14 @@ class PointFunction:
         """The outputs at a point; ModelError where it lacks an input or has others, ShapeError for wrong shapes."""
         slots, values, versions, lengths = slot_values(self.model)
         key = ("checked", *versions)
-        if key not in self.model.cache:
+        if key not in self.model.cache or self.model.coordinates.moved():
+            check_fit(self.model, lengths)
             check_data(self.model, dict(zip(slots, values, strict=True)))
             self.model.cache[key] = True
         shapes = {str(name_of(n)): known_shape(n.static_shape, lengths, str(name_of(n))) for n in self.inputs}
         others = {str(v.value.name) for v in self.model.free}
         arrays = dict(zip(self.inputs, point_arrays(point, shapes, others).values(), strict=True))
-        return self.f(*(arrays[node] for node in self._used))
+        return self.f(*(arrays[node] for node in self.used))
 
     def positional(self, *values: npt.ArrayLike) -> Any:
         """The outputs at values of the inputs, in their order."""
@@ -156,6 +161,13 @@ def compile_fn(
         raise ValueError(f"`mode` must be one of {', '.join(repr(m) for m in MODES if m)}, got {mode!r}.")
     made = PointFunction(model, inputs, outs, MODES[mode], name)
     return made if point_fn else made.positional
+
+
+def profile(model: ModelVariables, outs: Outputs, n: int, point: Point, mode: str | None) -> KernelProfile:
+    """See `Model.profile`."""
+    made = PointFunction(model, [v.value for v in model.free], outs, MODES[mode], "function of a point")
+    made(point)  # checks the point
+    return made.f.profile_kernels(*(np.asarray(point[str(name_of(node))]) for node in made.used), repeat=n)
 
 
 def compile_logp(

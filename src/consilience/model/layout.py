@@ -1,4 +1,8 @@
-"""The unconstrained vector of a model: which stretch belongs to which variable."""
+"""The unconstrained vector of a model: which stretch belongs to which variable.
+
+A position is that vector; a point is the same as users see it, by names of value variables. Most variables have one
+map to the line, and then both are the same numbers.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.backends import contexts, reference
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import Dim, Shape
+from consilience.ir import Dim, Node, Shape, substitute, tensor_input
 from consilience.ir import dimension as dims
+from consilience.ir.side_tables import without_sources
+from consilience.lower.specialise import specialise
 from consilience.model.variables import FreeVariable
+from consilience.ops import cast
 from consilience.record import Record
 
 
@@ -36,9 +44,13 @@ class Stretch(Record):
 
 
 class Layout(Record):
-    """All stretches, in the order in which the variables were declared."""
+    """All stretches, in the order in which the variables were declared.
+
+    lengths   those that data decide, for maps whose bounds depend on data
+    """
 
     stretches: tuple[Stretch, ...]
+    lengths: Mapping[dims.Atom, Dim]
 
     @property
     def dimension(self) -> int:
@@ -47,15 +59,42 @@ class Layout(Record):
 
     def point(self, position: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
         """A vector as named values on the unconstrained line."""
-        return {s.key: position[s.slice].reshape(s.shape).copy() for s in self.stretches}
+        return dict(zip(self.keys(), self._remapped(self.parts(position), to_users=True), strict=True))
 
     def position(self, point: Mapping[str, Any]) -> npt.NDArray[np.float64]:
         """Named values as a vector; every variable is needed."""
         result = np.empty(self.dimension)
         arrays = point_arrays(point, {s.key: s.shape for s in self.stretches})
-        for stretch in self.stretches:
-            result[stretch.slice] = arrays[stretch.key].ravel()
+        for stretch, part in zip(self.stretches, self._remapped([*arrays.values()], to_users=False), strict=True):
+            result[stretch.slice] = part.ravel()
         return result
+
+    def parts(self, position: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
+        """A vector cut into the variables' coordinates."""
+        return [position[s.slice].reshape(s.shape).copy() for s in self.stretches]
+
+    def _remapped(self, parts: list[npt.NDArray[Any]], to_users: bool) -> list[npt.NDArray[Any]]:
+        """Coordinates of samplers as those of value variables, or the other way round."""
+        if all(s.variable.sampled == s.variable.transform for s in self.stretches):
+            return parts
+        with without_sources():
+            given = [tensor_input("float64", s.shape, s.key) for s in self.stretches]
+            natural: dict[Node, Node] = {}
+            outputs = []
+            for stretch, value in zip(self.stretches, given, strict=True):
+                own = stretch.variable
+                before, after = (own.sampled, own.transform) if to_users else (own.transform, own.sampled)
+                natural[own.node] = cast(value if before is None else before.backward(value), own.node.dtype)
+                if before == after:
+                    outputs.append(value)
+                else:
+                    outputs.append(natural[own.node] if after is None else after.forward(natural[own.node]))
+                # Bounds of transforms may depend on earlier variables.
+                outputs[-1], natural[own.node] = substitute([outputs[-1], natural[own.node]], natural)
+            static, memo = specialise([*outputs, *given], self.lengths)
+            values: dict[Node, Any] = {memo[node]: part for node, part in zip(given, parts, strict=True)}
+            values |= {memo[slot]: contexts.DEFAULT.get(slot) for slot in contexts.slots_of(outputs)}
+        return [np.asarray(a, float) for a in reference.evaluate(static[: len(outputs)], values)]
 
     def keys(self) -> list[str]:
         """Names of the entries of a point."""
@@ -66,9 +105,9 @@ class Layout(Record):
         for s in self.stretches:
             if s.start <= index < s.start + s.size:
                 if not s.shape:
-                    return s.key
+                    return s.variable.coordinates
                 place = np.unravel_index(index - s.start, s.shape)
-                return f"{s.key}[{', '.join(str(int(i)) for i in place)}]"
+                return f"{s.variable.coordinates}[{', '.join(str(int(i)) for i in place)}]"
         raise IndexError(index)
 
 
@@ -109,4 +148,4 @@ def layout_of(free: Sequence[FreeVariable], lengths: Mapping[dims.Atom, Dim]) ->
         shape = known_shape(variable.value.static_shape, lengths, variable.name)
         stretches.append(Stretch(variable, str(variable.value.name), start, shape))
         start += stretches[-1].size
-    return Layout(tuple(stretches))
+    return Layout(tuple(stretches), lengths)

@@ -25,16 +25,16 @@ from consilience.collection import collection_paused
 from consilience.distributions.densities import density, density_of_data, supported_density
 from consilience.distributions.parameters import parameter_checks
 from consilience.distributions.random_variable import RandomVariable, distribution_of, fresh_keys
-from consilience.distributions.transforms import label
 from consilience.errors import MissingPackageError, MissingRuleError, ModelError, ShapeError
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
-from consilience.ir.shape_constraints import collect
+from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model import observation
 from consilience.model.batches import values_of_draws
 from consilience.model.blocks import Needs, Restricted, compile_block, is_separable, restricted, total
+from consilience.model.extension import check_fit
 from consilience.model.layout import Layout, known_shape, layout_of
 from consilience.model.marginal import placeholders, summed_out
 from consilience.model.minibatch import batches_of, chosen_by, has_batches, is_rows
@@ -43,6 +43,7 @@ from consilience.model.variables import ModelVariables
 from consilience.native.flat_call import NAME, flat_call
 from consilience.native.jit import Library
 from consilience.ops import cast
+from consilience.ops.assertion import require
 from consilience.ops.parameter_check import released
 from consilience.ops.random import Key, fold_in
 from consilience.ops.reduce import reduce
@@ -84,24 +85,24 @@ class Terms(Record):
         return [*self.priors, *self.likelihoods, *self.potentials]
 
 
-def terms_of(model: ModelVariables, jacobian: bool = True) -> Terms:
-    """Write the model's density in terms of unconstrained values."""
+def terms_of(model: ModelVariables, jacobian: bool = True, sampled: bool = True) -> Terms:
+    """Write the model's density in terms of unconstrained values, those of samplers or those that users see."""
     with parameter_checks(model.check_bounds):
-        return _terms(model, jacobian)
+        return _terms(model, jacobian, sampled)
 
 
-def _terms(model: ModelVariables, jacobian: bool) -> Terms:
+def _terms(model: ModelVariables, jacobian: bool, sampled: bool) -> Terms:
     values: list[Node] = []
+    # Observed variables stand for their data wherever else they are used.
+    data = {v.node: v.data for v in model.observed}
     constrained: dict[Node, Node] = {}
     jacobians: list[Node | None] = []
     for variable in model.free:
         own = variable.node
-        transform = variable.transform
-        if transform is None:
-            values.append(tensor_input("float64", own.static_shape, variable.name))
-        else:
-            shape = transform.unconstrained_shape(own.static_shape)
-            values.append(tensor_input("float64", shape, f"{variable.name}_{label(transform)}__"))
+        transform = variable.sampled if sampled else variable.transform
+        title = variable.coordinates if sampled else variable.value.name
+        shape = own.static_shape if transform is None else transform.unconstrained_shape(own.static_shape)
+        values.append(tensor_input("float64", shape, title))
         # A position that is not finite diverges by its energy, whatever its density.
         value = assume(values[-1], finite=True)
         if transform is None:
@@ -110,7 +111,7 @@ def _terms(model: ModelVariables, jacobian: bool) -> Terms:
             # Bounds of the transform may depend on earlier variables.
             natural, correction = substitute(
                 [cast(transform.backward(value), own.dtype), transform.log_jacobian_determinant(value)],
-                constrained,
+                constrained | data,
             )
         acting = [v.name for v in model.marginalized if v.node in set(topological([natural]))]
         if acting:
@@ -122,15 +123,15 @@ def _terms(model: ModelVariables, jacobian: bool) -> Terms:
     priors = []
     for variable, correction in zip(model.free, jacobians, strict=True):
         # A value that cannot leave the support needs no check.
-        formula = density if variable.inside else supported_density
+        inside = variable.inside and (sampled or variable.sampled == variable.transform)
+        formula = density if inside else supported_density
         term = formula(variable.node, constrained[variable.node])
         priors.append(with_jacobian(term, correction) if jacobian and correction is not None else term)
     likelihoods = [
         density_of_data(v.node, v.data) if v.weight is None else v.weight * density_of_data(v.node, v.data)
         for v in model.observed
     ]
-    # Observed variables stand for their data wherever else they are used.
-    replacements = {**constrained, **{v.node: v.data for v in model.observed}, **placeholders(model.marginalized)}
+    replacements = {**constrained, **data, **placeholders(model.marginalized)}
     groups = [priors, likelihoods, list(model.named_potentials.values()), list(model.named_deterministics.values())]
     done = [released(substitute(group, replacements)) for group in groups]
     if model.marginalized:
@@ -375,6 +376,11 @@ def _log_densities(code: Bound, given: Sequence[tuple[Array, bool]], count: int)
     return [np.where(bad, -np.inf, found[0]), np.where(bad, -np.inf, found[1]), *found[2:]]
 
 
+def _owed(nodes: Sequence[Node]) -> tuple[ShapeConstraint, ...]:
+    """Lengths that must agree and are known only when the program runs."""
+    return tuple(c for c in collect(nodes) if dims.is_computed(c.left) or dims.is_computed(c.right))
+
+
 class _Built:
     """What is compiled once per model and data shapes."""
 
@@ -396,7 +402,7 @@ class _Built:
             _check_closed([*terms.all, *([] if self.batches else terms.deterministics)])
             self.simulated = _simulated(model, terms)
             check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
-            (logp,) = simplify([with_key(total(terms.all))])
+            (logp,) = require(simplify([with_key(total(terms.all))]), _owed(terms.all))
             moved = [value for value, v in zip(terms.values, model.free, strict=True) if v.continuous]
             self.without_gradient = ""
             slopes: dict[Node, Node] = {}
@@ -479,9 +485,7 @@ class _Built:
         """Code of each variable's unconstrained value as a function of all values on their own scales."""
         if self._inverse is None:
             given = {v.node: tensor_input(v.node.dtype, v.node.static_shape, v.name) for v in model.free}
-            forward = [
-                cast(v.node if v.transform is None else v.transform.forward(v.node), "float64") for v in model.free
-            ]
+            forward = [cast(v.node if v.sampled is None else v.sampled.forward(v.node), "float64") for v in model.free]
             observed = {v.node: v.data for v in model.observed}
             with without_sources():
                 outputs = simplify(substitute(forward, {**given, **observed}))
@@ -513,7 +517,8 @@ class _Built:
             chosen = {**free, **named} if deterministics else free
         names, outputs = list(chosen), list(chosen.values())
         with without_sources():
-            static, memo = specialise([*simplify(outputs), *self.terms.values, *self.slots], self.lengths)
+            simple = require(simplify(outputs), _owed(outputs))
+            static, memo = specialise([*simple, *self.terms.values, *self.slots], self.lengths)
             replaced = substitute(
                 static[: len(outputs)],
                 {memo[v]: r for v, r in zip(self.terms.values, self._replacements.values(), strict=True)},
@@ -572,8 +577,9 @@ def slot_values(model: ModelVariables) -> tuple[list[Node], list[Array], list[in
     for slot, value in zip(slots, values, strict=True):
         bind_lengths(slot, value.shape, lengths)
     for name, labels in model.coords.items():
-        length = dims.substitute(model.dim_length(name), lengths)
-        if labels is not None and length != len(labels):
+        own = model.dim_length(name)
+        length = dims.substitute(own, lengths)
+        if labels is not None and length != len(labels) and not isinstance(own, int):
             raise ShapeError(
                 f"the data along the dimension `{name}` have length {length}, but it has {len(labels)} "
                 "labels; set the data with `pm.set_data`, together with the labels."
@@ -615,6 +621,7 @@ def model_density(
             "with `observed=` or `pm.observe`; for values that cannot lie beyond the bounds use `pm.Truncated`."
         )
     slots, values, versions, lengths = slot_values(model)
+    check_fit(model, lengths)
     shapes = tuple(v.shape for v in values)
     observations = [node for v in model.observed for node in (v.node, v.data)]
     batches = batches and has_batches([*observations, *model.named_potentials.values()])

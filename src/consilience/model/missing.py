@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.distributions.distribution import Distribution
+from consilience.distributions.partly_observed import divided, is_divisible
 from consilience.distributions.random_variable import distribution_of
 from consilience.errors import ModelError
 from consilience.ir import Node, Shape, ShapeConstraint, constant
 from consilience.ir.leaves import is_masked
 from consilience.ops.assertion import require
 from consilience.ops.index import getitem
-from consilience.ops.shape import concatenate, reshape
 
 Mask = npt.NDArray[np.bool_]
 
@@ -57,31 +57,39 @@ def present_in(values: Any, mask: Mask) -> npt.NDArray[Any]:
     return np.asarray(present.tolist()) if present.dtype == object else present
 
 
-def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Node]:
-    """The variable of the elements with data, that of those without, and both put together in the shape of all.
+def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Mask]:
+    """The variable of the elements with data, that of those without, and the mask of what counts as an element.
 
-    raises   ModelError for distributions whose elements are not independent
+    Vectors that lack as wholes are elements of their batch; those of which some numbers lack are divided.
+
+    raises   ModelError for distributions whose elements are neither independent nor can be parted
     """
-    there, lacking = (_elements(name, rv, np.nonzero(chosen)) for chosen in (~mask, mask))
-    order = np.argsort(np.concatenate([np.flatnonzero(~mask), np.flatnonzero(mask)]))
-    joined = reshape(getitem(concatenate([there, lacking]), constant(order)), mask.shape)
-    return there, lacking, joined
+    bound = distribution_of(rv)
+    rank = bound.event_rank
+    whole = mask.reshape(*mask.shape[: mask.ndim - rank], -1)
+    simple = type(bound).batch_shapes is Distribution.batch_shapes and not bound.components
+    if rank and mask.ndim > rank and simple and (whole == whole[..., :1]).all():
+        mask = whole[..., 0]
+    elif is_divisible(rv):
+        return *divided(rv, mask), mask
+    return _elements(name, rv, np.nonzero(~mask)), _elements(name, rv, np.nonzero(mask)), mask
 
 
 def _elements(name: str, rv: Node, places: tuple[npt.NDArray[np.intp], ...], own: int = 0) -> Node:
     """The variable of some elements of another, along one axis; its last `own` axes belong to every element."""
     bound = distribution_of(rv)
-    if bound.event_rank or type(bound).batch_shapes is not Distribution.batch_shapes:
+    if len(places) > rv.ndim - own - bound.event_rank or type(bound).batch_shapes is not Distribution.batch_shapes:
         raise ModelError(
-            f"`{name}` has missing values, but the elements of {bound.title} are not independent, so the ones that are "
-            "there have no density of their own here. Leave out whole rows with missing values, or write the missing "
-            "ones as a variable of their own."
+            f"`{name}` has missing values, but the elements of {bound.title} are tied to each other, so the ones that "
+            "are there have no density of their own here. Leave out whole rows with missing values, or write the "
+            "missing ones as a variable of their own."
         )
     if not places:
         return rv
+    own += bound.event_rank
     lengths = rv.static_shape[: rv.ndim - own]
     values = [
-        _picked(value, rank + own, lengths, places)
+        _picked(value, rank + own - bound.event_rank, lengths, places)
         for value, rank in zip(bound.values, bound.event_ranks(), strict=True)
     ]
     components = [

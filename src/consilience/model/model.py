@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.backends import contexts
 from consilience.backends.pickling import duplicate
 from consilience.distributions import context
@@ -30,20 +32,40 @@ from consilience.model.value_graphs import (
     over_values,
     terms_over_values,
 )
-from consilience.model.variables import DimensionNames, ModelVariables
+from consilience.model.variables import DimensionNames, ModelVariables, called
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.sparse.variable import is_scipy_sparse
 from consilience.record import replace
 
+if TYPE_CHECKING:
+    from consilience.backends.kernel_profile import KernelProfile
+    from consilience.model.joint_function import LogpDlogp
+
 # What PyMC's models have and ours have not, with what to use in its place.
 ABSENT: Final = {
-    "logp_dlogp_function": "use `compile_logp` and `compile_dlogp`, or `log_density()`, which gives both at once.",
     "logp_array": "use `log_density()`, a function of one flat vector.",
-    "profile": "ask `compile_logp().f.profile_kernels(…)`, or `result.posterior.attrs` of a run where its time went.",
     "register_data_var": "write `pm.Data('x', …)` inside `with model:`.",
     "create_value_var": "value variables are made with their variables: `model.value_vars`.",
+    "table": "`print(model)` has a line for each variable; `model.to_graphviz()` draws it.",
     "make_obs_var": "give `observed=` to the distribution, or use `pm.observe`.",
 }
+
+
+class InitialValues(dict[Node, Any]):
+    """Starting values by free variable; to set an item is `model.set_initval`."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__({v.node: v.initval for v in model.free})
+        self._model = model
+
+    def __setitem__(self, variable: Node | str, initval: Any) -> None:
+        self._model.set_initval(variable, initval)
+        super().__setitem__(self._model[variable] if isinstance(variable, str) else variable, initval)
+
+    def update(self, *given: Any, **named: Any) -> None:
+        """Set several."""
+        for variable, initval in dict(*given, **named).items():
+            self[variable] = initval
 
 
 class Model(ModelVariables):
@@ -73,6 +95,9 @@ class Model(ModelVariables):
                 return named[full]
         if name in ABSENT:
             raise AttributeError(f"PyMC's `Model.{name}` does not exist here; {ABSENT[name]}", name=name, obj=self)
+        older = import_module("consilience.older_names").today("model", name)  # loaded by mistakes alone
+        if older is not None:
+            raise AttributeError(f"the model has no `{name}`: {older}.", name=name, obj=self)
         raise AttributeError(
             f"the model has neither a method nor a variable `{name}`; its variables are {', '.join(named) or 'none'}.",
             name=name,
@@ -95,12 +120,16 @@ class Model(ModelVariables):
         return printing.hypertext(self)
 
     @classmethod
-    def get_context(cls, error_if_none: bool = True) -> Model | None:
-        """The innermost model of the context stack."""
+    def get_context(cls, error_if_none: bool = True, allow_block_model_access: bool = False) -> Model | None:
+        """The innermost model of the context stack; `allow_block_model_access` is of no effect, for PyMC's sake."""
+        del allow_block_model_access
         found = context.current_or_none()
         if isinstance(found, Model):
             return found
         return modelcontext(None) if error_if_none else None
+
+    def __copy__(self) -> Model:
+        return self.copy()
 
     def copy(self) -> Model:
         """A model of its own, with data of its own; as `copy.deepcopy`."""
@@ -148,6 +177,15 @@ class Model(ModelVariables):
     def root(self) -> ModelVariables:
         """The model of which this is a part, at the top."""
         return list(self.lineage())[-1]
+
+    @property
+    def prefix(self) -> str:
+        """What stands before `::` in the names of its variables: the names of the models around it and its own."""
+        return self.name
+
+    def name_of(self, name: str) -> str:
+        """The name of a variable without the model's prefix."""
+        return name.removeprefix(f"{self.name}::") if self.name else name
 
     @property
     def data_vars(self) -> list[Node]:
@@ -224,10 +262,11 @@ class Model(ModelVariables):
 
     @property
     def unobserved_value_vars(self) -> list[Node]:
-        """Value variables, the constrained values of the transformed ones, and deterministics, as graphs."""
+        """Value variables, the constrained values of the transformed ones, and deterministics, as graphs with names."""
         terms = terms_over_values(self)
-        own = [c for v, c in zip(self.free, terms.constrained, strict=True) if v.transform is not None]
-        return [*self.value_vars, *own, *terms.deterministics]
+        own = {v.name: c for v, c in zip(self.free, terms.constrained, strict=True) if v.transform is not None}
+        own |= zip(self.named_deterministics, terms.deterministics, strict=True)
+        return [*self.value_vars, *(called(node, name) for name, node in own.items())]
 
     @property
     def rvs_to_values(self) -> dict[Node, Node]:
@@ -245,9 +284,16 @@ class Model(ModelVariables):
         return {v.node: v.transform for v in self.free} | {v.node: None for v in self.observed}
 
     @property
-    def rvs_to_initial_values(self) -> dict[Node, Any]:
-        """The starting value given with each free variable; None for the default."""
-        return {v.node: v.initval for v in self.free}
+    def rvs_to_initial_values(self) -> InitialValues:
+        """The starting value given with each free variable, None for the default; items can be set."""
+        return InitialValues(self)
+
+    @rvs_to_initial_values.setter
+    def rvs_to_initial_values(self, given: Mapping[Node | str, Any]) -> None:
+        for node in self.free_RVs:
+            self.set_initval(node, None)
+        for variable, initval in given.items():
+            self.set_initval(variable, initval)
 
     def initial_point(self, random_seed: Any = None) -> dict[str, npt.NDArray[Any]]:
         """The default starting values on the unconstrained line, by PyMC's names (`tau_log__`).
@@ -283,6 +329,11 @@ class Model(ModelVariables):
     def varlogp(self) -> Node:
         """Log density of the free variables with their Jacobians, as a graph."""
         return total(factors(self, self.free_RVs))
+
+    @property
+    def varlogp_nojac(self) -> Node:
+        """Log density of the free variables on their own scales, as a graph."""
+        return total(factors(self, self.free_RVs, False))
 
     @property
     def observedlogp(self) -> Node:
@@ -364,7 +415,41 @@ class Model(ModelVariables):
         check_compile_kwargs(ignored)
         return functions.compile_d2logp(self, vars, jacobian, negate_output, mode=mode, point_fn=point_fn)
 
+    def logp_dlogp_function(
+        self,
+        grad_vars: Chosen = None,
+        tempered: bool = False,
+        initial_point: functions.Point | None = None,
+        ravel_inputs: bool | None = None,
+        **ignored: Any,
+    ) -> LogpDlogp:
+        """A compiled function that gives the log density and its gradient at once.
+
+        grad_vars       continuous free variables along which the gradient is taken, and which the call gives; all by
+                        default. The others are extra values, which `set_extra_values` changes
+        tempered        the density is that of the free variables plus weights times that of data and potentials;
+                        `set_weights` changes the weights, at first 1
+        initial_point   extra values; the default starting point if none is given
+        ravel_inputs    whether a call takes one flat vector, or one value per variable
+        """
+        from consilience.model.joint_function import LogpDlogp
+
+        check_compile_kwargs(ignored)
+        return LogpDlogp(self, grad_vars, tempered, initial_point, bool(ravel_inputs))
+
     # ---- examination
+
+    def profile(
+        self, outs: Any, *, n: int = 1000, point: functions.Point | None = None, mode: str | None = None, **ignored: Any
+    ) -> KernelProfile:
+        """Where the time of a compiled function of graphs over the value variables goes; print it, or its `summary`.
+
+        outs    a graph, a list or a dict of graphs
+        n       number of calls
+        point   where; the default starting point if none is given
+        """
+        check_compile_kwargs(ignored)
+        return functions.profile(self, outs, n, self.initial_point() if point is None else point, mode)
 
     def labelled_outputs(self) -> list[tuple[Node, str]]:
         """Random variables, deterministics and potentials, with "observed" beside those that are."""
@@ -399,12 +484,19 @@ class Model(ModelVariables):
 
 def modelcontext(model: Model | None = None) -> Model:
     """The given model, or the innermost one of the context stack."""
+    if told := elsewhere(model):
+        raise ModelError(told)
     if model is not None:
         return model
     current = context.current_or_none()
     if not isinstance(current, Model):
         raise TypeError("no model on the context stack: call this inside `with pm.Model():` or pass `model=`.")
     return current
+
+
+def clone_model(model: Model) -> Model:
+    """A model of its own with the same variables and data, which can be extended: `with clone_model(model): …`."""
+    return model.copy()
 
 
 def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
@@ -456,12 +548,18 @@ def model_to_networkx(
     *,
     var_names: Sequence[str] | None = None,
     formatting: str = "plain",
+    node_formatters: model_graph.Formatters | None = None,
     include_dim_lengths: bool = True,
 ) -> Any:
-    """What depends on what in a model, as a `networkx.DiGraph`; as `model_to_graphviz`."""
-    return model_graph.networkx(
-        model_graph.model_graph(modelcontext(model), var_names, formatting, include_dim_lengths)
-    )
+    """What depends on what in a model, as a `networkx.DiGraph`; as `model_to_graphviz`.
+
+    node_formatters   per kind of variable, such as "Free Random Variable" (`NodeType`), a function that takes the
+                      variable and gives attributes of its node
+    raises            ValueError for another kind
+    """
+    owner = modelcontext(model)
+    graph = model_graph.model_graph(owner, var_names, formatting, include_dim_lengths)
+    return model_graph.networkx(graph, owner, node_formatters)
 
 
 def Point(*points: Any, model: Model | None = None, filter_model_vars: bool = False, **values: Any) -> dict[str, Any]:

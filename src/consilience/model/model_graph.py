@@ -6,7 +6,8 @@ A model in, a description in one of three languages out. Graphviz and networkx a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, Final
 
 from consilience.errors import ModelError
@@ -27,6 +28,21 @@ STYLES: Final = {
     "potential": ({"shape": "octagon", "style": "filled"}, ("{{", "}}")),
     "data": ({"shape": "box", "style": "rounded, filled"}, ("[(", ")]")),
 }
+
+
+class NodeType(StrEnum):
+    """Kinds of variables in pictures, by PyMC's names."""
+
+    POTENTIAL = "Potential"
+    FREE_RV = "Free Random Variable"
+    OBSERVED_RV = "Observed Random Variable"
+    DETERMINISTIC = "Deterministic"
+    DATA = "Data"
+
+
+# What gives the attributes of a variable's node, by kind: the variable in, names and values out.
+Formatters = Mapping["NodeType | str", Callable[[Node], Mapping[str, Any]]]
+_KINDS: Final = dict(zip(("potential", "free", "observed", "deterministic", "data"), NodeType, strict=True))
 
 
 class Vertex(Record):
@@ -191,14 +207,27 @@ def graphviz(
     return made
 
 
-def networkx(graph: ModelGraph) -> Any:
-    """The graph as a `networkx.DiGraph`; nodes have the attributes kind, label and plate."""
+def networkx(graph: ModelGraph, model: ModelVariables, node_formatters: Formatters | None = None) -> Any:
+    """The graph as a `networkx.DiGraph`; nodes have the attributes kind, label and plate, and those of formatters."""
+    formatters = {NodeType(kind): formatter for kind, formatter in _checked(node_formatters or {}).items()}
     try:
         import networkx as nx
     except ImportError:
         raise ImportError("this graph needs the package `networkx` (`pip install networkx`).") from None
     made = nx.DiGraph()
     for vertex in graph.vertices:
-        made.add_node(vertex.name, kind=vertex.kind, label=f"{vertex.name}\n~\n{vertex.text}", plate=vertex.plate)
+        own = {"kind": vertex.kind, "label": f"{vertex.name}\n~\n{vertex.text}", "plate": vertex.plate}
+        if _KINDS[vertex.kind] in formatters:
+            own |= formatters[_KINDS[vertex.kind]](model.named[vertex.name])
+        made.add_node(vertex.name, **own)
     made.add_edges_from(graph.edges)
     return made
+
+
+def _checked(formatters: Formatters) -> Formatters:
+    unknown = [kind for kind in formatters if kind not in [*NodeType]]
+    if unknown:
+        raise ValueError(
+            f"`node_formatters` has the kinds {unknown}; there are {', '.join(map(repr, map(str, NodeType)))}."
+        )
+    return formatters

@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.absent import elsewhere
 from consilience.backends import contexts, reference
 from consilience.backends.shapes import Lengths, bind_lengths
 from consilience.distributions.densities import parameter_violation, support_error, support_refusal, support_violation
+from consilience.distributions.parameters import first_outside
+from consilience.distributions.random_variable import variable_of
 from consilience.errors import DtypeError, ModelError, ParameterError, ShapeError, SupportError
 from consilience.ir import (
     Dimension,
@@ -33,8 +36,9 @@ from consilience.lower.specialise import specialise
 from consilience.model.minibatch import is_rows
 from consilience.ops import LengthOf
 from consilience.ops.dtypes import kind_of, widened
-from consilience.ops.elementwise import TensorLike, as_tensor, cast
+from consilience.ops.elementwise import Cast, TensorLike, as_tensor, cast
 from consilience.ops.shape import length_of
+from consilience.record import replace
 
 Array = npt.NDArray[Any]
 
@@ -55,6 +59,8 @@ def as_array(name: str, value: Any) -> Array:
             f"`{name}` has masked values; arrays with missing values go to `observed=` of a distribution directly."
         )
     try:
+        if told := elsewhere(value):
+            raise DtypeError(told)
         array = _numbers(name, np.asarray(value))
         if array.dtype.kind == "c":
             raise DtypeError("complex numbers have no density; give their real and imaginary parts.")
@@ -111,9 +117,10 @@ def for_slot(name: str, slot: Node, value: Any) -> Array:
     if not np.can_cast(array.dtype, wanted, "same_kind"):
         cast_array = array.astype(wanted) if np.isfinite(array).all() else None
         if cast_array is None or not (cast_array == array).all():
+            wrong = ~np.isfinite(array) if cast_array is None else cast_array != array
             raise DtypeError(
-                f"the data `{name}` are {slot.dtype}, got an array of {array.dtype}; "
-                "convert it, or create `pm.Data` with values of that type."
+                f"the data `{name}` are {slot.dtype}, got an array of {array.dtype} with the value "
+                f"{first_outside(array, wrong)}; convert it, or create `pm.Data` with values of that type."
             )
         array = cast_array
     return array.astype(wanted)
@@ -149,19 +156,39 @@ def as_data(name: str, rv: Node, observed: TensorLike) -> Node:
             "variables only where the distribution gets them as an array, in `observed=`."
         )
     if kind_of(rv.dtype) == "int" and array.dtype.kind == "f":
-        if not (array == np.floor(array)).all():
-            wrong = array[array != np.floor(array)].flat[0]
-            raise SupportError(f"`{name}` takes integers, but `observed` holds {wrong}.")
+        check_whole(f"`observed` of `{name}`", array)
         array = array.astype("int64")
     check_shape(name, rv, array.shape)
     return constant(array, rv.dtype)
 
 
 def _typed(name: str, rv: Node, data: Node) -> Node:
-    if kind_of(rv.dtype) == "int" and data.dtype in FLOATS:
-        raise DtypeError(f"`{name}` takes integers, but its data are {data.dtype}; convert them with `.astype(int)`.")
+    """Data of slots in the type of their variable; whether floats are whole is seen when their values are."""
     check_shape(name, rv, data.static_shape)
     return cast(data, rv.dtype)
+
+
+def check_whole(what: str, array: Array) -> None:
+    """Raise SupportError for floats that are no whole numbers, where those are needed."""
+    wrong = ~np.isfinite(array) | (array != np.floor(array))
+    if wrong.any():
+        shown = first_outside(array, wrong)
+        near = np.isfinite(array).all() and np.abs(array - np.round(array)).max() < 1e-3
+        raise SupportError(
+            f"{what}: {int(wrong.sum())} of {array.size} values are not whole, the first is {shown}; "
+            + ("round them with `np.round`" if near else "give counts, or a continuous distribution")
+            + ". `pm.Model(check_bounds=False)` takes them as they are, and the formula at them."
+        )
+
+
+def of_real_numbers(rv: Node, observed: TensorLike) -> Node:
+    """A variable of whole numbers as one of floats, where its data are such: the formula is used between them, too."""
+    if kind_of(rv.dtype) != "int":
+        return rv
+    data = observed if isinstance(observed, Node) else np.asarray(observed)
+    if data.dtype in FLOATS if isinstance(data, Node) else data.dtype.kind == "f" and (data != np.floor(data)).any():
+        return Node(replace(variable_of(rv, "observed"), dtype="float64"), *rv.inputs)
+    return rv
 
 
 def check_shape(name: str, rv: Node, shape: Sequence[Any]) -> None:
@@ -210,6 +237,10 @@ def check_constant(name: str, rv: Node, data: Node) -> None:
 
 def check_values(name: str, rv: Node, data: Node, slots: Mapping[Node, Array]) -> None:
     """Raise SupportError for values outside the support, as far as constants and slots decide them."""
+    floats = isinstance(data.op, Cast) and kind_of(data.dtype) == "int" and data.inputs[0].dtype in FLOATS
+    given = _known(data.inputs, slots) if floats else None
+    if given is not None:
+        check_whole(f"`observed` of `{name}`", given[0])
     found = _known([support_violation(rv, data), data], slots)
     if found is not None and found[0].any():
         raise support_error(rv, f"`observed` of `{name}`", found[1], found[0])

@@ -24,6 +24,7 @@ from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import without_sources
 from consilience.model import observation
 from consilience.model.batches import values_of_draws
+from consilience.model.extension import Partly, check_fit, extended
 from consilience.model.log_density import kept, slot_values
 from consilience.model.marginal import drawn_again, placeholders, summed_out
 from consilience.model.variables import ModelVariables
@@ -41,12 +42,14 @@ def predict(
     count: int,
     seed: int,
     with_data: bool = False,
+    partly: Mapping[str, Partly] | None = None,
 ) -> dict[str, Array]:
     """Values of named variables in `count` draws; draw number i depends on the seed and i alone.
 
     names       random variables and deterministics wanted
     given       values of variables that are not drawn anew: arrays (count, …)
     with_data   whether observed variables are their data, and not drawn anew
+    partly      given variables of which only some elements have values; the others are drawn
     returns     per name an array (count, …)
     raises      ModelError for unknown names; ShapeError where given values do not fit the present data
     """
@@ -54,17 +57,22 @@ def predict(
     _check_known(model, [*names, *given])
     if slots:
         observation.check_parameters([v.node for v in model.variables], dict(zip(slots, values, strict=True)))
-    fixed = list(given)
-    key = (tuple(names), tuple((n, given[n].shape[1:]) for n in fixed), tuple(v.shape for v in values), with_data)
+    fixed, some = list(given), dict(partly or {})
+    moved = tuple((dim, model.coordinates.current_length(dim), model.coords[dim]) for dim in model.coordinates.moved())
+    key = (
+        tuple(names), tuple((n, given[n].shape[1:]) for n in fixed), tuple(v.shape for v in values), with_data,
+        moved, tuple((n, known.axes) for n, known in some.items()),
+    )  # fmt: skip
     arrays = [_fitting(model, n, given[n], lengths, count) for n in fixed]
 
     def compile_draws() -> Executable:
         with without_sources():
-            return _compile_draws(model, names, fixed, slots, lengths, with_data)
+            return _compile_draws(model, names, fixed, slots, lengths, with_data, some)
 
     compiled = kept(model.cache, "predictive", key, compile_draws)
     inputs = [(np.asarray([seed & (2**63 - 1)], "int64"), False), (np.arange(count, dtype="int64"), True)]
     inputs += [(array, True) for array in arrays]
+    inputs += [(np.ascontiguousarray(known.there), False) for known in some.values()]
     results, complete = values_of_draws(compiled.bind(values), inputs, count, names)
     drawn = dict(zip(names, results, strict=True))
     if complete:
@@ -108,6 +116,7 @@ def log_likelihood(
     returns   per name an array (count, …) with the batch shape of the variable
     """
     slots, values, _, lengths = slot_values(model)
+    check_fit(model, lengths)
     fixed = list(given)
     key = (tuple(names), tuple(fixed), tuple(v.shape for v in values))
     arrays = [_fitting(model, n, given[n], lengths, count) for n in fixed]
@@ -204,8 +213,12 @@ def _check_known(model: ModelVariables, names: Sequence[str]) -> None:
 
 
 def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, count: int) -> Array:
+    moved = {dim: model.coordinates.current_length(dim) for dim in model.coordinates.moved()}
     node = model.named[name]
-    shape = tuple(dims.substitute(n, lengths) for n in node.static_shape)
+    shape = tuple(
+        dims.substitute(n, lengths) if dim not in moved or not isinstance(n, int) else moved[dim]
+        for n, dim in zip(node.static_shape, model.dims_of.get(name, (None,) * node.ndim), strict=True)
+    )
     if array.shape != (count, *shape):
         raise ShapeError(
             f"the draws of `{name}` have shape {array.shape[1:]}, but with the present data the variable has "
@@ -221,15 +234,15 @@ def _compile_draws(
     slots: list[Node],
     lengths: Lengths,
     with_data: bool,
+    partly: Mapping[str, Partly],
 ) -> Executable:
     """One program: (seed, number of the draw, given values) -> wanted values."""
     seed = tensor_input("key", (), "seed")
     number = tensor_input("int64", (), "draw")
-    leaves = [tensor_input(model.named[n].dtype, model.named[n].static_shape, n) for n in fixed]
-    replacements: dict[Node, Node] = {model.named[n]: leaf for n, leaf in zip(fixed, leaves, strict=True)}
-    if with_data:
-        replacements |= {v.node: v.data for v in model.observed}
-    outputs = substitute([model.named[name] for name in names], replacements)
+    data = {v.node: v.data for v in model.observed} if with_data else {}
+    found = extended(model, substitute([model.named[name] for name in names], data), lengths, fixed, partly)
+    outputs, lengths = found.outputs, found.lengths
+    leaves = [*found.leaves, *(found.there[name] for name in partly)]
     stream = fold_in(seed, number)
     variables = [n for n in topological(outputs) if isinstance(n.op, RandomVariable)]
     # A variable's stream depends on its place in the model, not on what else is asked for. Its key tells it

@@ -60,6 +60,7 @@ def resampling(
     changed: Mapping[str, str],
     sample_vars: Collection[str] = (),
     freeze_vars: Collection[str] = (),
+    lacking: Mapping[str, str] | None = None,
 ) -> Resampling:
     """What is drawn, computed and taken from a trace for predictions of `outputs`.
 
@@ -67,6 +68,7 @@ def resampling(
     changed       names of data and dimensions that differ from those of the trace -> how
     sample_vars   random variables to be drawn although the trace has them, and deterministics
     freeze_vars   variables of the trace to be used without doubt, deterministics too
+    lacking       labels along variables of which the trace holds draws, but none for these -> in words
     raises        ModelError where names are unknown, on both lists, or frozen without draws
     """
     random = {v.name: v.node for v in (*model.variables, *model.marginalized)}
@@ -79,13 +81,18 @@ def resampling(
     both = [n for n in sample_vars if n in freeze_vars]
     if both:
         raise ModelError(f"{both} are in both `sample_vars` and `freeze_vars`: either draw them or keep their draws.")
-    lacking = [n for n in freeze_vars if n not in in_trace]
-    if lacking:
-        raise ModelError(f"`freeze_vars` names {lacking}, of which the trace holds no draws.")
+    absent = [n for n in freeze_vars if n not in in_trace]
+    if absent:
+        raise ModelError(f"`freeze_vars` names {absent}, of which the trace holds no draws.")
+    partly = dict(lacking or {})
+    for name in freeze_vars:
+        if name not in random and name in partly:
+            raise ModelError(f"`freeze_vars` names `{name}`, of which the trace holds no draws for {partly[name]}.")
     kept = {n: random[n] for n in random if n in in_trace and n not in sample_vars}
     kept |= {n: model.named[n] for n in freeze_vars}
     taken_nodes = set(kept.values())
-    needed = set(topological([model.named[n] for n in outputs], stop=taken_nodes.__contains__))
+    complete = {kept[n] for n in kept if n not in partly}
+    needed = set(topological([model.named[n] for n in outputs], stop=complete.__contains__))
     names_of = {node: name for name, node in [*model.named.items(), *random.items()]}
     drawn = {}
     for name, node in random.items():
@@ -101,7 +108,11 @@ def resampling(
         if node in needed and node not in taken_nodes
     }
     taken = {n: "it is in `freeze_vars`" if n in freeze_vars else "the trace has draws of it" for n in kept}
-    taken = {n: reason for n, reason in taken.items() if kept[n] in needed}
+    taken = {
+        n: f"{reason}, but for {partly[n]}, drawn given its parameters" if n in partly else reason
+        for n, reason in taken.items()
+        if kept[n] in needed
+    }
     doubtful = {}
     for name in taken:
         if name not in freeze_vars:

@@ -19,7 +19,7 @@ def signature(density: ModelDensity) -> dict[str, str]:
     """Digests by name: `model` of graph and coordinates, one of each data container and of constant observed values."""
     described = hashlib.sha256(digest(density.graph()).encode())
     for stretch in density.layout.stretches:
-        described.update(f"{stretch.key} {stretch.shape}\n".encode())
+        described.update(f"{stretch.variable.coordinates} {stretch.shape}\n".encode())
     model = density.model
     _, values, _, _ = slot_values(model)
     found = {f"data `{name}`": _of_array(value) for name, value in zip(model.data, values, strict=True)}

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts, reference
-from consilience.backends.callback import FAILURES
+from consilience.backends.callback import failed
 from consilience.backends.shapes import Lengths
 from consilience.distributions.densities import drawn, support_point
 from consilience.distributions.random_variable import RandomVariable
@@ -59,19 +59,24 @@ def starting_position(
     if unknown:
         raise ModelError(f"`initvals` names {unknown}; the free variables are {[v.name for v in model.free]}.")
     position = np.empty(layout.dimension)
-    natural: dict[Node, Node] = {}
+    natural: dict[Node, Node] = {v.node: v.data for v in model.observed}
     slots = {slot: contexts.DEFAULT.get(slot) for slot in model.data_slots()}
     with without_sources():
         for number, stretch in enumerate(layout.stretches):
             if stretch.key != stretch.variable.name and stretch.key in given:
-                value = _unconstrained(stretch, given[stretch.key])
-                free: Node = constant(value)
+                free: Node = constant(_unconstrained(stretch, given[stretch.key]))
                 transform = stretch.variable.transform
                 point = free if transform is None else transform.backward(free)
             else:
                 wish = given.get(stretch.variable.name, stretch.variable.initval)
                 point = _natural(stretch.variable, wish, lengths)
-                free = point if stretch.variable.transform is None else stretch.variable.transform.forward(point)
+                if (wish is None or isinstance(wish, str)) and stretch.variable.transform is not None:
+                    point = stretch.variable.transform.admissible(point)
+                transform = None
+                free = point
+            sampled = stretch.variable.sampled
+            if sampled != transform:
+                free = point if sampled is None else sampled.forward(point)
             outputs = [free, point]
             for summed in reversed(model.marginalized):
                 outputs = substitute(outputs, {summed.node: support_point(summed.node)})
@@ -191,7 +196,7 @@ def _finite_position(
         except ConsilienceError:
             raise
         except Exception as error:  # of a user's function, which has density 0 there, as inside chains
-            FAILURES.append(error)
+            failed(error)
     if _is_finite(density, base):
         return base
     raise no_start(density, base)

@@ -29,7 +29,7 @@ def terms_over_values(model: ModelVariables, with_jacobian: bool = True) -> Term
     found: Terms | None = model.cache.get(key)
     if found is None:
         with without_sources(), carrying_marks():
-            made = terms_of(model, with_jacobian)
+            made = terms_of(model, with_jacobian, sampled=False)
             values = [v.value for v in model.free]
             own = {old: cast(new, old.dtype) for old, new in zip(made.values, values, strict=True)}
             found = Terms(

@@ -15,15 +15,25 @@ import numpy.typing as npt
 
 from consilience.backends import contexts
 from consilience.backends.pickling import duplicate
+from consilience.backends.shapes import bind_lengths
 from consilience.distributions import context
+from consilience.distributions.partly_observed import joined
 from consilience.distributions.random_variable import is_random, random_variables
-from consilience.distributions.transforms import Transform, default_transform, label
-from consilience.errors import DtypeError, ImputationWarning, MissingRuleError, ModelError, ShapeError
+from consilience.distributions.transforms import Transform, default_transform, label, sampled_transform
+from consilience.errors import (
+    ConsilienceWarning,
+    DtypeError,
+    ImputationWarning,
+    MissingRuleError,
+    ModelError,
+    ShapeError,
+)
 from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_input
 from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import missing, observation, sparse_data
 from consilience.model.coordinates import Coordinates, Labels
+from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import TensorLike
 from consilience.record import Record
 
@@ -37,11 +47,12 @@ DimensionNames = str | Sequence[str | None] | None
 class FreeVariable(Record):
     """A random variable to be inferred.
 
-    transform   bijection to the unconstrained line; None when the variable is unconstrained
+    transform   map to the unconstrained line that users see; None for none
     initval     the user's starting value or strategy, None for the default
-    inside      whether every unconstrained value leads into the support, as with the default transform; if
-                not, the density must look
+    inside      whether every position leads into the support, as with the default transform; if not, the density must
+                look
     value       the value variable: an input for the unconstrained value, named as PyMC names it (`tau_log__`)
+    sampled     map to the positions of samplers: `transform`, or one of better geometry where that is a default
     """
 
     name: str
@@ -50,6 +61,12 @@ class FreeVariable(Record):
     initval: Any
     inside: bool
     value: Node
+    sampled: Transform | None
+
+    @property
+    def coordinates(self) -> str:
+        """The name of the coordinates along which samplers move the variable."""
+        return _title(self.name, self.sampled)
 
     @property
     def continuous(self) -> bool:
@@ -72,8 +89,11 @@ class ObservedVariable(Record):
 def value_variable(name: str, node: Node, transform: Transform | None) -> Node:
     """A fresh input for the unconstrained value of a free variable: float64, or the variable's integer type."""
     shape = node.static_shape if transform is None else transform.unconstrained_shape(node.static_shape)
-    title = name if transform is None else f"{name}_{label(transform)}__"
-    return tensor_input("float64" if node.dtype in FLOATS else node.dtype, shape, title)
+    return tensor_input("float64" if node.dtype in FLOATS else node.dtype, shape, _title(name, transform))
+
+
+def _title(name: str, transform: Transform | None) -> str:
+    return name if transform is None else f"{name}_{label(transform)}__"
 
 
 class Declaring(type):
@@ -240,10 +260,10 @@ class ModelVariables(metaclass=Declaring):
             owner._check_generated(name, "dimension")
         self.coordinates.add(name, values, length)
 
-    def add_coords(self, coords: Mapping[str, Labels]) -> None:
-        """Several dimensions with labels."""
+    def add_coords(self, coords: Mapping[str, Labels | None], *, lengths: Mapping[str, Any] | None = None) -> None:
+        """Several dimensions with labels, or with lengths: those of `lengths` for dimensions whose labels are None."""
         for name, values in coords.items():
-            self.add_coord(name, values)
+            self.add_coord(name, values, length=(lengths or {}).get(name))
 
     def lengths_of(self, dims: str | Sequence[str | None]) -> list[Dim | None]:
         """Length per dimension, for distributions that take their shape from `dims`."""
@@ -279,7 +299,10 @@ class ModelVariables(metaclass=Declaring):
             return self._register_partly(name, node, observed, mask, dims, transform)
         full = self._full_name(name)
         _check_length(full, node)
+        self._add_dims_of(full, node, dims)
         axes = self._checked_dims(full, node, dims)
+        if observed is not None and not self.check_bounds:
+            node = observation.of_real_numbers(node, observed)
         if observed is None:
             self.take_free(full, node, transform, initval)
         else:
@@ -293,13 +316,14 @@ class ModelVariables(metaclass=Declaring):
     ) -> Node:
         """Take a random variable with missing data: `y_observed`, `y_unobserved`, and both as deterministic `y`."""
         full = self._full_name(name)
+        self._add_dims_of(full, node, dims)
         axes = self._checked_dims(full, node, dims)
         observation.check_shape(full, node, mask.shape)
         if transform is not context.DEFAULT and transform is not None:
             raise ModelError(f"`{full}` has missing values, and then takes no `transform`; leave it out.")
         self._full_name(f"{name}_unobserved")  # nothing is registered unless all can be
-        there, lacking, joined = missing.parts(full, node, mask)
-        self.register(f"{name}_observed", there, observed=missing.present_in(observed, mask))
+        there, lacking, places = missing.parts(full, node, mask)
+        there = self.register(f"{name}_observed", there, observed=missing.present_in(observed, places))
         self.register(f"{name}_unobserved", lacking, transform=transform)
         warnings.warn(
             f"the data of `{full}` have {int(mask.sum())} missing values, which become the free variable "
@@ -307,16 +331,21 @@ class ModelVariables(metaclass=Declaring):
             ImputationWarning,
             stacklevel=4,
         )
-        return self.add_deterministic(name, missing.fixed(joined, node, mask), axes)
+        return self.add_deterministic(name, missing.fixed(joined(there, lacking, places, mask.shape), node, mask), axes)
 
     def take_free(self, full: str, node: Node, transform: Any, initval: Any) -> None:
         """Take a random variable to be inferred, by its full name."""
+        free = self.free_variable(full, node, transform, initval)
+        for owner in self.lineage():
+            owner.free.append(free)
+
+    def free_variable(self, full: str, node: Node, transform: Any, initval: Any) -> FreeVariable:
+        """A random variable to be inferred, with the maps to the line that `transform` means; not yet in the model."""
         default = transform is context.DEFAULT
         chosen = default_transform(node) if default else transform
         inside = node.dtype in FLOATS and (default or _is_default(node, chosen))
-        free = FreeVariable(full, node, chosen, initval, inside, value_variable(full, node, chosen))
-        for owner in self.lineage():
-            owner.free.append(free)
+        sampled = sampled_transform(node) if inside else chosen
+        return FreeVariable(full, node, chosen, initval, inside, value_variable(full, node, chosen), sampled)
 
     def take_observed(self, full: str, node: Node, observed: TensorLike, weight: Node | None = None) -> None:
         """Take a random variable with data, by its full name; each of them stands for `weight` observations."""
@@ -376,8 +405,35 @@ class ModelVariables(metaclass=Declaring):
                     "model; rename that, or give `dims`."
                 )
 
-    def _checked_dims(self, name: str, node: Node, dims: DimensionNames) -> tuple[str | None, ...] | None:
-        names = (dims,) if isinstance(dims, str) else (None,) * node.ndim if dims is None else tuple(dims)
+    def _add_dims_of(self, name: str, node: Node, dims: DimensionNames) -> None:
+        """Take in the dimensions that the model does not know yet: their lengths are those of the random variable."""
+        names = _listed(dims)
+        for dim, length in zip(names, node.static_shape if len(names) == node.ndim else (), strict=False):
+            if dim is None or dim in self.coordinates:
+                continue
+            if dim == name:
+                raise ModelError(f"`{name}` is a variable and names its own dimension; give that another name.")
+            known = length if isinstance(length, int) else dimensions.substitute(length, self._lengths())
+            if not isinstance(known, int):
+                raise ModelError(
+                    f"`{name}` names the dimension `{dim}`, which is unknown, and so is its length `{length!r}`; name "
+                    f"it where data have it: `pm.Data(…, dims={dim!r})`."
+                )
+            self.add_coord(dim, length=known)
+            self.coordinates.tie(dim, length)
+
+    def _lengths(self) -> dict[dimensions.Atom, Dim]:
+        """The symbolic lengths that the present data decide."""
+        lengths: dict[dimensions.Atom, Dim] = {}
+        for slot in self.data.values():
+            bind_lengths(slot, contexts.DEFAULT.get(slot).shape, lengths)
+        return lengths
+
+    def _checked_dims(
+        self, name: str, node: Node, dims: DimensionNames, computed: bool = False
+    ) -> tuple[str | None, ...] | None:
+        """Dims that fit a variable; of a computed one, axes of another length than their dims lose these."""
+        names = (None,) * node.ndim if dims is None else _listed(dims)
         if len(names) != node.ndim:
             raise ShapeError(
                 f"`{name}` has {node.ndim} axes of lengths {node.static_shape}, but {len(names)} dims: {names}."
@@ -385,15 +441,21 @@ class ModelVariables(metaclass=Declaring):
         self._check_axes(name, names)
         if dims is None:
             return None
+        fitting = list(names)
         for axis, (dim, length) in enumerate(zip(names, node.static_shape, strict=True)):
             if dim is None:
                 continue
             wanted = self.coordinates.length(dim, f"axis {axis} of `{name}`")
+            if computed and wanted is not length:
+                lengths = self._lengths()
+                wanted, length = dimensions.substitute(wanted, lengths), dimensions.substitute(length, lengths)
             if isinstance(wanted, int) and isinstance(length, int) and wanted != length:
-                raise ShapeError(
-                    f"axis {axis} of `{name}` has length {length}, but the dimension `{dim}` has length {wanted}."
-                )
-        return names
+                problem = f"axis {axis} of `{name}` has length {length}, but the dimension `{dim}` has length {wanted}."
+                if not computed:
+                    raise ShapeError(problem)
+                warnings.warn(f"{problem} Results leave the labels out.", ConsilienceWarning, stacklevel=4)
+                fitting[axis] = None
+        return tuple(fitting)
 
     def add_named(self, node: Node, dims: DimensionNames = None) -> None:
         """Find a node that has a name under it; its values are not kept."""
@@ -408,7 +470,7 @@ class ModelVariables(metaclass=Declaring):
     def add_deterministic(self, name: str, node: Node, dims: DimensionNames = None) -> Node:
         """Name an expression so that its values are kept."""
         full = self._full_name(name)
-        axes = self._checked_dims(full, node, dims)
+        axes = self._checked_dims(full, node, dims, computed=True)
         for owner in self.lineage():
             owner.named_deterministics[full] = node
         _call(node, full)
@@ -482,9 +544,12 @@ class ModelVariables(metaclass=Declaring):
                     self.coordinates.check_length(dim, length, full, labels)
                     lengths[dim] = length
             arrays[slot] = array
+        decided: dict[dimensions.Atom, Dim] = {}
+        for slot, array in arrays.items():
+            bind_lengths(slot, array.shape, decided)
         for slot, array in arrays.items():
             contexts.DEFAULT.set(slot, array)
-        self.coordinates.change(lengths, labels)
+        self.coordinates.change(lengths, labels, decided)
 
     def data_slots(self) -> list[Node]:
         """Shared slots of the model's data, and other shared variables that its expressions use."""
@@ -493,6 +558,10 @@ class ModelVariables(metaclass=Declaring):
             written = [*self.named.values(), *(v.data for v in self.observed)]
             known = self.cache["slots"] = list(dict.fromkeys([*self.data.values(), *contexts.slots_of(written)]))
         return list(known)
+
+
+def _listed(dims: DimensionNames) -> tuple[str | None, ...]:
+    return () if dims is None else (dims,) if isinstance(dims, str) else tuple(dims)
 
 
 def _check_length(name: str, node: Node) -> None:
@@ -511,6 +580,14 @@ def _call(node: Node, name: str) -> None:
     """Name an expression that has no name; constants are common to all models and stay without."""
     if name_of(node) is None and constant_value(node) is None:
         set_name(node, name)
+
+
+def called(node: Node, name: str) -> Node:
+    """The value under a name; a node that has another name already, such as a leaf, stays as it is."""
+    if name_of(node) not in (None, name) or constant_value(node) is not None:
+        node = Node(Assume((), name), node)
+    set_name(node, name)
+    return node
 
 
 def _is_default(node: Node, transform: Transform | None) -> bool:

@@ -14,9 +14,10 @@ from consilience.ir import Dim, Node
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
 from consilience.ops import linalg
+from consilience.ops.axes import is_integer, one_axis
 from consilience.ops.elementwise import TensorLike, apply, as_tensor
 from consilience.ops.index import getitem, index_inc
-from consilience.ops.reduce import cumulative, normalised_axes, reduce
+from consilience.ops.reduce import cumulative, reduce
 from consilience.ops.shape import (
     Iota,
     arange,
@@ -41,11 +42,6 @@ def flatten(x: TensorLike, ndim: int = 1) -> Node:
         return node
     shape = node.static_shape
     return reshape(node, (*shape[: ndim - 1], dims.product(shape[ndim - 1 :])))
-
-
-def one_axis(axis: int, node: Node) -> int:
-    """An axis that counts from either end as one that counts from the front."""
-    return normalised_axes(axis, node.ndim)[0]
 
 
 def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
@@ -109,7 +105,7 @@ def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) 
 def dimshuffle(x: TensorLike, *pattern: Any) -> Node:
     """Axes in the order of `pattern`; "x" is a new axis of length 1, an axis left out must have length 1."""
     node = as_tensor(x)
-    order: list[Any] = list(pattern[0]) if len(pattern) == 1 and isinstance(pattern[0], list | tuple) else list(pattern)
+    order: list[Any] = list(pattern if len(pattern) != 1 or is_integer(pattern[0]) else pattern[0])
     kept = [one_axis(p, node) for p in order if p != "x"]
     if len(set(kept)) != len(kept):
         raise ShapeError(f"`dimshuffle` takes an axis once, got {tuple(order)} for {describe(node)}.")

@@ -19,14 +19,18 @@ class Assume(Op):
     """The value itself, of which facts hold that the user asserted; `rewrite.facts` knows their names.
 
     facts   (name, True) or (name, bound), sorted
+    name    of a value that is another one's under a name of its own
     """
 
     facts: tuple[Fact, ...]
+    name: str = ""
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
 
     def __repr__(self) -> str:
+        if self.name:
+            return f"named({self.name})"
         return f"assume({', '.join(name if value is True else f'{name} {value}' for name, value in self.facts)})"
 
 

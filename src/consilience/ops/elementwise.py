@@ -230,6 +230,8 @@ def apply(function: str, *values: TensorLike) -> Node:
         if kind == "bool" and "int" in entry.accepts:
             if function in OF_TRUTH:
                 return OF_TRUTH[function](*nodes)
+            if function in REFUSED_OF_TRUTH:
+                raise DtypeError(f"`{function}` is not defined for bool; {REFUSED_OF_TRUTH[function]}.")
             nodes = [cast(node, of_truth(function)) for node in nodes]
         elif "float" in entry.accepts:
             floating = float_dtype(function, tuple(weak_type(v) or as_tensor(v).dtype for v in values))
@@ -253,6 +255,11 @@ OF_TRUTH: dict[str, Callable[..., Node]] = {
     "fmax": lambda x, y: Node(elementwise("maximum"), x, y),
 }
 """Functions of numbers that give bools of bools."""
+REFUSED_OF_TRUTH = {
+    "neg": "`~x` is the opposite, `-x.astype(int)` the number",
+    "sub": "`x ^ y` says where both differ, `x.astype(int) - y` is the difference",
+}
+"""Functions of numbers that NumPy refuses for bools, with what serves in their place."""
 
 
 def _compared(function: str, x: TensorLike, y: TensorLike) -> Node | None:

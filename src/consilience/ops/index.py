@@ -18,6 +18,7 @@ from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, name_of
 from consilience.ir.types import INTEGERS, Shape
 from consilience.ops.assertion import Require
+from consilience.ops.axes import integers, is_integer, one_axis
 from consilience.ops.dtypes import fitted, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast
 from consilience.ops.reduce import reduce
@@ -401,18 +402,17 @@ def index_inc(part: Node, values: TensorLike, ignore_duplicates: bool = False) -
 def split(value: TensorLike, sections: int | TensorLike | Sequence[TensorLike], axis: int = 0) -> list[Node]:
     """Cut along an axis: into equal parts, or before the given positions (integers or integer scalars)."""
     x = as_tensor(value)
-    if not -x.ndim <= axis < x.ndim:
-        raise ShapeError(f"axis {axis} does not exist in {describe(x)}.")
-    axis %= x.ndim
+    axis = one_axis(axis, x)
     length = x.static_shape[axis]
     edges: list[Any]
-    if isinstance(sections, int):
-        if sections < 1 or (isinstance(length, int) and length % sections):
-            raise ShapeError(f"cannot split {length!r} elements into {sections} equal parts: {describe(x)}.")
-        part = dims.floordiv(length, sections)
+    if is_integer(sections):
+        (count,) = integers(sections)
+        if count < 1 or (isinstance(length, int) and length % count):
+            raise ShapeError(f"cannot split {length!r} elements into {count} equal parts: {describe(x)}.")
+        part = dims.floordiv(length, count)
         if not isinstance(length, int):
-            x = Node(Require((ShapeConstraint(length, part * sections, "a split makes equal parts", describe(x)),)), x)
-        edges = [part * i for i in range(sections)]
+            x = Node(Require((ShapeConstraint(length, part * count, "a split makes equal parts", describe(x)),)), x)
+        edges = [part * i for i in range(count)]
     else:
         edges = [0, *lengths_listed(sections)]
     lead = (slice(None),) * axis

@@ -13,6 +13,7 @@ from consilience.ir.dimension import maximum, minimum
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ir.types import COMPLEXES, FLOATS, Shape
+from consilience.ops.axes import distinct, integers, is_integer
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
@@ -229,10 +230,11 @@ def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
 def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) -> Node:
     """Sum of products over pairs of axes: the last `axes` of a with the first of b, or the given ones."""
     (a, b), _ = promote([a, b])
-    if isinstance(axes, int):
-        over_a, over_b = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
+    if is_integer(axes):
+        (count,) = integers(axes)
+        over_a, over_b = tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
     else:
-        over_a, over_b = (_axes(axes[0], a.ndim), _axes(axes[1], b.ndim))
+        over_a, over_b = (distinct(integers(given), node.ndim) for given, node in zip(axes, (a, b), strict=True))
     if len(over_a) != len(over_b):
         raise ShapeError(f"tensordot needs as many axes on the left as on the right, got {over_a} and {over_b}.")
     keep_a = [i for i in range(a.ndim) if i not in over_a]
@@ -257,11 +259,6 @@ def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) ->
     flat_a = reshape(transpose(a, [*keep_a, *over_a]), (row_count, inner_a))
     flat_b = reshape(transpose(b, [*over_b, *keep_b]), (inner_b, column_count))
     return reshape(matmul(flat_a, flat_b), (*rows, *columns))
-
-
-def _axes(given: object, rank: int) -> tuple[int, ...]:
-    listed = (given,) if isinstance(given, int) else tuple(given)  # type: ignore[arg-type]  # a sequence of integers
-    return tuple(int(i) % rank for i in listed)
 
 
 def outer(x: TensorLike, y: TensorLike) -> Node:

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from consilience.ir import INTEGERS, Node, constant_value
+from consilience.ir import INTEGERS, UNSIGNED, Node, constant_value
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import describe, set_name
 from consilience.ops import arrangement, index, linalg, order, reductions, shape, ufuncs
+from consilience.ops.axes import integers, is_integer
 from consilience.ops.dtypes import kind_of, weak_type
-from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
+from consilience.ops.parameter_check import Asserted
+from consilience.ops.reduce import reduce
 from consilience.ops.scalar import TABLE
 from consilience.ops.sparse import elementwise as elementwise  # enters operators of sparse matrices
 from consilience.ops.sparse import indexing as indexing  # as above
@@ -37,7 +40,7 @@ WHOLE_POWERS = 64
 
 @means("pow")
 def power(x: TensorLike, y: TensorLike) -> Node:
-    """x ** y. Integers stay integers for a constant exponent >= 0, otherwise both become float64."""
+    """x ** y. Integers stay integers; negative exponents of them are refused, but for constants, which give float64."""
     a, b = as_tensor(x), as_tensor(y)
     known = constant_value(b)
     if known is not None and known.ndim == 0 and kind_of(b.dtype) == "int" and kind_of(a.dtype) != "key":
@@ -50,8 +53,38 @@ def power(x: TensorLike, y: TensorLike) -> Node:
         if kind_of(a.dtype) in ("int", "bool") and number >= 0:
             return _integer_power(cast(a, "int64") if a.dtype == "bool" else a, number)
     if {kind_of(a.dtype), kind_of(b.dtype)} <= {"int", "bool"}:
-        return apply("pow", cast(a, "float64"), cast(b, "float64"))
+        if known is not None and (known < 0).any():
+            return apply("pow", cast(a, "float64"), cast(b, "float64"))
+        (base, exponent), dtype = promote([x, y])
+        if kind_of(dtype) != "float":  # as of int64 and uint64 is
+            return _whole_power(*(cast(v, "int8") if v.dtype == "bool" else v for v in (base, exponent)))
     return apply("pow", x, y)
+
+
+@means("float power")
+def float_power(x: TensorLike, y: TensorLike) -> Node:
+    """x ** y in float64."""
+    return apply("pow", cast(x, "float64"), cast(y, "float64"))
+
+
+def _whole_power(base: Node, exponent: Node) -> Node:
+    """Integer powers by repeated squares, a square for each of the six bits that exponents of finite powers have.
+
+    Greater exponents keep the powers of -1, 0 and 1 only; others are beyond every integer and give 0.
+    """
+    if exponent.dtype not in UNSIGNED:
+        message = "integers have no negative integer powers; make one of both a float: `x.astype(float) ** y`"
+        least = apply("ge", exponent, 0)
+        exponent = Node(Asserted(message), exponent, reduce("all", least) if least.ndim else least)
+    beyond = apply("gt", exponent, 63)
+    bits = apply("where", beyond, apply("bitwise_and", exponent, 1) + 62, exponent)
+    result, square = apply("add", apply("mul", base, 0), 1), base
+    for place in range(6):
+        odd = apply("neq", apply("bitwise_and", bits, 1 << place), 0)
+        result = apply("mul", result, apply("where", odd, square, 1))
+        square = apply("square", square)
+    lost = apply("logical_and", beyond, apply("gt", apply("abs", base), 1))
+    return apply("where", lost, 0, result)
 
 
 def _integer_power(base: Node, exponent: int) -> Node:
@@ -87,8 +120,8 @@ def round_to(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0)
 
     mode   what becomes of halves: "half_to_even" (also for None) or "half_away_from_zero". NumPy has `decimals` here.
     """
-    if isinstance(mode, int):
-        return round_to(a, decimals=mode)
+    if is_integer(mode):
+        return round_to(a, decimals=integers(mode)[0])
     if mode is not None and mode not in _ROUNDINGS:
         raise ValueError(f"mode must be one of {', '.join(_ROUNDINGS)}, got {mode!r}.")
     x = as_tensor(a)
@@ -106,10 +139,21 @@ def round_to(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0)
     return cast(result, x.dtype) if kind_of(x.dtype) == "int" else result
 
 
+class Lengths(tuple[Any, ...]):
+    """The lengths of all axes, with the methods of the int64 vector of them: `x.shape.eval()`, `x.shape.prod()`."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # what NumPy and pickle ask for
+            raise AttributeError(f"a shape has no `{name}`.", name=name, obj=self)
+        return getattr(as_tensor(list(self), "int64"), name)
+
+
 @means("shape")
-def shape_of(x: Node) -> tuple[Any, ...]:
+def shape_of(x: Node) -> Lengths:
     """Lengths of all axes: integers where static, else int64 scalar nodes that can be used as lengths."""
-    return tuple(n if isinstance(n, int) else shape.length_of(n) for n in x.static_shape)
+    return Lengths(n if isinstance(n, int) else shape.length_of(n) for n in x.static_shape)
 
 
 @means("len")

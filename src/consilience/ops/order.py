@@ -9,9 +9,9 @@ from consilience.errors import DtypeError, ShapeError
 from consilience.ir import COMPLEXES, Node, Op, TensorType
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
+from consilience.ops.axes import one_axis
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.index import getitem
-from consilience.ops.reduce import normalised_axes
 from consilience.ops.shape import length_of, reshape
 
 
@@ -124,7 +124,7 @@ def _ordered(value: TensorLike, axis: int | None, kind: str | None) -> tuple[Nod
         raise DtypeError(f"complex numbers have no order: {describe(x)}; take real parts or sizes first.")
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
-    return x, normalised_axes(axis, x.ndim)[0]
+    return x, one_axis(axis, x)
 
 
 def _flipped(x: Node, axis: int) -> Node:

@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import SupportsIndex
 
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import COMPLEXES, FLOATS, INTEGERS, UNSIGNED, Node, Op, TensorType
 from consilience.ir.dimension import product
 from consilience.ir.side_tables import describe
+from consilience.ops.axes import Axis, normalised_axes, one_axis
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.shape import expand_dims, length_of, reshape
-
-
-def normalised_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
-    """Axes as sorted non-negative integers; `None` means all."""
-    if axis is None:
-        return tuple(range(rank))
-    given = (axis,) if isinstance(axis, int) else tuple(axis)
-    result = sorted({_axis(a, rank) for a in given})
-    if len(result) != len(given):
-        raise ShapeError(f"axes must be distinct, got {given}.")
-    return tuple(result)
-
-
-def _axis(axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise ShapeError(f"axis {axis} does not exist in a tensor of rank {rank}; give one from {-rank} to {rank - 1}.")
-    return axis % rank
 
 
 class Reduce(Op):
@@ -93,7 +78,7 @@ class Softmax(Op):
         return f"{'log_' if self.logarithm else ''}softmax(axes={self.axes})"
 
 
-def reduce(kind: str, value: TensorLike, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Node:
+def reduce(kind: str, value: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     """Reduce over `axis` (all axes for None), in NumPy's dtype.
 
     Sums and products of bools and integers are int64, of unsigned integers uint64; those of float16 are taken in
@@ -117,24 +102,24 @@ def reduce(kind: str, value: TensorLike, axis: int | Sequence[int] | None = None
     return expand_dims(result, axes) if keepdims and axes else result
 
 
-def arg_reduce(kind: str, value: TensorLike, axis: int | None = None) -> Node:
+def arg_reduce(kind: str, value: TensorLike, axis: SupportsIndex | None = None) -> Node:
     """Position of the first extreme; over the flattened tensor for `axis=None`."""
     x = as_tensor(value)
     if x.dtype in COMPLEXES:
         raise DtypeError(f"complex numbers have no `arg{kind}`: {describe(x)}; take real parts or sizes first.")
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
-    return Node(ArgReduce(kind, _axis(axis, x.ndim)), x)
+    return Node(ArgReduce(kind, one_axis(axis, x)), x)
 
 
-def cumulative(kind: str, value: TensorLike, axis: int | None = None) -> Node:
+def cumulative(kind: str, value: TensorLike, axis: SupportsIndex | None = None) -> Node:
     """Running sum or product; over the flattened tensor for `axis=None`."""
     x = as_tensor(value)
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     if x.dtype == "float16":
         return cast(cumulative(kind, cast(x, "float32"), axis), "float16")
-    return Node(Cumulative(kind, _axis(axis, x.ndim)), cast(x, accumulator(x.dtype)))
+    return Node(Cumulative(kind, one_axis(axis, x)), cast(x, accumulator(x.dtype)))
 
 
 def accumulator(dtype: str) -> str:
@@ -144,7 +129,7 @@ def accumulator(dtype: str) -> str:
     return "int64" if dtype == "bool" or dtype in INTEGERS else dtype
 
 
-def softmax(value: TensorLike, axis: int | Sequence[int] | None = None, logarithm: bool = False) -> Node:
+def softmax(value: TensorLike, axis: Axis = None, logarithm: bool = False) -> Node:
     """exp(x) / sum(exp(x)) over `axis` (all axes for None), or its logarithm; integers become float64."""
     x = as_tensor(value)
     if x.dtype == "float16":

@@ -5,18 +5,18 @@ In: tensors, axes and dtypes. Out: expressions of `Reduce`, `ArgReduce` and `Cum
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import SupportsIndex
 
 import numpy.typing as npt
 
 from consilience.ir import Node
 from consilience.ir.dimension import product
 from consilience.ir.types import COMPLEXES, FLOATS
+from consilience.ops.axes import Axis as Axis
+from consilience.ops.axes import normalised_axes
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
-from consilience.ops.reduce import arg_reduce, count, cumulative, normalised_axes, reduce
+from consilience.ops.reduce import arg_reduce, count, cumulative, reduce
 from consilience.ops.shape import broadcast_to, expand_dims, reshape, transpose
-
-Axis = int | Sequence[int] | None
 
 
 def sum(
@@ -171,12 +171,12 @@ def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
     return apply("sqrt", var(input, axis, ddof, keepdims, corrected))
 
 
-def cumsum(x: TensorLike, axis: int | None = None) -> Node:
+def cumsum(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     """Running sum along an axis, over the flattened tensor for None."""
     return cumulative("sum", x, axis)
 
 
-def cumprod(x: TensorLike, axis: int | None = None) -> Node:
+def cumprod(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     """Running product along an axis, over the flattened tensor for None."""
     return cumulative("prod", x, axis)
 

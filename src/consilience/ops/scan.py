@@ -31,6 +31,7 @@ from consilience.ir.side_tables import describe
 from consilience.ir.traversal import substitute
 from consilience.ops.control import Item, compatible_shapes
 from consilience.ops.elementwise import as_tensor
+from consilience.ops.python_call import given_by_python, settled
 from consilience.ops.random import fold_in
 from consilience.ops.shape import Iota, LengthOf, length_of
 from consilience.record import Record, replace
@@ -216,6 +217,8 @@ def scan(
                 f"{describe(sequence)}; cut it (`x[:n]`)."
             )
     wanted = [following for _, following in carried.values()] + list(traced) + ([] if stop is None else [stop])
+    kept = [(a, b) for n, (_, to) in carried.items() for a, b in zip(n.static_shape, to.static_shape, strict=True)]
+    wanted = settled(wanted, kept)
     if fixed:
         wanted = exchange(wanted, fixed)
     own = dict(sequences)
@@ -276,9 +279,10 @@ def _check_lengths(wanted: Sequence[Node], leaves: Sequence[Node]) -> None:
     for atom in computed_atoms(wanted):
         source = source_of(atom)
         if not set(leaves).isdisjoint(topological([source])):
+            remedy = "give the function `infer_shape`" if given_by_python(source) else "use `where` in place of a mask"
             raise MissingRuleError(
-                f"the length `{atom.name}` differs from one step of a loop to another: it is {describe(source)}; use "
-                "`where` in place of a mask, or lengths that do not depend on the step."
+                f"the length `{atom.name}` differs from one step of a loop to another: it is {describe(source)}; "
+                f"{remedy}, or lengths that do not depend on the step."
             )
 
 

@@ -15,6 +15,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, name_of
 from consilience.ir.types import Shape
+from consilience.ops.axes import distinct, integers, normalised_axes, one_axis
 from consilience.ops.dtypes import kind_of
 from consilience.ops.elementwise import Cast, Elementwise, TensorLike, apply, as_tensor, broadcast_shape, cast, promote
 
@@ -266,10 +267,10 @@ def reshape(x: TensorLike, newshape: object, *, ndim: int | None = None) -> Node
 def transpose(value: TensorLike, *axes: object) -> Node:
     """Axes in the given order, reversed when none is given."""
     x = as_tensor(value)
-    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], list | tuple)):
-        axes = tuple(axes[0]) if axes[0] is not None else ()
-    order = tuple(int(a) % max(x.ndim, 1) for a in axes) if axes else tuple(reversed(range(x.ndim)))  # type: ignore[call-overload]  # int() checks
-    if sorted(order) != list(range(x.ndim)):
+    if len(axes) == 1:
+        axes = () if axes[0] is None else integers(axes[0])
+    order = distinct(integers(axes), x.ndim) if axes else tuple(reversed(range(x.ndim)))
+    if len(order) != x.ndim:
         raise ShapeError(f"transpose needs every axis of rank {x.ndim} once, got {axes}.")
     return x if order == tuple(range(x.ndim)) else Node(Transpose(order), x)
 
@@ -277,8 +278,8 @@ def transpose(value: TensorLike, *axes: object) -> Node:
 def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Node:
     """Axes at other places, the others in order."""
     x = as_tensor(a)
-    pairs = [[_place(i, x) for i in ([given] if isinstance(given, int) else given)] for given in (source, destination)]
-    if len(pairs[0]) != len(pairs[1]) or any(len(set(places)) != len(places) for places in pairs):
+    pairs = [distinct(integers(given), x.ndim) for given in (source, destination)]
+    if len(pairs[0]) != len(pairs[1]):
         raise ShapeError(f"`moveaxis` needs distinct axes and a place for each, got {source} and {destination}.")
     order = [i for i in range(x.ndim) if i not in pairs[0]]
     for place, axis in sorted(zip(pairs[1], pairs[0], strict=True)):
@@ -286,16 +287,10 @@ def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequ
     return transpose(x, order)
 
 
-def _place(axis: int, x: Node) -> int:
-    if not -x.ndim <= axis < x.ndim:
-        raise ShapeError(f"axis {axis} does not exist in {describe(x)}.")
-    return axis % x.ndim
-
-
 def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
     """Two axes exchanged."""
     x = as_tensor(y)
-    order, (i, j) = list(range(x.ndim)), (_place(axis1, x), _place(axis2, x))
+    order, (i, j) = list(range(x.ndim)), (one_axis(axis1, x), one_axis(axis2, x))
     order[i], order[j] = j, i
     return transpose(x, order)
 
@@ -303,14 +298,8 @@ def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
 def expand_dims(a: TensorLike, axis: int | Sequence[int]) -> Node:
     """New axes of length 1 at the given positions of the result."""
     x = as_tensor(a)
-    given = (axis,) if isinstance(axis, int) else tuple(axis)
-    rank = x.ndim + len(given)
-    for a in given:
-        if not -rank <= a < rank:
-            raise ShapeError(f"axis {a} does not exist in the result of rank {rank}.")
-    axes = tuple(sorted({a % rank for a in given}))
-    if len(axes) != len(given):
-        raise ShapeError(f"new axes must be distinct, got {given}.")
+    given = integers(axis)
+    axes = normalised_axes(given, x.ndim + len(given))
     return Node(ExpandDims(axes), x) if axes else x
 
 
@@ -320,8 +309,7 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     if axis is None:
         axes = tuple(i for i, n in enumerate(x.static_shape) if n == 1)
     else:
-        given = (axis,) if isinstance(axis, int) else tuple(axis)
-        axes = tuple(sorted(_place(a, x) for a in given))
+        axes = normalised_axes(axis, x.ndim)
     return Node(Squeeze(axes), x) if axes else x
 
 
@@ -349,9 +337,8 @@ def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
     rank = nodes[0].ndim
     if rank == 0:
         raise ShapeError("rank-0 tensors cannot be joined; use `stack`.")
-    if not -rank <= axis < rank:
-        raise ShapeError(f"axis {axis} does not exist in tensors of rank {rank}.")
-    return nodes[0] if len(nodes) == 1 else Node(Concatenate(axis % rank), *nodes)
+    place = one_axis(axis, nodes[0])
+    return nodes[0] if len(nodes) == 1 else Node(Concatenate(place), *nodes)
 
 
 def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Node:

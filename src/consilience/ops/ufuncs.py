@@ -25,7 +25,7 @@ OTHERWISE: Final = {
     "subtract": "sub", "true_divide": "true_div", "degrees": "rad2deg", "radians": "deg2rad",
     "bitwise_invert": "invert", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
 }  # fmt: skip
-NOTATION: Final = {"matmul": "matmul", "power": "pow", "float_power": "pow", "positive": "positive"}
+NOTATION: Final = {"matmul": "matmul", "power": "pow", "float_power": "float power", "positive": "positive"}
 REDUCTIONS: Final = {
     "add": "sum",
     "multiply": "prod",

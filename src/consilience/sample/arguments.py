@@ -8,7 +8,7 @@ from typing import Any, Final
 from consilience.distributions.seeds import is_integer
 from consilience.errors import ModelError, SamplingError
 
-EXTRAS: Final = ("log_likelihood", "log_prior")
+EXTRAS: Final = ("log_likelihood", "log_prior", "include_transformed")
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
@@ -25,16 +25,14 @@ def one_of(name: str, value: Any, known: Sequence[str]) -> None:
 
 
 def extras(idata_kwargs: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Groups that are wanted besides those of the run: log_likelihood, log_prior."""
+    """What is wanted besides the groups of the run: log_likelihood, log_prior; values of transformed variables."""
     given = idata_kwargs or {}
     for name in given:
         if name in ("coords", "dims"):
             raise SamplingError(f"`idata_kwargs` has no `{name}`: give them to `pm.Model(coords=…)` and to variables.")
-        if name == "include_transformed" and given[name]:
-            raise SamplingError("`idata_kwargs` has no `include_transformed`: results hold values on their own scales.")
-    unknown = [name for name in given if name not in (*EXTRAS, "include_transformed", "save_warmup")]
+    unknown = [name for name in given if name not in (*EXTRAS, "save_warmup")]
     if unknown:
-        raise SamplingError(f"`idata_kwargs` may hold 'log_likelihood' and 'log_prior', got {unknown}.")
+        raise SamplingError(f"`idata_kwargs` may hold {', '.join(map(repr, EXTRAS))}, got {unknown}.")
     return tuple(name for name in EXTRAS if given.get(name))
 
 

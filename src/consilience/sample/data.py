@@ -26,12 +26,16 @@ def observed_data(model: Model) -> dict[str, Array]:
     """Observed values by variable; left out where they do not fit the present data's lengths, or are random rows."""
     slots, values, _, lengths = slot_values(model)
     known = dict(zip(slots, values, strict=True))
+    moved = model.coordinates.moved()
     result = {}
     for variable in model.observed:
         if has_batches([variable.data]):
             continue
         used = set(topological([variable.data]))
         (array,) = reference.evaluate([variable.data], {s: v for s, v in known.items() if s in used})
+        axes = zip(model.dims_of.get(variable.name, ()), array.shape, strict=False)
+        if any(dim in moved and model.coordinates.current_length(dim) != length for dim, length in axes if dim):
+            continue
         if array.shape == tuple(dims.substitute(n, lengths) for n in variable.node.static_shape):
             result[variable.name] = array
     return result

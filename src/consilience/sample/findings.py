@@ -12,7 +12,7 @@ import numpy as np
 from consilience import diagnostics
 from consilience.backends.callback import FAILURES
 from consilience.diagnostics.divergence_location import describe
-from consilience.errors import ConsilienceWarning, ConvergenceWarning
+from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
 from consilience.model.model import Model
 from consilience.model.reparametrization import centred_hierarchies
 from consilience.run import Run
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def warn(work: Work, run: Run, stacklevel: int) -> None:
-    """Say what is to be known of the run; only a converged one is silent."""
+    """Say what is to be known of the run; only a converged one is silent.
+
+    raises   SamplingError where a Python function broke its declaration, so that the density was another one
+    """
     if run.interrupted:
         print(f"Sampling was interrupted: the first {run.draws.shape[1]} draws of each chain are kept.")
     for note in (*run.notes, *work.notes):
@@ -34,6 +37,12 @@ def warn(work: Work, run: Run, stacklevel: int) -> None:
     if work.checkpoint is not None and work.checkpoint.fault is not None:
         message = f"the checkpoint was not written to the end: {work.checkpoint.fault}"
         warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
+    broken = next((error for error in FAILURES if isinstance(error, ConsilienceError)), None)
+    if broken is not None:
+        FAILURES.clear()
+        raise SamplingError(
+            f"the draws are void, since a Python function of the model gave something else than it declared: {broken}"
+        ) from broken
     raised = failures()
     if raised:
         warnings.warn(raised, ConsilienceWarning, stacklevel=stacklevel + 1)

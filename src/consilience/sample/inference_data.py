@@ -22,7 +22,7 @@ Arrays: TypeAlias = Mapping[str, npt.ArrayLike]
 
 
 def to_inference_data(
-    trace: Arrays | None = None,
+    trace: Arrays | xarray.DataTree | None = None,
     *,
     prior: Arrays | None = None,
     posterior_predictive: Arrays | None = None,
@@ -31,21 +31,29 @@ def to_inference_data(
     coords: Mapping[str, Any] | None = None,
     dims: Mapping[str, Any] | None = None,
     model: Model | None = None,
+    save_warmup: bool | None = None,
+    include_transformed: bool = False,
 ) -> xarray.DataTree:
     """A tree of draws (chain, draw, …) given by name, with the dims, labels and data of a model.
 
-    trace                       draws of the posterior
+    trace                       draws of the posterior; a tree is given back as it is
     prior                       draws of the prior; those of observed variables become `prior_predictive`
     posterior_predictive        draws of observed variables
     log_likelihood, log_prior   arrays of them, or True to compute them
     coords, dims                labels and dims besides the model's
     model                       the model around by default; there may be none
+    save_warmup                 of no effect, for PyMC's sake: arrays hold no tuning draws
+    include_transformed         whether values of transformed variables, as `tau_log__`, are kept where `trace` has them
     raises                      ModelError without any draws
     """
+    del save_warmup
+    if trace is not None and hasattr(trace, "children"):
+        return trace
     owner = _model_or_none(model)
     observed = {v.name for v in owner.observed} if owner is not None else set()
+    values = {str(v.value.name) for v in owner.free if v.transform is not None} if owner is not None else set()
     groups: dict[str, dict[str, Any]] = {
-        "posterior": dict(trace or {}),
+        "posterior": {n: a for n, a in (trace or {}).items() if include_transformed or n not in values},
         "prior": {n: a for n, a in (prior or {}).items() if n not in observed},
         "prior_predictive": {n: a for n, a in (prior or {}).items() if n in observed},
         "posterior_predictive": dict(posterior_predictive or {}),

@@ -11,10 +11,12 @@ from typing import Any, Final
 from consilience.errors import SamplingError
 from consilience.model.keywords import check_compile_kwargs, take
 
+_SETTINGS: Final = "settings of NUTS are arguments themselves, as `target_accept=0.9`, or `nuts={…}`."
 _ONE_SAMPLER: Final = "there is one sampler here, chosen with `step=`."
 
 # Without effect; a sentence is said once where silence would mislead.
 IGNORED: Final[Mapping[str, str | None]] = {
+    "backend": "the functions behind it are compiled to machine code by this library.",
     "blas_cores": None,
     "keep_warning_stat": None,
     "mp_ctx": None,
@@ -22,13 +24,17 @@ IGNORED: Final[Mapping[str, str | None]] = {
     "nuts_sampler": _ONE_SAMPLER,
     "nuts_sampler_kwargs": _ONE_SAMPLER,
     "progressbar_theme": None,
+    "quiet": None,
     "zarr_store": "draws are written while they are made with `store=`.",
 }
 
 ABSENT: Final[Mapping[str, str]] = {
     "trace": "write the draws to the disk while they are made with `store=`.",
+    "nuts_kwargs": _SETTINGS,
+    "step_kwargs": _SETTINGS,
     "start": "starting values are `initvals=`.",
     "samples": "it is `draws=`.",
+    "size": "it is `draws=`.",
     "keep_size": "draws always keep the axes chain and draw.",
     "volatile_vars": "variables to be drawn anew are `sample_vars=`.",
     "live_plot": "follow a run with `blocking=False`.",
@@ -37,7 +43,12 @@ ABSENT: Final[Mapping[str, str]] = {
 }
 
 # Other names of our own keywords.
-SAME: Final[Mapping[str, str]] = {"nchains": "chains", "njobs": "cores", "seed": "random_seed", "initval": "initvals"}
+SAME: Final[Mapping[str, str]] = {
+    "nchains": "chains", "chain": "chains", "n_chains": "chains", "njobs": "cores", "n_jobs": "cores",
+    "seed": "random_seed", "random_state": "random_seed", "initval": "initvals", "testval": "initvals",
+    "tune_steps": "tune", "n_tune": "tune", "burn": "tune", "progress_bar": "progressbar", "vars": "var_names",
+    "max_tree_depth": "max_treedepth", "target_acceptance": "target_accept",
+}  # fmt: skip
 
 
 def check(function: str, given: Mapping[str, Any], accepted: Collection[str], stacklevel: int = 1) -> None:

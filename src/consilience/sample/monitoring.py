@@ -44,7 +44,7 @@ def monitored_of(density: ModelDensity, result: ResultOptions) -> Monitored:
     deterministic = tuple(n for n in asked if n in model.named_deterministics)
     whole = np.concatenate([np.full(s.size, not s.variable.continuous) for s in density.layout.stretches])
     angles = angular_coordinates(density)
-    joint = {v.name for v in model.free if v.transform is not None and v.transform.rank() > 0}
+    joint = {v.name for v in model.free if v.sampled is not None and v.sampled.rank() > 0}
     if not joint and not deterministic:
         return Monitored(names, discrete=whole, angles=angles, enabled=result.checks)
 
@@ -80,7 +80,7 @@ def monitored_of(density: ModelDensity, result: ResultOptions) -> Monitored:
 def angular_coordinates(density: ModelDensity) -> npt.NDArray[np.bool_] | None:
     """Which coordinates are angles, along which the density repeats; None where there are none."""
     angles = np.concatenate(
-        [np.full(s.size, isinstance(s.variable.transform, Circular)) for s in density.layout.stretches]
+        [np.full(s.size, isinstance(s.variable.sampled, Circular)) for s in density.layout.stretches]
     )
     return angles if angles.any() else None
 
@@ -96,7 +96,7 @@ def coordinate_names(density: ModelDensity, told: Mapping[str, str]) -> Iterator
             not isinstance(n, int) or n == m for n, m in zip(own, stretch.shape, strict=True)
         )
         own_name = stretch.variable.name
-        for name in element_names(density.model, own_name if whole else stretch.key, stretch.shape):
+        for name in element_names(density.model, own_name if whole else stretch.variable.coordinates, stretch.shape):
             yield told.get(own_name, own_name) + name.removeprefix(own_name)
 
 

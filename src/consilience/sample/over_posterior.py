@@ -22,9 +22,10 @@ def vectorize_over_posterior(
     outputs: Node | Sequence[Node],
     posterior: Any,
     input_rvs: Sequence[Node],
-    input_tensors: Sequence[Node] = (),
     allow_rvs_in_graph: bool = True,
     sample_dims: Sequence[str] = ("chain", "draw"),
+    *,
+    input_tensors: Sequence[Node] = (),
 ) -> Any:
     """Expressions of random variables with the draws of a posterior in their place.
 

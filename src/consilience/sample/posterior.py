@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -11,7 +11,7 @@ from consilience import storage
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
 from consilience.errors import SamplingError
-from consilience.inference import NUTS, Kernel
+from consilience.inference import NUTS, CompoundStep, Kernel
 from consilience.inference.fisher_metric import Form
 from consilience.model.model import Model, modelcontext
 from consilience.model.reparametrization import centred_hierarchies
@@ -19,7 +19,7 @@ from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
 from consilience.record import as_plain, replace
-from consilience.run import Listener, Options
+from consilience.run import Options
 from consilience.run import checkpoint as checkpoints
 from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
@@ -39,7 +39,9 @@ StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | Non
 BACKENDS: Final = ("llvm", "jax")
 DEFAULT_CHAINS: Final = 4
 LOCK_STEP_CHAINS: Final = 128  # fewer know little of the trajectory length
-INITS: Final = ("lbfgs", "auto", "jitter+adapt_diag", "adapt_diag")
+INITS: Final = (
+    "lbfgs", "auto", "jitter+adapt_diag", "adapt_diag", "jitter+adapt_diag_grad", "adapt_full", "jitter+adapt_full",
+)  # fmt: skip
 FITS: Final = {
     "pathfinder": "pm.fit_pathfinder()",
     "advi": "pm.fit().sample()",
@@ -66,7 +68,7 @@ def sample(
     discard_tuned_samples: bool = True,
     compute_convergence_checks: bool = True,
     idata_kwargs: Mapping[str, Any] | None = None,
-    callback: Listener | None = None,
+    callback: Callable[..., Any] | None = None,
     model: Model | None = None,
     target_ess: float | None = 400,
     target_rhat: float = 1.01,
@@ -90,7 +92,7 @@ def sample(
     deterministics: Literal["lazy", "eager"] = "lazy",
     blocking: bool = True,
     nuts: Mapping[str, Any] | None = None,
-    backend: Literal["llvm", "jax"] = "llvm",
+    backend: Literal["llvm", "jax"] | None = None,
     device: Any = None,
     **pymc: Any,
 ) -> Any:
@@ -112,15 +114,18 @@ def sample(
                    per chain; "prior" or "support_point" in place of numbers. Or a result with a posterior, of
                    `pm.fit_pathfinder` or an earlier run: chains begin at draws of it, without noise by default
     init           "lbfgs": wide noise on the starting values, then some steps of L-BFGS to the typical set; "auto"
-                   or "jitter+adapt_diag": starting values with noise; "adapt_diag": without
+                   or "jitter+adapt_diag" (or "…_grad"): starting values with noise; "adapt_diag": without. "adapt_full"
+                   and "jitter+adapt_full": the same, with `metric="dense"` unless another is asked for
     target_accept  mean acceptance probability that the step size is tuned for, between 0 and 1
     max_treedepth  greatest number of doublings of a trajectory
     jitter_max_retries          attempts to find a starting point with a finite log density
     discard_tuned_samples       False keeps the tuning draws in groups `warmup_…`
     compute_convergence_checks  False leaves out the warnings, and the checks of fixed lengths: they end "completed"
-    idata_kwargs   `{"log_likelihood": True}` adds what `compute_log_likelihood` does; so does "log_prior"
-    callback       called with the events of the run (`consilience.events`), never in the way of the chains;
-                   raising KeyboardInterrupt in it ends the run
+    idata_kwargs   `{"log_likelihood": True}` adds what `compute_log_likelihood` does; so does "log_prior";
+                   "include_transformed" adds values of transformed variables to the posterior, as `tau_log__`
+    callback       called with the events of the run (`consilience.events`), or, if its arguments have the names `trace`
+                   and `draw`, once per kept draw as in PyMC; never in the way of the chains. Raising KeyboardInterrupt
+                   in it ends the run
     target_ess     effective draws asked for, the smaller of bulk and tail; None: only the chains' agreement
     target_rhat    R-hat may be above it only as far as noise explains, and never by 0.04
     rhat           "strict": R-hat must be below `target_rhat`, whatever the noise
@@ -138,8 +143,9 @@ def sample(
                    restart, where the run decides its length and chains disagree, or do not come back to where some of
                    them were, or to modes found before. 0: none
     modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains
-                   then begin in each, and one that no draw has come to forbids "converged". Only where the run decides
-                   its length, chains begin by `init="lbfgs"`, and no variable is an angle
+                   then begin in each that has more than 0.5 % of the mass, and one that no draw has come to forbids
+                   "converged". Only where convergence is checked, chains begin by `init="lbfgs"`, one step method that
+                   uses gradients moves all variables, and none is an angle
     monitor        names of deterministics to watch besides the free variables, whose coordinates and, of simplexes and
                    the like, up to 32 elements are watched always. Others may be worth fewer draws than `target_ess`;
                    to watch 85 or 200 elements takes 10 ms of a run of 120 or 45 ms, and compiling them comes first
@@ -174,6 +180,7 @@ def sample(
             f"`init={init!r}`: chains begin at draws of a fit that was made before: give `initvals={FITS[method]}`."
         )
     one_of("init", init, INITS)
+    metric = "dense" if init.endswith("full") and metric == "auto" else metric
     one_of("rhat", rhat, RHATS)
     one_of("deterministics", deterministics, ("lazy", "eager"))
     if jumps != "auto":
@@ -192,6 +199,7 @@ def sample(
         window_budget=None if window_budget is None else whole_number("window_budget", window_budget, 1),
         keep_tuning=not discard_tuned_samples,
     )
+    backend = "llvm" if backend is None else backend
     one_of("backend", backend, BACKENDS)
     lock_step = backend == "jax"
     if lock_step:
@@ -219,8 +227,9 @@ def sample(
     )
     seed = seed_from(random_seed)
     attempts = max(1, whole_number("jitter_max_retries", jitter_max_retries, 0))
-    jitter, width = init != "adapt_diag", WIDE if climbing else 1.0
-    alone = draws is None and initvals is None and climbing
+    jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
+    free = initvals is None and climbing
+    alone = draws is None and free
     if lock_step:
         chees = ChEES(target_accept)
         density, compile_seconds = compiled(owner)
@@ -254,11 +263,16 @@ def sample(
         attempts=attempts,
         width=width,
     )
-    alone = alone and isinstance(kernel, NUTS)
+    along_gradients = kernel.needs == "gradient" and not isinstance(kernel, CompoundStep)
+    judged = draws is None or compute_convergence_checks
     result = replace(
         result,
-        modes=modes and alone and chains > 1 and angular_coordinates(density) is None,
-        noncenter=reparametrize and alone and jumps in (0, "auto") and bool(centred_hierarchies(owner)),
+        modes=modes and free and along_gradients and judged and angular_coordinates(density) is None,
+        noncenter=reparametrize
+        and alone
+        and isinstance(kernel, NUTS)
+        and jumps in (0, "auto")
+        and bool(centred_hierarchies(owner)),
     )
     keeper = None
     if checkpoint is not None:
@@ -274,6 +288,10 @@ def sample(
             keeper.close()  # or its lock would outlive the failed call
         raise
     work = Work(owner, density, kernel, options, result, running, compile_seconds, keeper)
+    moved = [f"`{v.name}`" for v in owner.free if v.continuous]
+    if step is None and density.without_gradient and moved:
+        listed = ", ".join(moved[:5]) + ", …" * (len(moved) > 5)
+        work.notes.append(f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}")
     if coordinates is not None:
         coordinates.work = work
     return _begun(work, asked)
@@ -281,8 +299,8 @@ def sample(
 
 def _begun(work: Work, asked: Mapping[str, Any]) -> Any:
     """The result of a run with its callback, progress display and store, or the run in the background."""
-    callback = asked["callback"]
-    work.listeners, work.progressbar = [] if callback is None else [callback], bool(asked["progressbar"])
+    work.listen(asked["callback"])
+    work.progressbar = bool(asked["progressbar"])
     work.open_store(asked["overwrite"])
     return work.run(stacklevel=3) if asked["blocking"] else BackgroundSampling.begun(work)
 

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
 from consilience import storage
@@ -18,6 +17,7 @@ from consilience.model.resampling import Resampling, default_outputs, resampling
 from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
 from consilience.sample.arguments import extras, wanted, whole_number
+from consilience.sample.by_label import ByLabel
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.given import Given, variables_of
 from consilience.sample.memory import naming_the_largest
@@ -96,7 +96,9 @@ def sample_posterior_predictive(
 ) -> Any:
     """Draw new data for every draw of the posterior.
 
-    Random variables of which the trace has draws keep them; others are drawn anew, and deterministics are computed.
+    Random variables of which the trace has draws keep them, by label; others, and elements whose labels are new since,
+    are drawn anew given their parameters, and deterministics are computed. Observed variables are as long as their
+    parameters are by the present data.
     `resampled_variables` tells for each which it is, and why.
 
     trace         a result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …); free variables
@@ -130,8 +132,11 @@ def sample_posterior_predictive(
         raise ModelError("the model has no observed variables; name what to compute with `var_names`.")
     possible = [v.name for v in (*owner.free, *owner.marginalized)]
     draws = Given.of(owner, trace, sample_dims, list(dict.fromkeys([*possible, *plan.taken])))
-    given = {name: array for name, array in draws.values.items() if name in plan.taken}
-    redrawn(owner, plan.outputs, list(given))
+    labels = ByLabel.of(owner, trace)
+    given = {name: labels.arranged(name, array, 1) for name, array in draws.values.items() if name in plan.taken}
+    found = {name: labels.partly(name, array.shape[1:]) for name, array in given.items()}
+    partly = {name: some for name, some in found.items() if some is not None}
+    redrawn(owner, plan.outputs, [name for name in given if name not in partly])
     unasked = [
         v.name for v in owner.free if v.name in plan.drawn and v.name not in (*_listed(sample_vars), *plan.outputs)
     ]
@@ -145,7 +150,15 @@ def sample_posterior_predictive(
     if any(v.name in plan.drawn for v in owner.free) and owner.named_potentials:
         _without_potentials(owner)
     with naming_the_largest(owner):
-        values = predict(owner, plan.outputs, given, draws.count, seed_from(random_seed))
+        values = predict(owner, plan.outputs, given, draws.count, seed_from(random_seed), partly=partly)
+    if partly:
+        drawn = "; ".join(f"`{name}` for {labels.lacking(name)}" for name in partly)
+        warnings.warn(
+            f"the trace has no draws of new labels. Drawn anew, given their parameters: {drawn}. All other labels keep "
+            "their draws.",
+            ConsilienceWarning,
+            stacklevel=2,
+        )
     if plan.doubtful:
         doubts = "; ".join(f"`{name}`, although {reason}" for name, reason in plan.doubtful.items())
         warnings.warn(
@@ -191,25 +204,28 @@ def resampled_variables(
         observed = trace["observed_data"].data_vars if "observed_data" in getattr(trace, "children", ()) else ()
         outputs = default_outputs(owner, [str(name) for name in observed])
     present = [name for name in owner.named if name in variables_of(trace)]
-    return resampling(owner, outputs, present, _changed(owner, trace), _listed(sample_vars), _listed(freeze_vars))
+    labels = ByLabel.of(owner, trace)
+    lacking = {name: found for name in present if (found := labels.lacking(name))}
+    changed = _changed(owner, trace, labels)
+    return resampling(owner, outputs, present, changed, _listed(sample_vars), _listed(freeze_vars), lacking)
 
 
 def _listed(names: Names) -> list[str]:
     return [] if names is None else [names] if isinstance(names, str) else list(dict.fromkeys(names))
 
 
-def _changed(model: Model, trace: Any) -> dict[str, str]:
-    """Data of the model, and dimensions, that are not as the trace has them."""
+def _changed(model: Model, trace: Any, by_label: ByLabel) -> dict[str, str]:
+    """Data of the model, and dimensions, that are not as the trace has them, and that labels do not bring together."""
     found: dict[str, str] = {}
     variables = variables_of(trace)
     known = trace["constant_data"].to_dataset() if "constant_data" in getattr(trace, "children", ()) else {}
     for name, values in constant_data(model).items():
-        if name in known and not np.array_equal(known[name].to_numpy(), values, equal_nan=values.dtype.kind == "f"):
+        if name in known and by_label.differs(name, known[name].to_numpy(), values):
             found[name] = f"the data `{name}` have changed"
     for name in model.coordinates.names():
         labels = model.coords[name]
         index = getattr(variables, "indexes", {}).get(name)
-        if index is None:
+        if index is None or name in by_label.places:
             continue
         if len(index) != model.coordinates.current_length(name):
             found[name] = f"the dimension `{name}` has another length"
@@ -219,7 +235,7 @@ def _changed(model: Model, trace: Any) -> dict[str, str]:
 
 
 def compute_log_likelihood(
-    trace: Any,
+    idata: Any,
     *,
     var_names: Sequence[str] | None = None,
     extend_inferencedata: bool = True,
@@ -231,7 +247,7 @@ def compute_log_likelihood(
 
     var_names     observed variables; all by default
     sample_dims   axes of the draws; ("chain", "draw") by default
-    returns       `trace` with the group `log_likelihood` added, or a tree with that group alone if
+    returns       `idata` with the group `log_likelihood` added, or a tree with that group alone if
                   `extend_inferencedata` is False
     """
     _check("compute_log_likelihood", pymc, _OF_DENSITIES)
@@ -239,11 +255,11 @@ def compute_log_likelihood(
     names = wanted(var_names, [v.name for v in owner.observed])
     if not names:
         raise ModelError("the model has no observed variables, so there is no likelihood.")
-    return _densities(owner, names, trace, sample_dims, "log_likelihood", extend_inferencedata)
+    return _densities(owner, names, idata, sample_dims, "log_likelihood", extend_inferencedata)
 
 
 def compute_log_prior(
-    trace: Any,
+    idata: Any,
     *,
     var_names: Sequence[str] | None = None,
     extend_inferencedata: bool = True,
@@ -260,10 +276,10 @@ def compute_log_prior(
     names = wanted(var_names, [v.name for v in owner.free])
     if not names:
         raise ModelError("the model has no free variables, so there is no prior.")
-    return _densities(owner, names, trace, sample_dims, "log_prior", extend_inferencedata)
+    return _densities(owner, names, idata, sample_dims, "log_prior", extend_inferencedata)
 
 
-_OF_DENSITIES: Final = "trace var_names extend_inferencedata model sample_dims"
+_OF_DENSITIES: Final = "idata var_names extend_inferencedata model sample_dims"
 
 
 def _densities(
@@ -292,6 +308,7 @@ def compute_deterministics(
     model: Model | None = None,
     sample_dims: Sequence[str] | None = None,
     merge_dataset: bool = False,
+    extend_dataset: bool = False,
     **pymc: Any,
 ) -> Any:
     """Values of deterministics at draws of the free variables.
@@ -300,18 +317,33 @@ def compute_deterministics(
     var_names       deterministics; all by default
     sample_dims     axes of the draws; ("chain", "draw") by default
     merge_dataset   whether the result holds what the data set had, too
-    returns         an `xarray.Dataset`
+    extend_dataset  whether they are added to `dataset` itself (to the group `posterior` of a tree), which is returned
+    returns         an `xarray.Dataset`, or with `extend_dataset` what was given
     raises          ModelError where draws of a variable are missing on which a deterministic depends
     """
-    _check("compute_deterministics", pymc, "dataset var_names model sample_dims merge_dataset")
+    _check("compute_deterministics", pymc, "dataset var_names model sample_dims merge_dataset extend_dataset")
+    if merge_dataset and extend_dataset:
+        raise ModelError("give `merge_dataset` (a new data set) or `extend_dataset` (the one given), not both.")
     owner = modelcontext(model)
     names = wanted(var_names, list(owner.named_deterministics))
     draws = Given.of(owner, dataset, sample_dims)
     lacking = redrawn(owner, names, list(draws.values))
     if lacking:
         raise ModelError(f"the draws hold no {', '.join(f'`{n}`' for n in lacking)}, on which deterministics depend.")
-    values = draws.unfolded(predict(owner, names, draws.values, draws.count, 0, with_data=True))
+    labels = ByLabel.of(owner, dataset)
+    new = {name: found for name in draws.values if (found := labels.lacking(name))}
+    if new:
+        name, found = next(iter(new.items()))
+        raise ModelError(f"the draws hold no `{name}` for {found}; `pm.sample_posterior_predictive` draws it.")
+    given = {name: labels.arranged(name, array, 1) for name, array in draws.values.items()}
+    values = draws.unfolded(predict(owner, names, given, draws.count, 0, with_data=True))
+    if extend_dataset and not hasattr(dataset, "sizes"):
+        dataset.update(values)
+        return dataset
     made = draws.dataset(owner, values, owner.named_vars_to_dims, "posterior")
+    if extend_dataset:
+        (dataset["posterior"] if getattr(dataset, "children", ()) else dataset).update(made)
+        return dataset
     return made.merge(variables_of(dataset)) if merge_dataset else made
 
 

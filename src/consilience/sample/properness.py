@@ -21,7 +21,7 @@ def properness(density: ModelDensity, names: tuple[str, ...], threads: int) -> C
     Angles, whose densities repeat for ever on the unconstrained line, are left out.
     """
     lines = np.concatenate(
-        [np.full(s.size, not isinstance(s.variable.transform, Circular)) for s in density.layout.stretches]
+        [np.full(s.size, not isinstance(s.variable.sampled, Circular)) for s in density.layout.stretches]
     )
 
     def improper(draws: Floats) -> str:

@@ -14,7 +14,7 @@ class ResultOptions(Record):
     names        names of the variables to keep
     monitor      deterministics to be checked besides the free variables
     checks       whether convergence is checked, and warned of
-    extras       groups to add: log_likelihood, log_prior
+    extras       groups to add: log_likelihood, log_prior; include_transformed: values on the line as `tau_log__`
     lazily       whether deterministics are computed when they are looked at
     modes        whether separate modes were looked for
     noncenter    whether hierarchies may be written in less centred coordinates

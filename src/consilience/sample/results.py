@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.ir.dimension import is_computed
 from consilience.model.log_density import ModelDensity
 from consilience.native import target
 from consilience.record import as_plain
@@ -51,7 +52,7 @@ def tree(work: Work, run: Run) -> Posterior:
 def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
     """Draws (chain, draw, coordinate) as named arrays (chain, draw, …).
 
-    lazily   deterministics are computed when they are looked at
+    lazily   deterministics of known shape are computed when they are looked at
     """
     chains, count, dimension = draws.shape
     flat = np.ascontiguousarray(draws).reshape(chains * count, dimension)
@@ -61,8 +62,20 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
         name: values.reshape(chains, count, *values.shape[1:]) for name, values in expanded.items()
     }
     if lazily:
-        arrays |= {name: deferred(work.density, draws, name) for name in derived}
-    return {name: arrays[name] for name in work.result.names}
+        nodes = work.density.model.named_deterministics
+        at_once = [name for name in derived if any(map(is_computed, nodes[name].static_shape))]
+        found = work.density.expand(flat, at_once) if at_once else {}
+        arrays |= {name: values.reshape(chains, count, *values.shape[1:]) for name, values in found.items()}
+        arrays |= {name: deferred(work.density, draws, name) for name in derived if name not in found}
+    kept = {name: arrays[name] for name in work.result.names}
+    if "include_transformed" in work.result.extras:
+        for s in work.density.layout.stretches:
+            if s.variable.transform is not None and s.variable.name in kept:
+                own = draws[:, :, s.slice]
+                if s.variable.sampled != s.variable.transform:  # samplers move along other coordinates
+                    own = np.stack([work.density.layout.point(position)[s.key] for position in flat])
+                kept[s.key] = own.reshape(chains, count, *s.shape)
+    return kept
 
 
 def deferred(density: ModelDensity, draws: Array, name: str) -> Deferred:

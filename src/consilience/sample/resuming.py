@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from consilience import storage
 from consilience.errors import SamplingError
-from consilience.events import Listener
 from consilience.model.model import Model, modelcontext
 from consilience.model.signature import signature
 from consilience.record import replace
@@ -28,7 +28,7 @@ def resume(
     cores: int | None = None,
     max_time: float | None = None,
     progressbar: bool = True,
-    callback: Listener | None = None,
+    callback: Callable[..., Any] | None = None,
     blocking: bool = True,
 ) -> Any:
     """Go on with a run that was sampled with `checkpoint=path` and cut off, by Ctrl-C, a crash or the end of a machine.
@@ -67,6 +67,7 @@ def resume(
     work = Work(owner, density, kernel, options, result, running, compile_seconds, supervisor.keep)
     if reparametrized is not None:
         reparametrized.work = work
-    work.listeners, work.progressbar = [] if callback is None else [callback], bool(progressbar)
+    work.listen(callback)
+    work.progressbar = bool(progressbar)
     work.open_store(overwrite=True)
     return work.run(stacklevel=2) if blocking else BackgroundSampling.begun(work)

@@ -93,7 +93,7 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
         if not own.vars:
             own = replace(own, vars=tuple(v.name for v in rest if (own.continuous if v.continuous else own.discrete)))
             if not own.vars:
-                raise SamplingError(f"{type(own).__name__} is given no variables, and none is left that it can move.")
+                raise SamplingError(_nothing_left(own, model, rest))
             rest = [v for v in rest if v.name not in own.vars]
         for name in own.vars:
             _check_kind(own, free[name])
@@ -123,6 +123,21 @@ def _check_name(name: str, free: dict[str, FreeVariable], taken: dict[str, Kerne
         )
 
 
+def _nothing_left(method: Kernel, model: Model, rest: Sequence[FreeVariable]) -> str:
+    """Why a method that names no variables gets none, and what to do."""
+    name, kind = type(method).__name__, "continuous" if method.continuous else "discrete"
+    if not rest:
+        return f"{name} is given no variables, and the other step methods have all of them; leave it out."
+    listed = ", ".join(f"`{v.name}` ({v.node.op!r})" for v in rest)
+    other = "discrete" if kind == "continuous" else "continuous"
+    whose = "the model's variables are" if len(rest) == len(model.free) else "those without a step method are"
+    remedy = "pm.Metropolis or pm.CategoricalGibbsMetropolis" if other == "discrete" else "pm.NUTS"
+    return (
+        f"{name} moves {kind} variables, and {whose} {other}: {listed}; leave `step=` out, and each gets a method that "
+        f"fits, or use {remedy}."
+    )
+
+
 def _check_kind(method: Kernel, variable: FreeVariable) -> None:
     if variable.continuous and not method.continuous:
         raise SamplingError(
@@ -147,7 +162,7 @@ def _divided(method: Kernel, density: ModelDensity) -> list[Kernel]:
 def _has_table(density: ModelDensity, name: str) -> bool:
     stretch = next(s for s in density.layout.stretches if s.variable.name == name)
     least, greatest = values_of(stretch.variable)
-    return greatest - least < LARGEST_TABLE and stretch.variable.transform is None and density.separable(name)
+    return greatest - least < LARGEST_TABLE and stretch.variable.sampled is None and density.separable(name)
 
 
 def _defaults(variables: Sequence[FreeVariable], density: ModelDensity, default: NUTS) -> list[Kernel]:

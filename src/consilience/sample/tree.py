@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
 
 import xarray
 
@@ -37,6 +39,29 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
             return contents, {name: value for name, value in slots.items() if name != "_work"}
         return state
 
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            raise TypeError(
+                f"a result is indexed by groups and names, got {key!r}; `result.isel(draw=slice(100, None))` has draws."
+            )
+        try:
+            return super().__getitem__(key)
+        except KeyError:
+            groups = [name for name, group in self.children.items() if key in group.data_vars]
+            hint = f"it is `result.{groups[0]}[{key!r}]`" if groups else f"it has {', '.join(self.children)}"
+            raise KeyError(f"the result has no group `{key}`; {hint}.") from None
+
+    if not TYPE_CHECKING:  # type checkers know by themselves what is not there
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                older = import_module("consilience.older_names").today("result", name)  # loaded by mistakes alone
+                if older is None:
+                    raise
+                raise AttributeError(f"the result has no `{name}`: {older}.", name=name, obj=self) from None
+
     @property
     def _attributes(self) -> Mapping[str, Any]:
         found = self.children["posterior"].attrs if "posterior" in self.children else {}
@@ -64,7 +89,8 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
 
     def extend(
         self,
-        target_ess: float | None = None,
+        target_ess: float | xarray.DataTree | None = None,
+        join: Literal["left", "right"] = "left",
         *,
         draws: int | None = None,
         max_draws: int | None = None,
@@ -72,13 +98,29 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
     ) -> Posterior:
         """Go on with the run: the result is the one a longer run would have given from the start.
 
-        target_ess   effective draws to ask for now, those there are included
+        Given a tree in place of a number, add its groups to this result, as ArviZ's `InferenceData.extend` does.
+
+        target_ess   effective draws to ask for now, those there are included; or a tree
+        join         of groups that both trees have: "left" keeps those of this one, "right" takes those of the other
         draws        in its place: a number of draws per chain, those there are included
         max_draws    at most so many draws per chain, those there are included
         progressbar  whether to show the run; as in `sample` by default
         raises       SamplingError for a tree that was read from disk or derived from another one, which knows
                      its run no more
         """
+        if isinstance(target_ess, xarray.DataTree):
+            if draws is not None or max_draws is not None:
+                raise SamplingError("a tree is added as it is: `draws` and `max_draws` are for going on with the run.")
+            if join not in ("left", "right"):
+                raise SamplingError(f'`join` must be "left" or "right", got {join!r}.')
+            for name, group in target_ess.children.items():
+                if join == "right" or name not in self.children:
+                    self[name] = group.copy()
+            return self
+        if target_ess is not None and not isinstance(target_ess, Real):
+            raise SamplingError(
+                f"`extend` takes a number of effective draws or a tree, got {type(target_ess).__name__}."
+            )
         work: Work | None = getattr(self, "_work", None)
         if work is None:
             raise SamplingError(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from consilience.errors import ModelError, SamplingError
 from consilience.inference import Kernel
@@ -86,6 +86,13 @@ class Work:
         """Start the run in the background."""
         self.running.listeners.add(self._own_listeners())
         self.running.start(background=True)
+
+    def listen(self, callback: Callable[..., Any] | None) -> None:
+        """Have a user's callback told of the run: of its events, or of its draws (`draw_callback`)."""
+        if callback is not None:
+            from consilience.sample.draw_callback import listener_of
+
+            self.listeners = [listener_of(callback, lambda: self.density)]
 
     def _own_listeners(self) -> list[Listener]:
         return [*([] if self.store is None else [self.store]), *self.listeners]

@@ -8,6 +8,8 @@ import typing
 from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 
+from consilience import module_paths as _module_paths
+from consilience.absent import refuse_elsewhere as _refuse_elsewhere
 from consilience.backends.contexts import Context as Context
 from consilience.backends.contexts import shared as shared
 from consilience.backends.evaluation import eval as eval
@@ -42,6 +44,7 @@ from consilience.ops.linalg import matrix_transpose as matrix_transpose
 from consilience.ops.linalg import outer as outer
 from consilience.ops.linalg import tensordot as tensordot
 from consilience.ops.notation import clip as clip
+from consilience.ops.notation import float_power as float_power
 from consilience.ops.notation import power as power
 from consilience.ops.notation import shape_of as _shape_of
 from consilience.ops.order import argsort as argsort
@@ -123,6 +126,7 @@ from consilience.transforms.vectorize import psum as psum
 from consilience.transforms.vectorize import vectorize_function as _vectorize_function
 from consilience.transforms.vectorize import vmap as vmap
 
+_refuse_elsewhere(_Node)
 as_tensor = as_tensor_variable
 concat = concatenate
 conjugate = conj
@@ -134,12 +138,17 @@ vectorize = _vectorize_function
 
 if typing.TYPE_CHECKING:
     from consilience.tensor import random as random
+    from consilience.tensor.python_ops import Op as Op
+    from consilience.tensor.python_ops import as_op as as_op
+    from consilience.tensor.python_ops import wrap_py as wrap_py
 else:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
         if name == "random":  # it loads distributions, which most expressions do without
             return _import_module(f"{__name__}.random")
-        raise keywords.missing(__name__, name)
+        if name in ("Op", "as_op", "wrap_py"):
+            return getattr(_import_module(f"{__name__}.python_ops"), name)
+        return _module_paths.attribute(__name__, name, __all__)
 
 
 keywords.export(
@@ -155,4 +164,4 @@ keywords.export(
     ),
     wrap=True,
 )
-globals()["__all__"] = sorted([*globals()["__all__"], "random"])
+globals()["__all__"] = sorted([*globals()["__all__"], "Op", "as_op", "random", "wrap_py"])

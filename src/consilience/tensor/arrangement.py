@@ -19,16 +19,16 @@ from consilience.ops.arrangement import (
     diagonal_positions,
     flatten,
     full_like,
-    one_axis,
     take,
     take_along_axis,
 )
 from consilience.ops.assertion import Require
+from consilience.ops.axes import integers, is_integer, normalised_axes, one_axis
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.elementwise import broadcast_shape as common_shape
 from consilience.ops.index import getitem, index_inc, index_set
 from consilience.ops.parameter_check import Asserted
-from consilience.ops.reduce import normalised_axes, reduce
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import (
     arange,
     as_length,
@@ -150,7 +150,7 @@ def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> N
 
 def split(
     x: TensorLike,
-    splits_size: Sequence[int] | int | None = None,
+    splits_size: TensorLike | Sequence[TensorLike] | None = None,
     n_splits: int | None = None,
     axis: int = 0,
     *,
@@ -158,8 +158,9 @@ def split(
 ) -> list[Node]:
     """Parts along an axis.
 
-    splits_size           lengths of the parts, as in PyTensor; an integer is a number of equal parts
-    n_splits              the number of parts, which must agree; alone, so many equal parts
+    splits_size           lengths of the parts, as in PyTensor, which may be a vector known at run time; an integer is
+                          a number of equal parts
+    n_splits              the number of parts, which must agree and be known; alone, so many equal parts
     indices_or_sections   positions before which to cut, as in NumPy, or a number of equal parts
     """
     node = as_tensor(x)
@@ -170,6 +171,8 @@ def split(
     sizes = as_tensor(splits_size)
     if not sizes.ndim:
         return index.split(node, int(splits_size), axis)  # type: ignore[arg-type]  # an integer
+    if n_splits is not None and sizes.ndim == 1 and isinstance(sizes.static_shape[0], Dimension):
+        sizes = broadcast_to(sizes, (n_splits,))
     lengths, place = as_shape(sizes), one_axis(axis, node)
     total: Dim = sum(lengths, start=0)
     if n_splits is not None and n_splits != len(lengths):
@@ -208,8 +211,8 @@ def roll(x: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int] | 
     node = as_tensor(x)
     if axis is None:
         return reshape(roll(flatten(node), shift, 0), node.static_shape)
-    axes = [axis] if isinstance(axis, int) else list(axis)
-    shifts = [shift] * len(axes) if not isinstance(shift, list | tuple) else list(shift)
+    axes = integers(axis)
+    shifts = [shift] * len(axes) if isinstance(shift, Node) or is_integer(shift) else list(shift)
     for place, by in zip((one_axis(a, node) for a in axes), shifts, strict=True):
         length = length_of(node.static_shape[place])
         positions = apply("mod", apply("sub", arange(length_of(node.static_shape[place])), by), length)
@@ -367,6 +370,10 @@ def broadcast_dynamic(x: TensorLike, axes: Mapping[int, object]) -> Node:
     raises    ShapeError for any other length, at run time where it is not known before
     """
     node = as_tensor(x)
+    if not isinstance(axes, Mapping):
+        raise TypeError(
+            f"`axes` is a dict from an axis to its length in the result, such as {{0: y.shape[0]}}, got {axes!r}."
+        )
     for axis, wanted in axes.items():
         place, length = one_axis(axis, node), as_length(wanted)
         own = node.static_shape[place]

@@ -15,6 +15,7 @@ from consilience.ir.settings import config
 from consilience.ir.side_tables import describe, set_name
 from consilience.ir.types import FLOATS, INTEGERS
 from consilience.ops.arrangement import full_like
+from consilience.ops.axes import is_integer
 from consilience.ops.dtypes import named
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.index import nonzero
@@ -100,7 +101,7 @@ def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | N
 
 def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, Node]:
     """Rows and columns of the elements on and below diagonal `k` of n x m matrices (n x n for None)."""
-    if isinstance(n, int) and isinstance(m, int | None):
+    if is_integer(n) and (m is None or is_integer(m)):
         places = np.tril_indices(n, k, m)
         return _constant(places[0]), _constant(places[1])
     rows, columns = nonzero(tri(n, m, k, "bool"))
@@ -109,7 +110,7 @@ def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
 
 def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, Node]:
     """Rows and columns of the elements on and above diagonal `k` of n x m matrices (n x n for None)."""
-    if isinstance(n, int) and isinstance(m, int | None):
+    if is_integer(n) and (m is None or is_integer(m)):
         places = np.triu_indices(n, k, m)
         return _constant(places[0]), _constant(places[1])
     rows, columns = nonzero(apply("logical_not", tri(n, m, k - 1, "bool")))

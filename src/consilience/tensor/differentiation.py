@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from consilience.absent import elsewhere
 from consilience.errors import ConsilienceWarning, DisconnectedInputError, DtypeError, GraphError
 from consilience.ir import FLOATS, Constant, Input, Node, is_leaf, topological
 from consilience.ir.shape_constraints import collect
@@ -97,6 +98,8 @@ def _absent_value(return_disconnected: str | None) -> bool:
 
 
 def _listed(nodes: Nodes | None, what: str) -> list[Node]:
+    if told := elsewhere(nodes):
+        raise TypeError(told)
     listed = [] if nodes is None else [nodes] if isinstance(nodes, Node) else list(nodes)
     wrong = next((node for node in listed if not isinstance(node, Node)), None)
     if wrong is not None:
@@ -130,7 +133,7 @@ def _connected(
         raise ValueError(f"disconnected ones must be met by 'raise', 'warn' or 'ignore', got {on_disconnected!r}.")
     for output in outputs:
         if not isinstance(output, Node):
-            raise TypeError(f"a derivative needs an expression, got {output!r}.")
+            raise TypeError(elsewhere(output) or f"a derivative needs an expression, got {output!r}.")
     found = calculus.connected(outputs, wanted, frozenset(constants))
     for node, there in zip(wanted, found, strict=True):
         if there or on_disconnected == "ignore" or node.dtype not in FLOATS:

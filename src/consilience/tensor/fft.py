@@ -14,10 +14,10 @@ from consilience.errors import DtypeError, ShapeError
 from consilience.ir import COMPLEXES, Dim, Node
 from consilience.ir.side_tables import describe
 from consilience.ops import complex_numbers
+from consilience.ops.axes import normalised_axes
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.fourier import FourierTransform, InverseRealFourier, RealFourier
 from consilience.ops.index import getitem
-from consilience.ops.reduce import normalised_axes
 from consilience.ops.shape import arange, as_length, broadcast_to, concatenate, full, length_of, moveaxis, stack
 from consilience.tensor.arrangement import roll, specify_shape
 from consilience.tensor.keywords import export, missing

@@ -1,15 +1,19 @@
-"""Inputs of a graph, and derivatives by all of them at once as one vector, under PyMC's names."""
+"""Inputs of a graph, all of them as one vector, and derivatives by them at once, under PyMC's names."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from consilience.backends.contexts import shared
 from consilience.errors import GraphError
-from consilience.ir import FLOATS, Input, Node, topological
+from consilience.ir import FLOATS, Input, Node, numpy_dtype, substitute, tensor_input, topological
+from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, cast
+from consilience.ops.index import getitem
 from consilience.ops.linalg import diagonal
 from consilience.ops.shape import concatenate, reshape
 from consilience.tensor.differentiation import grad, hessian
@@ -55,6 +59,44 @@ def _variables(f: Node, vars: Sequence[Node] | None) -> list[Node]:
 
 def _joined(parts: Sequence[Node]) -> Node:
     return concatenate([reshape(part, (-1,)) for part in parts])
+
+
+def join_nonshared_inputs(
+    point: Mapping[str, npt.ArrayLike],
+    outputs: Sequence[Node],
+    inputs: Sequence[Node],
+    shared_inputs: Mapping[Node, Node] | None = None,
+    make_inputs_shared: bool = False,
+) -> tuple[list[Node], Node]:
+    """Outputs as functions of one vector, in which their inputs are flattened and joined.
+
+    point               a value for each input by its name, of which the shapes count
+    outputs             expressions
+    inputs              symbolic variables with names, in the order in which the vector holds them
+    shared_inputs       other variables, with the expressions or shared variables that take their places
+    make_inputs_shared  whether the vector is a shared variable with the values of `point`
+    returns             the new outputs and the vector
+    raises              ValueError without inputs, GraphError for one that `point` does not have
+    """
+    if not inputs:
+        raise ValueError("`join_nonshared_inputs` needs at least one input, got none.")
+    missing = [node for node in inputs if node.name not in point]
+    if missing:
+        raise GraphError(f"`point` has no value for {describe(missing[0])}; it has {', '.join(point)}.")
+    values = [np.asarray(point[str(node.name)], numpy_dtype(node.dtype)) for node in inputs]
+    joined = np.concatenate([value.ravel() for value in values])
+    vector = (
+        shared(joined, "joined_inputs")
+        if make_inputs_shared
+        else tensor_input(str(joined.dtype), [None], "joined_inputs")
+    )
+    replaced = dict(shared_inputs or {})
+    begin = 0
+    for node, value in zip(inputs, values, strict=True):
+        part = reshape(getitem(vector, slice(begin, begin + value.size)), value.shape)
+        replaced[node] = cast(part, node.dtype)
+        begin += value.size
+    return substitute(list(outputs), replaced), vector
 
 
 def intX(X: TensorLike) -> Any:

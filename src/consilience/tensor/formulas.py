@@ -92,11 +92,6 @@ def xlogy0(x: TensorLike, y: TensorLike) -> Node:
     return apply("xlogy", x, apply("where", nothing, 1.0, y))
 
 
-def float_power(x: TensorLike, y: TensorLike) -> Node:
-    """x ** y in float64."""
-    return apply("pow", cast(x, "float64"), cast(y, "float64"))
-
-
 def sinc(x: TensorLike) -> Node:
     """sin(pi x) / (pi x), which is 1 at 0."""
     angle = apply("mul", math.pi, x)

@@ -1,6 +1,6 @@
-"""Functions with a derivative or a batched form of the user's, and functions of NumPy arrays, as expressions.
+"""Functions with a derivative or a batched form of the user's, as expressions.
 
-Names and meanings of PyTensor (`OpFromGraph`, `wrap_py`, `as_op`) and of JAX (`custom_vjp`, `custom_vmap`).
+Names and meanings of PyTensor (`OpFromGraph`) and of JAX (`custom_vjp`, `custom_vmap`).
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from consilience.errors import GraphError
-from consilience.ir import Dim, Input, Node, Region, TensorType, close, tensor_input, with_lengths
-from consilience.ir.dimension import Atom, Dimension, as_symbol
+from consilience.ir import Dim, Input, Node, Region, Shared, close, substitute, tensor_input, with_lengths
+from consilience.ir.arithmetic import means
+from consilience.ir.dimension import Atom, as_symbol
 from consilience.ir.side_tables import describe
 from consilience.ir.types import FLOATS
 from consilience.ops.call import CustomBatching, FunctionCall, matching
 from consilience.ops.control import Item
-from consilience.ops.elementwise import TensorLike, as_tensor, cast
-from consilience.ops.python_call import PythonCall, PythonFunction
+from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.tensor.keywords import export
+from consilience.transforms import gradient as calculus
 from consilience.transforms.gradient.index import zeros_like
 
 Rule = Callable[..., Any]
@@ -139,9 +140,10 @@ class custom_vmap(_Custom):
 class OpFromGraph:
     """A function made of a graph, as PyTensor's: called with tensors, it gives the outputs for them.
 
-    inputs, outputs   variables and expressions of them; other variables are read from around it
+    inputs, outputs   variables (shared ones too) and expressions of them; other variables are read from around it
     inline            accepted; a function without derivative of its own is always written out
-    pullback          f(inputs, outputs, cotangents) -> one cotangent per input, None for zero; also as `lop_overrides`
+    pullback          f(inputs, outputs, cotangents) -> one cotangent per input, None for zero; or a list with such a
+                      function per input for its cotangent alone, None for that of the graph. Also as `lop_overrides`
     name              for messages and pictures
     """
 
@@ -151,16 +153,20 @@ class OpFromGraph:
         outputs: Sequence[Node],
         *,
         inline: bool = False,
-        pullback: Rule | None = None,
-        lop_overrides: Rule | None = None,
+        pullback: Rule | Sequence[Rule | None] | None = None,
+        lop_overrides: Rule | Sequence[Rule | None] | None = None,
         name: str | None = None,
     ) -> None:
         self.inputs, self.outputs = list(inputs), list(outputs)
         self.name = name or "OpFromGraph"
         self.pullback = pullback or lop_overrides
         for leaf in self.inputs:
-            if not isinstance(leaf, Node) or not isinstance(leaf.op, Input):
+            if not isinstance(leaf, Node) or not isinstance(leaf.op, Input | Shared):
                 raise GraphError(f"inputs of `{self.name}` are variables such as `pt.vector('x')`, got {leaf!r}.")
+        if isinstance(self.pullback, list | tuple) and len(self.pullback) != len(self.inputs):
+            raise GraphError(
+                f"`{self.name}` has {len(self.inputs)} inputs and {len(self.pullback)} derivatives; give one for each."
+            )
 
     def __call__(self, *arguments: TensorLike) -> Any:
         """The outputs for other inputs: one, or a list."""
@@ -180,83 +186,22 @@ class OpFromGraph:
 
     def _pull(self, leaves: list[Node], made: list[Node], seeds: list[Node]) -> Sequence[Any]:
         assert self.pullback is not None
-        found: Sequence[Any] = _listed(self.pullback(leaves, made, seeds))
-        return found
+        if callable(self.pullback):
+            found: Sequence[Any] = _listed(self.pullback(leaves, made, seeds))
+            return found
+        outputs = substitute(self.outputs, dict(zip(self.inputs, leaves, strict=True)))
+        usual = calculus.pullback(outputs, leaves, seeds)
+        return [
+            own if rule is None else rule(leaves, made, seeds) for rule, own in zip(self.pullback, usual, strict=True)
+        ]
 
 
-def wrap_py(
-    itypes: Any, otypes: Any, gradient: Callable[..., Any] | None = None, infer_shape: Callable[..., Any] | None = None
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: a function of NumPy arrays as a function of tensors, computed by Python in every call.
+@means("owner")
+def _owner(node: Node) -> Any:
+    """Ops of users' own are loaded when somebody asks."""
+    from consilience.tensor.python_ops import owner
 
-    itypes        types of the inputs: variables such as `pt.dvector`, called or not, or `TensorType`s; one or a list
-    otypes        types of the results, of the same kinds; lengths that are None are those that `infer_shape` tells
-    gradient      of the inputs and of one cotangent per result, all arrays; gives one array per input, None for zeros
-    infer_shape   of the shapes of the inputs (tuples of lengths); gives a shape per result
-
-    The function must be pure: equal calls may be made once, and calls that nobody needs not at all. It runs with the
-    interpreter's lock. What it raises reaches the caller as it is.
-    """
-    wanted_inputs, wanted = [_type(t) for t in _listed(itypes)], [_type(t) for t in _listed(otypes)]
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        name = getattr(function, "__name__", "function")
-        of = PythonFunction(function, name, gradient)
-
-        @functools.wraps(function)
-        def call(*arguments: TensorLike) -> Any:
-            operands = [as_tensor(a) for a in arguments]
-            if len(operands) != len(wanted_inputs):
-                raise GraphError(f"`{name}` was declared with {len(wanted_inputs)} inputs, got {len(operands)}.")
-            fitted = [_fitted(o, t, name, i) for i, (o, t) in enumerate(zip(operands, wanted_inputs, strict=True))]
-            shapes = None if infer_shape is None else _listed(infer_shape(*(o.static_shape for o in fitted)))
-            node = Node(
-                PythonCall(of, tuple(_result(t, k, shapes, fitted, name) for k, t in enumerate(wanted))), *fitted
-            )
-            found = [Node(Item(k), node) for k in range(len(wanted))]
-            return found[0] if len(found) == 1 else found
-
-        return call
-
-    return decorate
+    return owner(node)
 
 
-def as_op(itypes: Any, otypes: Any, infer_shape: Callable[..., Any] | None = None) -> Any:
-    """`wrap_py` under PyTensor's older name."""
-    return wrap_py(itypes, otypes, infer_shape=infer_shape)
-
-
-def _type(given: Any) -> TensorType:
-    """The type that a variable, a maker of variables or a type means."""
-    if isinstance(given, TensorType):
-        return given
-    node = given if isinstance(given, Node) else given()
-    of: TensorType = node.tensor_type
-    return of
-
-
-def _fitted(operand: Node, of: TensorType, name: str, position: int) -> Node:
-    if operand.ndim != len(of.shape):
-        raise GraphError(
-            f"input {position} of `{name}` was declared with {len(of.shape)} axes, got {describe(operand)}."
-        )
-    return operand if operand.dtype == of.dtype else cast(operand, of.dtype)
-
-
-def _result(of: TensorType, position: int, shapes: list[Any] | None, operands: Sequence[Node], name: str) -> TensorType:
-    """The type of a result, with lengths that are told or that inputs have."""
-    if shapes is not None:
-        told: tuple[Dim, ...] = tuple(shapes[position])
-        return TensorType(of.dtype, told)
-    if not any(isinstance(n, Dimension) for n in of.shape):
-        return of
-    same = [o for o in operands if o.ndim == len(of.shape)]
-    if not same:
-        raise GraphError(
-            f"the shape of result {position} of `{name}` is not known; give `infer_shape`, a function of the shapes of "
-            "the inputs, or a type with fixed lengths."
-        )
-    return TensorType(of.dtype, same[0].static_shape)
-
-
-export(globals(), "OpFromGraph as_op custom_vjp custom_vmap wrap_py")
+export(globals(), "OpFromGraph custom_vjp custom_vmap")

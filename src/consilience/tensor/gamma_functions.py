@@ -10,6 +10,7 @@ import math
 from typing import Final
 
 from consilience.ir import Node
+from consilience.ops.axes import is_integer
 from consilience.ops.dtypes import kind_of
 from consilience.ops.elementwise import TensorLike, apply, cast, promote
 from consilience.tensor.keywords import export
@@ -163,7 +164,7 @@ def multigammaln(a: TensorLike, d: int) -> Node:
 
     d   a whole number >= 1, known when the expression is written
     """
-    if not isinstance(d, int) or d < 1:
+    if not is_integer(d) or d < 1:
         raise ValueError(f"`multigammaln` needs a whole number of dimensions d >= 1, got {d!r}.")
     (at,) = _real(a)
     inside = at > 0.5 * (d - 1)

@@ -6,12 +6,13 @@ Type checkers and editors read `inputs.pyi`, which `python tools/names.py` write
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy.typing as npt
 
 from consilience.ir import Dimension, Node, tensor_input
 from consilience.ir.types import DTYPES
+from consilience.ops.axes import is_integer
 from consilience.ops.dtypes import named
 
 Lengths = Sequence[int | Dimension | None]
@@ -59,13 +60,17 @@ def _input(word: str, own: str | None, lengths: Lengths) -> Callable[..., Node]:
 
 
 def _inputs(word: str, one: Callable[..., Node]) -> Callable[..., list[Node]]:
-    def make(*names: str | int | None) -> list[Node]:
-        if len(names) == 1 and isinstance(names[0], int):
-            return [one() for _ in range(names[0])]
-        return [one(name) for name in names]
+    def make(*names: Any) -> list[Node]:
+        if len(names) == 1 and is_integer(names[0]):
+            return [one() for _ in range(names[0].__index__())]
+        listed = names[0] if len(names) == 1 and names[0] is not None else names
+        return [one(name) for name in listed]
 
     make.__name__ = make.__qualname__ = word
-    make.__doc__ = f"Several `{one.__name__}` at once: by their names, or as many as a number says."
+    make.__doc__ = (
+        f"Several `{one.__name__}` at once: by their names, a list of them, the letters of one name, or as many as a "
+        "number says."
+    )
     return make
 
 

@@ -13,6 +13,7 @@ from consilience.ir import Node, ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ir.types import FLOATS
 from consilience.ops.assertion import require
+from consilience.ops.axes import is_integer
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.index import getitem
 from consilience.ops.order import argsort, searchsorted
@@ -118,7 +119,7 @@ def bspline_basis(x: TensorLike, knots: TensorLike, degree: int = 3) -> Node:
 
     As `scipy.interpolate.BSpline.design_matrix`. Source: Cox's and de Boor's recursion.
     """
-    if not isinstance(degree, int) or degree < 0:
+    if not is_integer(degree) or degree < 0:
         raise ValueError(f"degree must be a whole number >= 0, got {degree!r}.")
     t, at = _float(knots), _float(x)
     if t.ndim != 1 or (isinstance(t.static_shape[0], int) and t.static_shape[0] < degree + 2):

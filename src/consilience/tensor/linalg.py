@@ -225,6 +225,8 @@ if not TYPE_CHECKING:  # type checkers know by themselves what is not there
         raise missing(__name__, name)
 
 
+__path__: Sequence[str] = ()  # PyTensor's modules below this one are found by their path
+
 export(
     globals(),
     "block_diag cho_factor circulant cond det diagonal eig eigh eigvals eigvalsh expm hankel inv kron ldl logm "

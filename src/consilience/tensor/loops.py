@@ -6,15 +6,19 @@ reads from around it needs no listing. What a loop is, `ops.scan` says.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from consilience.errors import DtypeError, GraphError, ShapeError
 from consilience.ir import Dim, Input, Node, Shared, tensor_input
 from consilience.ir.arithmetic import known_meaning
+from consilience.ir.dimension import minimum
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe, name_of, set_name
+from consilience.ops.axes import integers, is_integer
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.index import getitem
 from consilience.ops.scan import UNBOUNDED, Loop, step_limit
@@ -56,14 +60,14 @@ class _Sequence(Record, eq=False):
         length: Dim = self.tensor.static_shape[0] - self.before - self.behind
         return length
 
-    def shifted(self, tap: int, length: Dim | None, backwards: bool) -> Node:
-        """The elements that one tap gets in the steps, of which there are `length`, or as many as elements."""
+    def shifted(self, tap: int, length: Dim, backwards: bool) -> Node:
+        """The elements that one tap gets in the steps, of which there are `length`."""
         first, whole = self.before + tap, self.tensor
         if self.before or self.behind:
             whole = whole[first : first + self.length]
         if backwards:
             whole = whole[::-1]
-        return whole if length is None or length == self.length else whole[:length]
+        return whole if length == self.length else whole[:length]
 
 
 class _State(Record, eq=False):
@@ -107,7 +111,7 @@ def scan(
                        first
     non_sequences      what else `fn` is called with; other tensors may simply be used
     n_steps            number of steps, an integer >= 0 or an integer scalar tensor; by default the length of the
-                       sequences, which have to agree
+                       shortest sequence
     truncate_gradient  derivatives pass through so many of the last steps; -1: through all
     go_backwards       the sequences are read from their ends
     checkpoint         states that derivatives need are stored ("none"), or computed again from those of every n-th
@@ -118,8 +122,8 @@ def scan(
     inside are drawn anew in every step. `mode`, `profile`, `allow_gc` and `strict` are accepted and change nothing.
     Without `fn` the result is a decorator, whose function becomes the outputs.
 
-    Raises ShapeError and DtypeError for sequences of different lengths and for outputs that do not keep the type of
-    their initial value.
+    Raises ShapeError for sequences that are shorter than `n_steps`, DtypeError and ShapeError for outputs that do not
+    keep the type of their initial value.
     """
     if fn is None:
 
@@ -160,7 +164,7 @@ def scan(
         carried = {leaf: (first, substitute([value], slots)[0]) for leaf, (first, value) in carried.items()}
         stop = None if stop is None else substitute([stop], slots)[0]
     elements = {
-        leaf: sequence.shifted(tap, None if n_steps is None else length, go_backwards)
+        leaf: sequence.shifted(tap, length, go_backwards)
         for sequence in read
         for tap, leaf in zip(sequence.taps, sequence.leaves, strict=True)
     }
@@ -203,13 +207,13 @@ def _leaf(like: Node, name: str | None) -> Node:
 
 
 def _sequence(item: Any, title: str, number: int) -> _Sequence:
-    taps: Sequence[int] = (0,)
+    taps: tuple[int, ...] = (0,)
     if isinstance(item, Mapping):
         unknown = set(item) - {"input", "taps"}
         if unknown or "input" not in item:
             raise GraphError(f"a sequence of {title} is a tensor or a dict of `input` and `taps`, got {item!r}.")
         given = item.get("taps", 0)
-        taps = (0,) if given is None else tuple(given) if isinstance(given, list | tuple) else (int(given),)
+        taps = (0,) if given is None else _taps(given, title)
         item = item["input"]
     tensor = as_tensor(item)
     if not tensor.ndim:
@@ -217,13 +221,21 @@ def _sequence(item: Any, title: str, number: int) -> _Sequence:
     own = name_of(tensor)
     first = tensor.static_shape[1:]
     leaves = tuple(tensor_input(tensor.dtype, first, f"{own}[t{tap:+d}]" if own and tap else own) for tap in taps)
-    found = _Sequence(tensor, tuple(taps), leaves)
+    found = _Sequence(tensor, taps, leaves)
     if isinstance(found.length, int) and found.length < 0:
         raise ShapeError(
             f"taps {list(taps)} of sequence {number} of {title} need at least {found.before + found.behind} elements "
             f"along its first axis, got {describe(tensor)}."
         )
     return found
+
+
+def _taps(given: Any, title: str) -> tuple[int, ...]:
+    """One tap or several, as any sequence of integers gives them."""
+    try:
+        return integers(given)
+    except TypeError:
+        raise GraphError(f"taps of {title} are integers, or a sequence of them, got {given!r}.") from None
 
 
 def _state(item: Any, title: str, number: int) -> _State | None:
@@ -235,11 +247,11 @@ def _state(item: Any, title: str, number: int) -> _State | None:
         if unknown:
             raise GraphError(f"an output of {title} is described by `initial` and `taps`, got {sorted(unknown)}.")
         given = item.get("taps", -1)
-        taps = (-1,) if given is None else tuple(given) if isinstance(given, list | tuple) else (int(given),)
+        taps = (-1,) if given is None else _taps(given, title)
         item = item.get("initial")
         if item is None:
             return None
-    if not taps or any(not isinstance(tap, int) or tap >= 0 for tap in taps):
+    if not taps or any(tap >= 0 for tap in taps):
         raise GraphError(f"taps of outputs are negative integers: -1 is the last value; got {list(taps)} in {title}.")
     initial = as_tensor(item)
     depth = -min(taps)
@@ -264,7 +276,7 @@ def _length(read: Sequence[_Sequence], n_steps: Any, title: str) -> Dim:
     if n_steps is not None:
         if isinstance(n_steps, float):
             raise DtypeError(f"`n_steps` of {title} is an integer, got {n_steps}.")
-        if isinstance(n_steps, int) and n_steps < 0:
+        if is_integer(n_steps) and operator.index(n_steps) < 0:
             raise ShapeError(f"`n_steps` of {title} must be >= 0, got {n_steps}; to go backwards: `go_backwards=True`.")
         length = as_length(n_steps)
         for sequence in read:
@@ -276,15 +288,7 @@ def _length(read: Sequence[_Sequence], n_steps: Any, title: str) -> Dim:
         return length
     if not read:
         raise GraphError(f"{title} has no sequence that tells its number of steps; give `n_steps`.")
-    first, *others = read
-    for other in others:
-        if isinstance(first.length, int) and isinstance(other.length, int) and other.length != first.length:
-            raise ShapeError(
-                f"the sequences of {title} have elements for {first.length} and {other.length} steps:\n"
-                f"  {describe(first.tensor)}\n  {describe(other.tensor)}\ncut the longer one, or give `n_steps`."
-            )
-    known = [s.length for s in read if isinstance(s.length, int)]
-    return known[0] if known else first.length
+    return functools.reduce(minimum, [sequence.length for sequence in read])
 
 
 def _outcome(result: Any, title: str) -> tuple[list[Node], Node | None, Mapping[Node, Any], bool]:
@@ -341,9 +345,14 @@ def _blocks(
     title: str,
 ) -> Loop:
     """The loop, or a loop over blocks of steps, whose borders are all that its derivative stores."""
-    if isinstance(truncate, bool) or not isinstance(truncate, int) or truncate < -1 or not truncate:
+    if (
+        isinstance(truncate, bool)
+        or not is_integer(truncate)
+        or (passed := operator.index(truncate)) < -1
+        or not passed
+    ):
         raise ValueError(f"`truncate_gradient` of {title} is a number of steps >= 1, or -1, got {truncate!r}.")
-    passed = None if truncate == -1 else truncate
+    passed = None if passed == -1 else passed
     if checkpoint in (None, "none"):
         return _scan(carried, sequences, traced, length=length, stop=stop, truncate=passed, keys=keys)
     if not isinstance(length, int) or stop is not None or passed is not None:
@@ -351,8 +360,14 @@ def _blocks(
             f"`checkpoint` of {title} needs a number of steps that is known when the graph is written, no `until` and "
             "no `truncate_gradient`."
         )
-    size = max(1, math.isqrt(length)) if checkpoint == "sqrt" else checkpoint
-    if not isinstance(size, int) or size < 1:
+    size = (
+        max(1, math.isqrt(length))
+        if checkpoint == "sqrt"
+        else operator.index(checkpoint)
+        if is_integer(checkpoint)
+        else 0
+    )
+    if size < 1:
         raise ValueError(f"`checkpoint` of {title} is 'none', 'sqrt' or a number of steps >= 1, got {checkpoint!r}.")
     blocks = length // size
     outer = {leaf: _leaf(leaf, None) for leaf in carried}
@@ -486,9 +501,9 @@ def while_loop(
     goes = goes if goes.dtype == "bool" else apply("neq", goes, 0)
     begins = substitute([goes], dict(zip(leaves, values, strict=True)))[0]
     again = substitute([goes], dict(zip(leaves, found, strict=True)))[0]
-    if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 0):
+    if max_steps is not None and (not is_integer(max_steps) or operator.index(max_steps) < 0):
         raise ValueError(f"`max_steps` is an integer >= 0, got {max_steps!r}.")
-    bound = UNBOUNDED if max_steps is None else max_steps
+    bound = UNBOUNDED if max_steps is None else operator.index(max_steps)
     keys = _fresh_keys([*found, again], start, set(leaves))
     loop = _scan(
         dict(zip(leaves, zip(values, found, strict=True), strict=True)),

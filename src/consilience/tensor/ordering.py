@@ -10,7 +10,8 @@ from consilience.ir import Node
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
 from consilience.ir.types import FLOATS, INTEGERS
-from consilience.ops.arrangement import flatten, full_like, one_axis, take_along_axis
+from consilience.ops.arrangement import flatten, full_like, take_along_axis
+from consilience.ops.axes import integers, one_axis
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape
 from consilience.ops.index import flatnonzero, getitem, index_set
 from consilience.ops.order import argsort, sort
@@ -41,7 +42,7 @@ def argpartition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: in
 
 def _check_positions(node: Node, kth: int | list[int] | tuple[int, ...], axis: int) -> None:
     length = node.static_shape[axis]
-    for position in kth if isinstance(kth, list | tuple) else [kth]:
+    for position in integers(kth):
         if isinstance(length, int) and not -length <= position < length:
             raise OutOfBoundsError(f"kth={position} is outside axis {axis} of length {length}: {describe(node)}.")
 

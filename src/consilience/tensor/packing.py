@@ -9,8 +9,8 @@ from consilience.errors import ShapeError
 from consilience.ir import Node
 from consilience.ir.dimension import product
 from consilience.ir.side_tables import describe
+from consilience.ops.axes import integers, normalised_axes
 from consilience.ops.elementwise import TensorLike, as_tensor
-from consilience.ops.reduce import normalised_axes
 from consilience.ops.shape import as_shape, concatenate, length_of, reshape
 from consilience.tensor.arrangement import join_dims, split
 from consilience.tensor.keywords import export
@@ -58,7 +58,7 @@ def unpack(packed_input: TensorLike, packed_shapes: Sequence[Any], keep_axes: Ax
 
 def _kept(axes: Axes) -> tuple[int, int]:
     """How many leading and how many trailing axes stay."""
-    given = [] if axes is None else [axes] if isinstance(axes, int) else list(axes)
+    given = [] if axes is None else list(integers(axes))
     leading, trailing = [a for a in given if a >= 0], [a for a in given if a < 0]
     if axes is not None and not given:
         raise ValueError("keep_axes=[] may mean all or none; None keeps none.")

@@ -11,6 +11,7 @@ from consilience.errors import ShapeError
 from consilience.ir import Dim, Node
 from consilience.ir.side_tables import describe
 from consilience.ops.arrangement import flatten
+from consilience.ops.axes import integers, is_integer
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.linalg import batch_shape, dot, matmul, tensordot
 from consilience.ops.shape import broadcast_to, expand_dims, reshape, squeeze
@@ -88,10 +89,11 @@ def _core_of_dot(left: Node, right: Node) -> str:
 def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Sequence[int]] = 2) -> Node:
     """`tensordot` of the parts of two tensors along their first axis; `axes` count with that axis."""
     left, right = as_tensor(x), as_tensor(y)
-    if isinstance(axes, int):
-        pairs = [list(range(left.ndim - axes, left.ndim)), list(range(1, axes + 1))]
+    if is_integer(axes):
+        (count,) = integers(axes)
+        pairs = [list(range(left.ndim - count, left.ndim)), list(range(1, count + 1))]
     else:
-        pairs = [[a] if isinstance(a, int) else [int(i) for i in a] for a in axes]
+        pairs = [list(integers(a)) for a in axes]
     over = [[i % node.ndim - 1 for i in part] for part, node in zip(pairs, (left, right), strict=True)]
     names = [[f"{letter}{i}" for i in range(node.ndim - 1)] for letter, node in (("i", left), ("j", right))]
     for place, (i, j) in enumerate(zip(*over, strict=True)):

@@ -16,11 +16,12 @@ from consilience.ir import Node, constant_value
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
 from consilience.ir.types import COMPLEXES, FLOATS
+from consilience.ops.axes import normalised_axes
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.index import getitem
 from consilience.ops.order import sort
 from consilience.ops.parameter_check import Asserted
-from consilience.ops.reduce import normalised_axes, reduce
+from consilience.ops.reduce import reduce
 from consilience.ops.reductions import Axis
 from consilience.ops.shape import expand_dims, length_of, moveaxis, reshape, stack, transpose
 from consilience.tensor.keywords import export

@@ -1,22 +1,113 @@
-"""`pt.random`: random variables by the names of NumPy's generator, and keys.
+"""`pt.random`: random variables by PyTensor's names, by those of NumPy's generator, and keys.
 
 Every function makes the same node as `Normal.dist(...)`: it has a density, and a function that returns it draws it
-anew at every call, or with the key that `rng` gives.
+anew at every call, or with the key that `rng` gives. A key has the functions as methods, which give the next key too:
+`next_rng, x = rng.normal()`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
+import numpy as np
+
+from consilience import distributions as pd
+from consilience.backends import contexts
 from consilience.distributions.generator import METHODS, GraphGenerator, made_with
 from consilience.errors import DtypeError
-from consilience.ir import Node
+from consilience.ir import Input, Node, Shared, TensorType, tensor_input, topological
+from consilience.ir.arithmetic import known_meaning, means
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.random import fold_in, split
 
-__all__ = ["fold_in", "split", *METHODS]  # names from the table of methods
+
+def _gamma(shape: Any, rate: Any = None, scale: Any = None, size: Any = None) -> Node:
+    if rate is not None and scale is not None:
+        raise TypeError("`gamma` takes `scale` or its reciprocal `rate`, and not both.")
+    return pd.Gamma.dist(shape, 1.0 / as_tensor(1.0 if scale is None else scale) if rate is None else rate, size=size)
+
+
+def _generalised_gamma(alpha: Any = 1.0, p: Any = 1.0, lambd: Any = 1.0, size: Any = None) -> Node:
+    power = as_tensor(p)
+    return lambd * pd.Gamma.dist(alpha / power, 1.0, size=size) ** (1.0 / power)
+
+
+# PyTensor's functions whose parameters are others than those of NumPy's generator, or their order.
+_PYTENSORS: Final[dict[str, Callable[..., Node]]] = {
+    "beta": lambda alpha, beta, size=None: pd.Beta.dist(alpha, beta, size=size),
+    "dirichlet": lambda alphas, size=None: pd.Dirichlet.dist(alphas, size=size),
+    "gamma": _gamma,
+    "gengamma": _generalised_gamma,
+    "halfcauchy": lambda loc=0.0, scale=1.0, size=None: loc + pd.HalfCauchy.dist(scale, size=size),
+    "halfnormal": lambda loc=0.0, scale=1.0, size=None: loc + pd.HalfNormal.dist(scale, size=size),
+    "multinomial": lambda n, p, size=None: pd.Multinomial.dist(n, p, size=size),
+    "nbinom": lambda n, p, size=None: pd.NegativeBinomial.dist(n=n, p=p, size=size),
+    "pareto": lambda b, scale=1.0, size=None: pd.Pareto.dist(b, scale, size=size),
+    "truncexpon": lambda b, loc=0.0, scale=1.0, size=None: (
+        loc + scale * pd.Truncated.dist(pd.Exponential.dist(1.0), upper=b, size=size)
+    ),
+    "weibull": lambda shape, size=None: pd.Weibull.dist(shape, 1.0, size=size),
+}
+_FUNCTIONS: Final = METHODS | _PYTENSORS
+# NumPy's words for parameters of PyTensor's functions.
+_NUMPYS: Final = {
+    ("beta", "a"): "alpha", ("beta", "b"): "beta", ("dirichlet", "alpha"): "alphas", ("multinomial", "pvals"): "p",
+    ("pareto", "a"): "b", ("weibull", "a"): "shape",
+}  # fmt: skip
+
+__all__ = ["fold_in", "rng", "shared_rng", "split", *_FUNCTIONS]  # names from the table of methods
+__path__: Sequence[str] = ()  # PyTensor's modules below this one are found by their path
+
+
+def shared_rng(
+    value: np.random.Generator | None = None, *, seed: Any = None, name: str | None = None, borrow: bool = False
+) -> Node:
+    """A shared random key, for functions that say themselves how it goes on: `updates={rng: next_rng}`.
+
+        rng = pt.random.shared_rng(seed=153)
+        next_rng, x = rng.normal()
+        f = pm.function([], x, updates={rng: next_rng})
+
+    value    a generator of NumPy's: equal generators give equal draws, which are not those of the generator
+    seed     what `numpy.random.default_rng` takes; None: another one every time
+    borrow   accepted; a generator that is given is never changed
+    """
+    if value is not None and seed is not None:
+        raise TypeError("`shared_rng` takes a generator or a seed, and not both.")
+    if value is not None and not isinstance(value, np.random.Generator):
+        raise TypeError(f"`shared_rng` takes a generator of NumPy's, or `seed=`, got {value!r}.")
+    return contexts.random_slot(contexts.seed_of(np.random.default_rng(seed) if value is None else value), name)
+
+
+def rng(name: str | None = None) -> Node:
+    """A random key as the input of a function, which takes generators of NumPy's and seeds for it."""
+    return tensor_input("key", (), name)
+
+
+def collect_default_updates(
+    outputs: Node | Sequence[Node], *, inputs: Sequence[Node] | None = None, must_be_shared: bool = True
+) -> dict[Node, Node]:
+    """The next key of every shared random key that outputs depend on, as `updates` of a function or of a loop's step.
+
+    Variables without a key of their own need none: whatever compiles them draws them anew.
+
+    inputs           nodes behind which nothing is looked for
+    must_be_shared   False: keys that are inputs are listed, too
+    """
+    listed = [outputs] if isinstance(outputs, Node) else list(outputs)
+    there = set(topological(listed, stop=None if inputs is None else set(inputs).__contains__))
+    found: dict[Node, Node] = {}
+    for node in topological(there):
+        if node.type == TensorType("key", ()) and (
+            isinstance(node.op, Shared) or (not must_be_shared and isinstance(node.op, Input))
+        ):
+            following = fold_in(node, -1)
+            while following in there:  # it was used as well
+                following = fold_in(following, -1)
+            found[node] = following
+    return found
 
 
 def _key(rng: TensorLike | GraphGenerator) -> Node:
@@ -28,20 +119,46 @@ def _key(rng: TensorLike | GraphGenerator) -> Node:
     return node
 
 
-def _public(name: str) -> Callable[..., Node]:
-    def function(*parameters: Any, rng: TensorLike | GraphGenerator | None = None, **named: Any) -> Node:
-        return made_with(None if rng is None else _key(rng), name, parameters, named)
+def _public(name: str) -> Callable[..., Any]:
+    def function(
+        *parameters: Any,
+        rng: TensorLike | GraphGenerator | None = None,
+        return_next_rng: bool = False,
+        **named: Any,
+    ) -> Any:
+        given = {_NUMPYS.get((name, word), word): value for word, value in named.items()}
+        if not return_next_rng:
+            return made_with(None if rng is None else _key(rng), _FUNCTIONS[name], parameters, given)
+        if rng is None:
+            raise TypeError(f"`{name}` gives the next key behind one that it is given: `rng=pt.random.shared_rng()`.")
+        key = _key(rng)
+        return fold_in(key, -1), made_with(key, _FUNCTIONS[name], parameters, given)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        f"A random variable with the parameters of NumPy's `Generator.{name}`, `size`, and `rng`: a random key, for "
-        "the same draw at every call; without it every call draws anew."
+        f"A random variable with the parameters of PyTensor's `random.{name}`, or else of NumPy's `Generator.{name}`, "
+        "`size`, and `rng`: a random key, for the same draw at every call; without it every call draws anew. "
+        "`return_next_rng=True` gives (next key, variable)."
     )
     return function
 
 
 def __getattr__(name: str) -> Any:
-    if name not in METHODS:
+    if name not in _FUNCTIONS:
         raise AttributeError(f"`pt.random` has no `{name}`; it has {', '.join(__all__)}.", name=name)
     found = globals()[name] = _public(name)
     return found
+
+
+@means("method of a random key")
+def _method(key: Node, name: str) -> Callable[..., Any]:
+    """`key.normal(…)`: the next key and a variable that is drawn with this one."""
+    if name not in _FUNCTIONS:
+        raise AttributeError(f"a random key has no `{name}`; it has {', '.join(_FUNCTIONS)}.", name=name, obj=key)
+
+    def drawn(*parameters: Any, **named: Any) -> Any:
+        of_names = known_meaning("random variable with named dims")
+        function = (of_names and of_names(name, parameters, named)) or __getattr__(name)
+        return function(*parameters, rng=key, return_next_rng=True, **named)
+
+    return drawn

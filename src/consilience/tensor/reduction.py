@@ -9,7 +9,8 @@ from consilience.errors import ShapeError
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
 from consilience.ir.types import COMPLEXES
-from consilience.ops.arrangement import diagonal, one_axis
+from consilience.ops.arrangement import diagonal
+from consilience.ops.axes import is_integer, one_axis
 from consilience.ops.complex_numbers import conj, real
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.index import getitem
@@ -69,7 +70,7 @@ def average(a: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
     if weights is None:
         return mean(a, axis, keepdims=keepdims)
     node, shares = as_tensor(a), as_tensor(weights)
-    if shares.ndim == 1 < node.ndim and isinstance(axis, int):
+    if shares.ndim == 1 < node.ndim and is_integer(axis):
         shares = expand_dims(shares, tuple(range(1, node.ndim - one_axis(axis, node))))
     shares = broadcast_to(shares, node.static_shape)
     total = sum(apply("mul", node, shares), axis, keepdims=keepdims)

@@ -205,4 +205,6 @@ if not TYPE_CHECKING:  # type checkers know by themselves what is not there
         raise missing(__name__, name)
 
 
+__path__: Sequence[str] = ()  # PyTensor's modules below this one are found by their path
+
 export(globals(), wrap=True)

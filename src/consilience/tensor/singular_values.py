@@ -15,7 +15,7 @@ from consilience.ir import Node
 from consilience.ir.dimension import maximum
 from consilience.ir.side_tables import describe
 from consilience.ops import Item
-from consilience.ops.arrangement import one_axis
+from consilience.ops.axes import integers, one_axis
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.factorisations import (
     SVD,
@@ -167,7 +167,7 @@ def norm(
     size = apply("abs", node)
     if axis is None and ord is None:
         return apply("sqrt", sum(apply("square", size), None, None, keepdims))
-    given = range(node.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    given = range(node.ndim) if axis is None else integers(axis)
     axes = tuple(one_axis(i, node) for i in given)
     if len(axes) == 1:
         return _vector_norm(size, ord, axes[0], keepdims)

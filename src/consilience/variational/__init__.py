@@ -3,6 +3,9 @@
 A model in; approximations out, which are sampled from like chains.
 """
 
+from typing import Any
+
+from consilience import absent
 from consilience.variational.approximation import Approximation, Empirical, FullRank, LowRankNormal, MeanField
 from consilience.variational.flow import NormalizingFlow
 from consilience.variational.inference import (
@@ -56,3 +59,7 @@ __all__ = [
     "sample_approx",
     "sgd",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(absent.reason(f"module {__name__!r}", name, __all__), name=name)

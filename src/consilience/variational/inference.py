@@ -139,7 +139,9 @@ class Inference:
         score: Any = None,
         callbacks: Callbacks | Callable[..., Any] | None = None,
         progressbar: bool = True,
+        progressbar_theme: Any = None,
         *,
+        backend: str | None = None,
         obj_n_mc: int | None = None,
         obj_optimizer: Optimizer | Callable[[], Optimizer] | None = None,
         total_grad_norm_constraint: float | None = None,
@@ -152,7 +154,7 @@ class Inference:
         n              steps at most
         score          accepted: `hist` always has the bounds
         callbacks      called between steps, as `pm.callbacks` has them
-        progressbar    accepted; nothing is shown
+        progressbar    accepted; nothing is shown. So are progressbar_theme and backend, for PyMC's sake
         obj_n_mc       draws per step, in pairs of opposite ones; 8 by default
         obj_optimizer  rule of the steps, as `pm.adam(learning_rate=0.01)`; the natural gradient by default
         total_grad_norm_constraint   greatest norm of a gradient
@@ -214,8 +216,9 @@ class Inference:
             course.memory[:] = self._memory[1]
         return course
 
-    def refine(self, n: int, progressbar: bool = True, **options: Any) -> Approximation:
+    def refine(self, n: int, progressbar: bool = True, progressbar_theme: Any = None, **options: Any) -> Approximation:
         """Further steps, all of them; options are those of `fit`."""
+        del progressbar_theme
         return self.fit(n, progressbar=progressbar, converge=False, **options)
 
     def _ascend(self, runs: list[Course], n: int, called: Callbacks, converge: bool, stop: Any) -> None:
@@ -472,6 +475,8 @@ class NFVI(Inference):
         return super()._draws(FLOW_DRAWS if obj_n_mc is None else obj_n_mc)
 
 
+# PyMC's keywords of `fit` without meaning here.
+WITHOUT_EFFECT: Final = dict.fromkeys(("progressbar_theme", "backend", "compile_kwargs"))
 METHODS: Final[dict[str, type[Inference]]] = {
     "advi": ADVI,
     "fullrank_advi": FullRankADVI,
@@ -537,6 +542,9 @@ def fit(
                          how far it can be relied on
     raises, warns        as `Inference.fit`
     """
+    kwargs = {k: v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
+    if kwargs.pop("include_transformed", False):
+        raise TypeError("`fit` has no `include_transformed=True`: approximations have values on their own scales.")
     settings = dict(inf_kwargs or {})
     name = method.lower() if isinstance(method, str) else ""
     if name.startswith("nfvi="):

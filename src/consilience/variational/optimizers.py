@@ -58,6 +58,14 @@ def _made(name: str, rule: int, learning_rate: float, **settings: Any) -> Optimi
     return Optimizer(name, rule, float(learning_rate), **settings)
 
 
+def _for_fit(name: str, loss_or_grads: object, params: object) -> None:
+    if loss_or_grads is not None or params is not None:
+        raise TypeError(
+            f"`{name}` gives a rule for `pm.fit(obj_optimizer=pm.{name}(learning_rate=…))`, which knows "
+            "its loss and its parameters; leave `loss_or_grads` and `params` out."
+        )
+
+
 def natural_gradient(*, learning_rate: float = 0.5) -> Optimizer:
     """Steps along the natural gradient, at most one standard deviation per coordinate; the default of `pm.fit`.
 
@@ -68,50 +76,87 @@ def natural_gradient(*, learning_rate: float = 0.5) -> Optimizer:
     return _made("natural_gradient", NATURAL, learning_rate)
 
 
-def sgd(*, learning_rate: float = 1e-3) -> Optimizer:
+def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 1e-3) -> Optimizer:
     """Steps along the gradient (Robbins and Monro 1951)."""
+    _for_fit("sgd", loss_or_grads, params)
     return _made("sgd", SGD, learning_rate)
 
 
-def momentum(*, learning_rate: float = 1e-3, momentum: float = 0.9) -> Optimizer:
+def momentum(
+    loss_or_grads: None = None, params: None = None, learning_rate: float = 1e-3, momentum: float = 0.9
+) -> Optimizer:
     """Gradient steps with momentum (Polyak 1964)."""
+    _for_fit("momentum", loss_or_grads, params)
     return _made("momentum", MOMENTUM, learning_rate, first=momentum)
 
 
-def nesterov_momentum(*, learning_rate: float = 1e-3, momentum: float = 0.9) -> Optimizer:
+def nesterov_momentum(
+    loss_or_grads: None = None, params: None = None, learning_rate: float = 1e-3, momentum: float = 0.9
+) -> Optimizer:
     """Gradient steps with Nesterov's momentum (1983)."""
+    _for_fit("nesterov_momentum", loss_or_grads, params)
     return _made("nesterov_momentum", NESTEROV, learning_rate, first=momentum)
 
 
-def adagrad(*, learning_rate: float = 1.0, epsilon: float = 1e-6) -> Optimizer:
+def adagrad(
+    loss_or_grads: None = None, params: None = None, learning_rate: float = 1.0, epsilon: float = 1e-6
+) -> Optimizer:
     """Steps over the root of the sum of all squared gradients (Duchi, Hazan and Singer 2011)."""
+    _for_fit("adagrad", loss_or_grads, params)
     return _made("adagrad", ADAGRAD, learning_rate, epsilon=epsilon)
 
 
-def adagrad_window(*, learning_rate: float = 1e-3, epsilon: float = 0.1, n_win: int = 10) -> Optimizer:
+def adagrad_window(
+    loss_or_grads: None = None, params: None = None, learning_rate: float = 1e-3, epsilon: float = 0.1, n_win: int = 10
+) -> Optimizer:
     """As `adagrad`, over the latest `n_win` squared gradients; PyMC's default."""
+    _for_fit("adagrad_window", loss_or_grads, params)
     return _made("adagrad_window", WINDOW, learning_rate, epsilon=epsilon, window=int(n_win))
 
 
-def rmsprop(*, learning_rate: float = 1.0, rho: float = 0.9, epsilon: float = 1e-6) -> Optimizer:
+def rmsprop(
+    loss_or_grads: None = None, params: None = None, learning_rate: float = 1.0, rho: float = 0.9, epsilon: float = 1e-6
+) -> Optimizer:
     """Steps over the root of a moving average of squared gradients (Tieleman and Hinton 2012)."""
+    _for_fit("rmsprop", loss_or_grads, params)
     return _made("rmsprop", RMSPROP, learning_rate, first=rho, epsilon=epsilon)
 
 
-def adadelta(*, learning_rate: float = 1.0, rho: float = 0.95, epsilon: float = 1e-6) -> Optimizer:
+def adadelta(
+    loss_or_grads: None = None,
+    params: None = None,
+    learning_rate: float = 1.0,
+    rho: float = 0.95,
+    epsilon: float = 1e-6,
+) -> Optimizer:
     """As `rmsprop`, times the root of a moving average of squared steps (Zeiler 2012)."""
+    _for_fit("adadelta", loss_or_grads, params)
     return _made("adadelta", ADADELTA, learning_rate, first=rho, epsilon=epsilon)
 
 
-def adam(*, learning_rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> Optimizer:
+def adam(
+    loss_or_grads: None = None,
+    params: None = None,
+    learning_rate: float = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+) -> Optimizer:
     """Moving averages of gradients over those of their squares (Kingma and Ba 2015)."""
+    _for_fit("adam", loss_or_grads, params)
     return _made("adam", ADAM, learning_rate, first=beta1, second=beta2, epsilon=epsilon)
 
 
 def adamax(
-    *, learning_rate: float = 2e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8
+    loss_or_grads: None = None,
+    params: None = None,
+    learning_rate: float = 2e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
 ) -> Optimizer:
     """As `adam`, over the largest gradient with decay (Kingma and Ba 2015)."""
+    _for_fit("adamax", loss_or_grads, params)
     return _made("adamax", ADAMAX, learning_rate, first=beta1, second=beta2, epsilon=epsilon)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Sequence
+from importlib import import_module as _import_module
 from typing import Any
 
 import numpy.typing as npt
@@ -89,4 +90,6 @@ def grad(cost: Any, wrt: Any, **settings: Any) -> Any:
 if not typing.TYPE_CHECKING:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
+        if name in ("random", "vectorization"):
+            return _import_module(f"{__name__}.{name}")  # which most expressions do without
         raise _keywords.missing(__name__, name)

@@ -13,6 +13,7 @@ from typing import Any, Self
 from consilience import tensor as pt
 from consilience.errors import ConsilienceWarning, ShapeError
 from consilience.ir.dimension import product
+from consilience.ops.axes import integers
 from consilience.ops.shape import as_length
 from consilience.xtensor.named import Dims, Named, checked_dims, common_lengths, spread_to, union
 
@@ -82,7 +83,7 @@ class NamedArrangement(Named):
         there = [name for name in new if name in self.dims]
         if there:
             raise ShapeError(f"the dim `{there[0]}` exists already; the tensor has the dims {self.dims!r}.")
-        places = list(range(len(new))) if axis is None else [axis] if isinstance(axis, int) else list(axis)
+        places = range(len(new)) if axis is None else integers(axis)
         rank = self.ndim + len(new)
         places = [place + rank if place < 0 else place for place in places]
         if len({place for place in places if 0 <= place < rank}) != len(new) or len(places) != len(new):
@@ -98,7 +99,7 @@ class NamedArrangement(Named):
         if axis is not None:
             if dim is not None:
                 raise TypeError("`squeeze` takes names (`dim`) or positions (`axis`), not both.")
-            dim = [self.dims[i] for i in ([axis] if isinstance(axis, int) else axis)]
+            dim = [self.dims[i] for i in integers(axis)]
         gone = tuple(n for n, length in self.lengths.items() if length == 1) if dim is None else self.chosen(dim)
         wrong = [name for name in gone if isinstance(self.lengths[name], int) and self.lengths[name] != 1]
         if wrong:

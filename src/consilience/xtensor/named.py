@@ -16,9 +16,11 @@ from consilience.errors import ShapeError
 from consilience.ir import Dim, Node
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, name_of
+from consilience.ir.types import Shape
 from consilience.ops.assertion import Require
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.shape import broadcast_to, expand_dims, transpose
+from consilience.record import Record
 
 Dims: TypeAlias = tuple[str, ...]
 SomeDims: TypeAlias = str | Iterable[str] | EllipsisType | None
@@ -34,6 +36,19 @@ def checked_dims(dims: str | Iterable[Any], what: str = "a tensor") -> Dims:
     if twice:
         raise ShapeError(f"every dim of {what} needs a name of its own, but `{twice[0]}` occurs twice in {names!r}.")
     return names
+
+
+class NamedType(Record):
+    """What is known of a tensor with named dims before it exists: its dtype, its dims and their lengths."""
+
+    dtype: str
+    dims: Dims
+    shape: Shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of dims."""
+        return len(self.dims)
 
 
 class Named:
@@ -58,6 +73,11 @@ class Named:
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "dims", names)
         object.__setattr__(self, "_part", None)
+
+    @property
+    def type(self) -> NamedType:
+        """Dtype, dims and shape."""
+        return NamedType(self.values.dtype, self.dims, self.values.static_shape)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a tensor with named dims is frozen; `{name}` cannot be set.", name=name, obj=self)

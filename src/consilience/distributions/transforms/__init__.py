@@ -2,8 +2,10 @@
 
 from consilience.distributions.transforms.cholesky import (
     CholeskyCovPacked,
+    CholeskyCovTransform,
     CovarianceCholesky,
     LowerTriangular,
+    cholesky_cov,
     cholesky_cov_packed,
     covariance_cholesky,
     lower_triangular,
@@ -11,9 +13,11 @@ from consilience.distributions.transforms.cholesky import (
 from consilience.distributions.transforms.correlation import (
     CholeskyCorrTransform,
     CorrelationCholesky,
+    CorrelationPartials,
     CovariancePartialCorrelations,
     cholesky_corr,
     correlation_cholesky,
+    correlation_partials,
     covariance_partial,
 )
 from consilience.distributions.transforms.elementwise import (
@@ -28,7 +32,12 @@ from consilience.distributions.transforms.elementwise import (
 )
 from consilience.distributions.transforms.elementwise import log_transform as log
 from consilience.distributions.transforms.ordered import Ordered, ordered
-from consilience.distributions.transforms.registry import BIJECTIONS, default_transform, to_unconstrained
+from consilience.distributions.transforms.registry import (
+    BIJECTIONS,
+    default_transform,
+    sampled_transform,
+    to_unconstrained,
+)
 from consilience.distributions.transforms.simplex import (
     Simplex,
     SimplexSteps,
@@ -43,15 +52,19 @@ from consilience.distributions.transforms.unit_vector import UnitVector, unit_ve
 from consilience.distributions.transforms.zero_sum import ZeroSumTransform
 
 # PyMC's spellings.
+ChainedTransform, CircularTransform, IntervalTransform = Chain, Circular, Interval
+LogOddsTransform, LogTransform, SimplexTransform = LogOdds, Log, Simplex
 logodds = log_odds
 univariate_ordered = multivariate_ordered = ordered
 
 __all__ = [
-    "BIJECTIONS", "Chain", "CholeskyCorrTransform", "CholeskyCovPacked", "Circular", "CorrelationCholesky",
-    "CovarianceCholesky", "CovariancePartialCorrelations", "Interval", "Log", "LogExpM1", "LogOdds",
-    "LowerTriangular", "Ordered", "Simplex", "SimplexSteps", "SumTo1", "Transform", "UnitVector", "ZeroSumTransform",
-    "chain", "cholesky_corr", "cholesky_cov_packed", "circular", "correlation_cholesky", "covariance_cholesky",
-    "covariance_partial", "default_transform", "label", "log", "log_exp_m1", "log_odds", "logodds",
-    "lower_triangular", "multivariate_ordered", "ordered", "ordered_simplex", "simplex", "simplex_steps", "sum_to_1",
-    "to_unconstrained", "unit_vector", "univariate_ordered",
+    "BIJECTIONS", "Chain", "ChainedTransform", "CholeskyCorrTransform", "CholeskyCovPacked",
+    "CholeskyCovTransform", "Circular", "CircularTransform", "CorrelationCholesky", "CorrelationPartials",
+    "CovarianceCholesky", "CovariancePartialCorrelations", "Interval", "IntervalTransform", "Log", "LogExpM1",
+    "LogOdds", "LogOddsTransform", "LogTransform", "LowerTriangular", "Ordered", "Simplex", "SimplexSteps",
+    "SimplexTransform", "SumTo1", "Transform", "UnitVector", "ZeroSumTransform", "chain", "cholesky_corr",
+    "cholesky_cov", "cholesky_cov_packed", "circular", "correlation_cholesky", "correlation_partials",
+    "covariance_cholesky", "covariance_partial", "default_transform", "label", "log", "log_exp_m1", "log_odds",
+    "logodds", "lower_triangular", "multivariate_ordered", "ordered", "ordered_simplex", "sampled_transform",
+    "simplex", "simplex_steps", "sum_to_1", "to_unconstrained", "unit_vector", "univariate_ordered",
 ]  # fmt: skip

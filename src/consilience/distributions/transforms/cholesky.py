@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from consilience.distributions.mathematics import LOG_2, exp, log, where
-from consilience.distributions.transforms.transform import Transform
+from consilience.distributions.transforms.transform import Transform, chain
 from consilience.distributions.triangles import (
     diagonal_positions,
     is_diagonal,
@@ -35,10 +35,10 @@ class LowerTriangular(Transform):
     name: ClassVar[str] = "lower_triangular"
     event_rank: ClassVar[int] = 2
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         return packed(value)
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         return unpacked(unconstrained)
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
@@ -61,11 +61,11 @@ class CholeskyCovPacked(Transform):
     event_rank: ClassVar[int] = 1
     n: int | None = None
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         rows = self._rows(value)
         return where(is_diagonal(rows), log(where(is_diagonal(rows), value, 1.0)), value)
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         rows = self._rows(unconstrained)
         return where(is_diagonal(rows), exp(where(is_diagonal(rows), unconstrained, 0.0)), unconstrained)
 
@@ -86,10 +86,10 @@ class CovarianceCholesky(Transform):
     name: ClassVar[str] = "cholesky"
     event_rank: ClassVar[int] = 2
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         return Node(Cholesky(), value)
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         factor = lower_triangle(unconstrained)
         return matmul(factor, matrix_transpose(factor))
 
@@ -97,6 +97,35 @@ class CovarianceCholesky(Transform):
         # d(L L') / dL is triangular; on its diagonal L_jj stands once per row i > j, and 2 L_jj for i = j.
         n = order(unconstrained)
         return n * LOG_2 + weighted_log_diagonal(unconstrained, np.arange(n, 0, -1.0))
+
+
+class CholeskyCovTransform(Transform):
+    """Positive definite n x n matrices to R^(n (n + 1) / 2): Cholesky factors row by row, logarithms on the diagonal.
+
+    n   number of rows; that of the value for None
+    """
+
+    name: ClassVar[str] = "cholesky-cov"
+    event_rank: ClassVar[int] = 2
+    n: int | None = None
+
+    def to_line(self, value: Node) -> Node:
+        return self._steps().to_line(value)
+
+    def from_line(self, unconstrained: Node) -> Node:
+        return self._steps().from_line(unconstrained)
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        return self._steps().log_jacobian_determinant(unconstrained)
+
+    def _steps(self) -> Transform:
+        return chain(covariance_cholesky, lower_triangular, CholeskyCovPacked(self.n))
+
+    def unconstrained_shape(self, shape: Shape) -> Shape:
+        return lower_triangular.unconstrained_shape(shape)
+
+    def unconstrained_rank(self) -> int:
+        return 1
 
 
 def weighted_log_diagonal(matrix: Node, weights: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Node:
@@ -107,3 +136,4 @@ def weighted_log_diagonal(matrix: Node, weights: np.ndarray[tuple[int], np.dtype
 lower_triangular = LowerTriangular()
 cholesky_cov_packed = CholeskyCovPacked()
 covariance_cholesky = CovarianceCholesky()
+cholesky_cov = CholeskyCovTransform()

@@ -35,17 +35,17 @@ from consilience.distributions.triangles import (
 from consilience.errors import ShapeError
 from consilience.ir import Node, Shape, constant
 from consilience.ops.index import getitem
-from consilience.ops.linalg import matrix_transpose
+from consilience.ops.linalg import diagonal, matrix_transpose
 from consilience.ops.reduce import Cumulative, cumulative, reduce
 from consilience.ops.shape import concatenate, expand_dims
 
 
 class CholeskyCorrTransform(Transform):
-    """Cholesky factors of n x n correlation matrices to R^(n (n - 1) / 2), row by row.
+    """Cholesky factors of n x n correlation matrices to R^(n (n - 1) / 2): L_ik / L_ii for k < i.
 
-    Below the diagonal L_ik = tanh(y_ik) prod_{j<k} 1 / cosh(y_ij): tanh(y_ik) is the partial correlation of i and k
-    given all j < k (Lewandowski, Kurowicka and Joe, 2009). Densities of Lewandowski, Kurowicka and Joe fall off
-    exponentially in y.
+    As in PyMC and TensorFlow Probability, the elements of the triangle stand in a spiral: the last row from its end,
+    then what is left, read from both ends (`spiral`). Draws of Lewandowski, Kurowicka and Joe have heavy tails in these
+    coordinates, so that samplers move along those of `CorrelationPartials`.
 
     n       number of rows; that of the value for None
     upper   the factor is upper triangular
@@ -56,16 +56,80 @@ class CholeskyCorrTransform(Transform):
     n: int | None = None
     upper: bool = False
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         factor = matrix_transpose(value) if self.upper else value
-        self._check(order(factor))
+        rows = order(factor)
+        _check_rows(rows, self.n)
+        ratios = packed(factor / expand_dims(diagonal(factor), -1), strict=True)
+        return getitem(ratios, (Ellipsis, constant(np.argsort(spiral(rows)))))
+
+    def from_line(self, unconstrained: Node) -> Node:
+        rows = row_count(unconstrained.static_shape[-1], strict=True)
+        _check_rows(rows, self.n)
+        ratios = unpacked(getitem(unconstrained, (Ellipsis, constant(spiral(rows)))), strict=True)
+        factor = where(constant(np.eye(rows, dtype=bool)), 1.0, ratios) / self._lengths(ratios, keepdims=True)
+        return matrix_transpose(factor) if self.upper else factor
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        # A row of i ratios r has L_i = r / |(r, 1)|, whose derivative has the determinant |(r, 1)|^-(i + 2).
+        rows = row_count(unconstrained.static_shape[-1], strict=True)
+        ratios = unpacked(getitem(unconstrained, (Ellipsis, constant(spiral(rows)))), strict=True)
+        weights = constant(-np.arange(2.0, rows + 2.0), unconstrained.dtype)
+        return reduce("sum", weights * log(self._lengths(ratios)), -1)
+
+    def _lengths(self, ratios: Node, keepdims: bool = False) -> Node:
+        return sqrt(1.0 + reduce("sum", square(ratios), -1, keepdims=keepdims))
+
+    def unconstrained_shape(self, shape: Shape) -> Shape:
+        return (*shape[:-2], triangle_length(shape[-1], strict=True))
+
+    def unconstrained_rank(self) -> int:
+        return 1
+
+
+def spiral(rows: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """For each element below the diagonal, row by row, its place in the order of `CholeskyCorrTransform`.
+
+    Source: `fill_triangular` of TensorFlow Probability.
+    """
+    side = rows - 1
+    places = np.arange(side * rows // 2)
+    square_of = np.concatenate([places[side:], places[::-1]]).reshape(side, side)
+    found: np.ndarray[tuple[int], np.dtype[np.int64]] = square_of[np.tril_indices(side)]
+    return found
+
+
+def _check_rows(rows: int, wanted: int | None) -> None:
+    if wanted is not None and rows != wanted:
+        raise ShapeError(f"a Cholesky factor of {wanted} rows was needed, got one of {rows} rows.")
+
+
+class CorrelationPartials(Transform):
+    """Cholesky factors of n x n correlation matrices to R^(n (n - 1) / 2), row by row.
+
+    Below the diagonal L_ik = tanh(y_ik) prod_{j<k} 1 / cosh(y_ij): tanh(y_ik) is the partial correlation of i and k
+    given all j < k (Lewandowski, Kurowicka and Joe, 2009). Densities of Lewandowski, Kurowicka and Joe fall off
+    exponentially in y.
+
+    n       number of rows; that of the value for None
+    upper   the factor is upper triangular
+    """
+
+    name: ClassVar[str] = "cholesky-corr-partial"
+    event_rank: ClassVar[int] = 2
+    n: int | None = None
+    upper: bool = False
+
+    def to_line(self, value: Node) -> Node:
+        factor = matrix_transpose(value) if self.upper else value
+        _check_rows(order(factor), self.n)
         # sinh(y_ik) is L_ik over what is left of the row behind it: no difference of nearly equal numbers.
         rest = _rest_of_rows(factor)
         behind = concatenate([rest[..., 1:], rest[..., :1]], -1)
         return arcsinh(packed(factor, strict=True) / packed(behind, strict=True))
 
-    def backward(self, unconstrained: Node) -> Node:
-        self._check(row_count(unconstrained.static_shape[-1], strict=True))
+    def from_line(self, unconstrained: Node) -> Node:
+        _check_rows(row_count(unconstrained.static_shape[-1], strict=True), self.n)
         partial = unpacked(tanh(unconstrained), strict=True)
         before = _product_before(unpacked(_log_sech(unconstrained), strict=True))
         factor = where(constant(np.eye(order(before), dtype=bool)), 1.0, partial) * before
@@ -82,10 +146,6 @@ class CholeskyCorrTransform(Transform):
     def unconstrained_rank(self) -> int:
         return 1
 
-    def _check(self, rows: int) -> None:
-        if self.n is not None and rows != self.n:
-            raise ShapeError(f"a Cholesky factor of {self.n} rows was needed, got one of {rows} rows.")
-
 
 class CorrelationCholesky(CovarianceCholesky):
     """Correlation matrices to their lower Cholesky factors."""
@@ -99,20 +159,20 @@ class CovariancePartialCorrelations(Transform):
     """Packed Cholesky factors of covariances to R^(n (n + 1) / 2), where scales and correlations part.
 
     In place of the diagonal the logarithms of the standard deviations, elsewhere partial correlations as in
-    `CholeskyCorrTransform`.
+    `CorrelationPartials`.
     """
 
     name: ClassVar[str] = "cholesky-cov-partial"
     event_rank: ClassVar[int] = 1
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         factor = unpacked(value)
         rest = _rest_of_rows(factor)
         deviations, behind = rest[..., :1], concatenate([rest[..., 1:], rest[..., :1]], -1)
         on_diagonal = constant(np.eye(order(factor), dtype=bool))
         return packed(where(on_diagonal, log(deviations), arcsinh(factor / behind)))
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         rows = row_count(unconstrained.static_shape[-1])
         on_diagonal = is_diagonal(rows)
         partial = unpacked(where(on_diagonal, 1.0, tanh(unconstrained)))
@@ -145,5 +205,6 @@ def _log_sech(x: Node) -> Node:
 
 
 cholesky_corr = CholeskyCorrTransform()
+correlation_partials = CorrelationPartials()
 covariance_partial = CovariancePartialCorrelations()
 correlation_cholesky = CorrelationCholesky()

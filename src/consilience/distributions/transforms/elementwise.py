@@ -22,7 +22,7 @@ from consilience.distributions.mathematics import (
 )
 from consilience.distributions.tails import expm1_quotient, log1p_quotient
 from consilience.distributions.transforms.transform import Transform
-from consilience.ir import Node
+from consilience.ir import Node, constant_value
 from consilience.ops.elementwise import apply, as_tensor
 from consilience.ops.shape import full
 
@@ -32,10 +32,10 @@ class Log(Transform):
 
     name: ClassVar[str] = "log"
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         return log(value)
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         return exp(unconstrained)
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
@@ -47,10 +47,10 @@ class LogOdds(Transform):
 
     name: ClassVar[str] = "logodds"
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         return logit(value)
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         return sigmoid(unconstrained)
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
@@ -63,10 +63,10 @@ class LogExpM1(Transform):
 
     name: ClassVar[str] = "log_exp_m1"
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         return value + log1mexp(-value)
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         return softplus(unconstrained)
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
@@ -81,10 +81,10 @@ class Circular(Transform):
 
     name: ClassVar[str] = "circular"
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         return value
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         return arctan2(sin(unconstrained), cos(unconstrained))
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
@@ -99,10 +99,10 @@ class ExtremeValueLogarithm(Transform):
     scale: Node
     shape: Node
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         return log1p_quotient(self.shape, (value - self.location) / self.scale)
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         return self.location + self.scale * expm1_quotient(self.shape, unconstrained)
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
@@ -125,10 +125,11 @@ class Interval(Transform):
     def __post_init__(self) -> None:
         for end in ("lower", "upper"):
             bound = getattr(self, end)
-            if isinstance(bound, float) and math.isinf(bound):
-                object.__setattr__(self, end, None)
-            elif isinstance(bound, list | tuple | np.ndarray):
-                object.__setattr__(self, end, as_tensor(bound))
+            if isinstance(bound, list | tuple | np.ndarray):
+                bound = as_tensor(bound)
+            if (number := _number(bound)) is not None:
+                bound = None if math.isinf(number) else float(number)
+            object.__setattr__(self, end, bound)
         if self.bounds_fn is not None:
             if self.lower is not None or self.upper is not None:
                 raise ValueError("an interval transform takes bounds, or a function `bounds_fn` that gives them.")
@@ -141,14 +142,18 @@ class Interval(Transform):
     def of_inputs(self, inputs: tuple[Node | None, ...]) -> Transform:
         return self if self.bounds_fn is None else Interval(*self.bounds_fn(*inputs))
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
+        if (standard := self._standard) is not None:
+            return standard.to_line(value)
         if self.upper is None:
             return log(apply("sub", value, self._low))
         if self.lower is None:
             return log(apply("sub", self._high, value))
         return log(apply("sub", value, self._low)) - log(apply("sub", self._high, value))
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
+        if (standard := self._standard) is not None:
+            return standard.from_line(unconstrained)
         if self.upper is None:
             return apply("add", self._low, exp(unconstrained))
         if self.lower is None:
@@ -163,6 +168,13 @@ class Interval(Transform):
         return log(self._width) + (unconstrained - 2.0 * softplus(unconstrained))
 
     @property
+    def _standard(self) -> Transform | None:
+        """The transform of fewer steps that an interval from 0, or from 0 to 1, has."""
+        if not isinstance(self.lower, float) or self.lower != 0.0:
+            return None
+        return log_transform if self.upper is None else log_odds if self.upper == 1.0 else None
+
+    @property
     def _low(self) -> float | Node:
         return -math.inf if self.lower is None else self.lower
 
@@ -173,6 +185,13 @@ class Interval(Transform):
     @property
     def _width(self) -> Node:
         return apply("sub", self._high, self._low)
+
+
+def _number(bound: float | Node | None) -> float | None:
+    if isinstance(bound, Node):
+        known = constant_value(bound)
+        return float(known.item()) if known is not None and known.size == 1 and known.ndim == 0 else None
+    return bound
 
 
 log_transform = Log()

@@ -12,8 +12,13 @@ from consilience.distributions import constraints, matrix_constraints
 from consilience.distributions.constraints import Bound, Constraint
 from consilience.distributions.context import DEFAULT
 from consilience.distributions.random_variable import batch_part, distribution_of
-from consilience.distributions.transforms.cholesky import cholesky_cov_packed, covariance_cholesky, lower_triangular
-from consilience.distributions.transforms.correlation import cholesky_corr, correlation_cholesky, covariance_partial
+from consilience.distributions.transforms.cholesky import cholesky_cov, cholesky_cov_packed, lower_triangular
+from consilience.distributions.transforms.correlation import (
+    cholesky_corr,
+    correlation_cholesky,
+    correlation_partials,
+    covariance_partial,
+)
 from consilience.distributions.transforms.elementwise import (
     ExtremeValueLogarithm,
     Interval,
@@ -34,7 +39,7 @@ BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
     constraints.CircleConstraint: lambda of: circular,
     constraints.ExtremeValues: lambda of: ExtremeValueLogarithm(of.location, of.scale, of.shape),
     constraints.OrderedConstraint: lambda of: ordered,
-    constraints.PositiveDefinite: lambda of: chain(covariance_cholesky, lower_triangular, cholesky_cov_packed),
+    constraints.PositiveDefinite: lambda of: cholesky_cov,
     constraints.PositiveVector: lambda of: log_transform,
     constraints.Real: lambda of: None,
     constraints.RealVector: lambda of: None,
@@ -44,6 +49,13 @@ BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
     constraints.ZeroSumConstraint: lambda of: ZeroSumTransform(range(-of.axes, 0)),
     matrix_constraints.CorrelationFactor: lambda of: cholesky_corr,
     matrix_constraints.CorrelationMatrix: lambda of: chain(correlation_cholesky, cholesky_corr),
+    matrix_constraints.PackedCholeskyFactor: lambda of: cholesky_cov_packed,
+}
+
+# Where samplers move along other coordinates than the table's, which are PyMC's: those of better geometry.
+FOR_SAMPLERS: dict[type[Constraint], Callable[[Any], Transform]] = {
+    matrix_constraints.CorrelationFactor: lambda of: correlation_partials,
+    matrix_constraints.CorrelationMatrix: lambda of: chain(correlation_cholesky, correlation_partials),
     matrix_constraints.PackedCholeskyFactor: lambda of: covariance_partial,
 }
 
@@ -65,8 +77,15 @@ def to_unconstrained(constraint: Constraint) -> Transform | None:
 
 
 def default_transform(rv: Node) -> Transform | None:
-    """The bijection of a random variable's support; its bounds are nodes of the variable's parameters."""
-    return to_unconstrained(distribution_of(rv, "default_transform").bound_support)
+    """The map of a random variable that its value variable tells of, PyMC's; its bounds are nodes of its parameters."""
+    return to_unconstrained(distribution_of(rv, "default_transform").mapped_support)
+
+
+def sampled_transform(rv: Node) -> Transform | None:
+    """The map along whose coordinates samplers move a random variable unless the user asks for another."""
+    support = distribution_of(rv, "sampled_transform").bound_support
+    row = FOR_SAMPLERS.get(type(support))
+    return to_unconstrained(support) if row is None else row(support)
 
 
 def requested_transform(node: Node, given: Any, default: Any) -> Any:
@@ -88,11 +107,10 @@ def _interval(of: constraints.IntervalConstraint) -> Transform | None:
     lower, upper = _end(of.lower), _end(of.upper)
     if lower is None and upper is None:
         return None
-    if upper is None and _number(lower) == 0.0:
+    # Bounds that are parameters give an interval, whatever their values, and so a name that does not depend on them.
+    if lower == 0.0 and upper is None:
         return log_transform
-    if _number(lower) == 0.0 and _number(upper) == 1.0:
-        return log_odds
-    return Interval(lower, upper)
+    return log_odds if lower == 0.0 and upper == 1.0 else Interval(lower, upper)
 
 
 def _end(bound: Bound) -> float | Node | None:
@@ -105,13 +123,6 @@ def _end(bound: Bound) -> float | Node | None:
             "variable of those with a bound and one of the others, or give `transform=`."
         )
     return None if isinstance(bound, float) and math.isinf(bound) else bound
-
-
-def _number(bound: float | Node | None) -> float | None:
-    if isinstance(bound, Node):
-        known = constant_value(bound)
-        return float(known.item()) if known is not None and known.size == 1 else None
-    return bound
 
 
 BIJECTIONS[constraints.IntervalConstraint] = _interval

@@ -23,11 +23,11 @@ class Simplex(Transform):
     name: ClassVar[str] = "simplex"
     event_rank: ClassVar[int] = 1
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         logarithm = log(value)
         return (logarithm - mean(logarithm, -1, keepdims=True))[..., :-1]
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         z = _centred(unconstrained)
         return softmax(z, -1)
 
@@ -50,11 +50,11 @@ class SimplexSteps(Transform):
     name: ClassVar[str] = "ordered"
     event_rank: ClassVar[int] = 1
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         steps = concatenate([value[..., :1], value[..., 1:] - value[..., :-1]], -1)
         return steps * _occurrences(value)
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         return cumulative("sum", unconstrained / _occurrences(unconstrained), -1)
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
@@ -76,10 +76,10 @@ class SumTo1(Transform):
     name: ClassVar[str] = "sumto1"
     event_rank: ClassVar[int] = 1
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         return value[..., :-1]
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         return concatenate([unconstrained, 1.0 - reduce("sum", unconstrained, -1, keepdims=True)], -1)
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:

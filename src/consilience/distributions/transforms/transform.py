@@ -1,6 +1,7 @@
 """Bijections between a set and unconstrained space, as graphs.
 
-`forward` leads from the set to all of R^n, `backward` returns. Which set needs which is `registry`'s part.
+`forward` leads from the set to all of R^n, `backward` returns. Which set needs which is `registry`'s part; a
+transform declares `to_line`, `from_line` and `log_jacobian_determinant`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,17 @@ from typing import Any, ClassVar
 
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, Shape, tensor_input
-from consilience.ops.elementwise import apply, as_tensor
+from consilience.ops.elementwise import TensorLike, apply, as_tensor
 from consilience.ops.reduce import reduce
 from consilience.record import Record, field_names
 from consilience.transforms.gradient import gradient
+
+
+class EventRank:
+    """The attribute `ndim_supp` of transforms: the rank of one event, unless one sets another."""
+
+    def __get__(self, transform: Transform | None, owner: type) -> int:
+        return 0 if transform is None else transform.rank()
 
 
 class Transform(Record):
@@ -23,17 +31,53 @@ class Transform(Record):
     name: ClassVar[str] = ""
     event_rank: ClassVar[int] = 0
 
-    def forward(self, value: Node) -> Node:
-        """The unconstrained image of a value in the set."""
+    def forward(self, value: TensorLike, *inputs: Any) -> Node:
+        """The unconstrained image of a value in the set.
+
+        value     a tensor or numbers, with any axes before those of one event
+        inputs    key, shape and parameters of the variable, of use to an `Interval` with `bounds_fn`
+        """
+        return self._of(inputs).to_line(as_tensor(value))
+
+    def backward(self, value: TensorLike, *inputs: Any) -> Node:
+        """The value in the set of an unconstrained one; arguments as for `forward`."""
+        return self._of(inputs).from_line(as_tensor(value))
+
+    def log_jac_det(self, value: TensorLike, *inputs: Any) -> Node:
+        """log |d backward / d value| at an unconstrained value, one number per event; arguments as for `forward`."""
+        return self._of(inputs).log_jacobian_determinant(as_tensor(value))
+
+    ndim_supp: ClassVar[Any] = EventRank()
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if cls.from_line is Transform.from_line:  # a user's: with attributes of its own, which are no fields
+            cls.__eq__, cls.__hash__ = object.__eq__, object.__hash__  # type: ignore[method-assign]
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if type(self).from_line is Transform.from_line:
+            object.__setattr__(self, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def to_line(self, value: Node) -> Node:
+        """What `forward` gives."""
         raise NotImplementedError
 
-    def backward(self, unconstrained: Node) -> Node:
-        """The value in the set."""
+    def from_line(self, unconstrained: Node) -> Node:
+        """What `backward` gives."""
         raise NotImplementedError
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
-        """log |d backward / d unconstrained|, one number per event."""
+        """What `log_jac_det` gives."""
         raise NotImplementedError
+
+    def admissible(self, value: Node) -> Node:
+        """The value itself, or one near it where `forward` of it is not finite: where a search may start."""
+        return value
+
+    def _of(self, inputs: tuple[Any, ...]) -> Transform:
+        return of_variable(self, tuple(None if one is None else as_tensor(one) for one in inputs))
 
     def of_inputs(self, inputs: tuple[Node | None, ...]) -> Transform:
         """The transform for a variable of such a key, shape and parameters."""
@@ -56,15 +100,11 @@ class Transform(Record):
 class Chain(Transform):
     """Bijections one after the other; `steps[0]` is nearest to the constrained value."""
 
+    name: ClassVar[str] = "chain"
     steps: tuple[Transform, ...]
 
     def __init__(self, steps: Sequence[Transform]) -> None:
         object.__setattr__(self, "steps", tuple(steps))
-
-    @property
-    def label(self) -> str:
-        """Names of the steps."""
-        return "_".join(label(step) for step in self.steps)
 
     def rank(self) -> int:
         lost = 0  # axes that earlier steps take away
@@ -77,12 +117,20 @@ class Chain(Transform):
     def unconstrained_rank(self) -> int:
         return self.rank() - sum(step.rank() - step.unconstrained_rank() for step in self.steps)
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         for step in self.steps:
             value = step.forward(value)
         return value
 
-    def backward(self, unconstrained: Node) -> Node:
+    def admissible(self, value: Node) -> Node:
+        image, moved = value, False
+        for step in self.steps:
+            own = step.admissible(image)
+            moved = moved or own is not image
+            image = step.forward(own)
+        return self.backward(image) if moved else value
+
+    def from_line(self, unconstrained: Node) -> Node:
         for step in reversed(self.steps):
             unconstrained = step.backward(unconstrained)
         return unconstrained
@@ -125,17 +173,16 @@ class OfVariable(Transform):
         return str(getattr(self.transform, "name", "") or type(self.transform).__name__.lower())
 
     def rank(self) -> int:
-        own = getattr(self.transform, "ndim_supp", None)
-        return int(getattr(self.transform, "event_rank", 0) if own is None else own)
+        return int(getattr(self.transform, "ndim_supp", 0))
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         return self._result("forward", value)
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         return self._result("backward", unconstrained)
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
-        if hasattr(self.transform, "log_jac_det"):
+        if getattr(type(self.transform), "log_jac_det", Transform.log_jac_det) is not Transform.log_jac_det:
             return self._result("log_jac_det", unconstrained)
         if self.rank():
             raise MissingRuleError(
@@ -162,10 +209,7 @@ def of_variable(transform: Any, inputs: tuple[Node | None, ...]) -> Transform:
     """
     if isinstance(transform, Chain):
         return Chain([of_variable(step, inputs) for step in transform.steps])
-    if isinstance(transform, Transform) and (
-        isinstance(transform, OfVariable)
-        or type(transform).log_jacobian_determinant is not Transform.log_jacobian_determinant
-    ):
+    if isinstance(transform, Transform) and type(transform).from_line is not Transform.from_line:
         return transform.of_inputs(inputs)
     if isinstance(transform, type) or not (hasattr(transform, "forward") and hasattr(transform, "backward")):
         raise TypeError(
@@ -199,4 +243,4 @@ def chain(first: Transform, *further: Transform) -> Transform:
 
 def label(transform: Transform) -> str:
     """The transform's name in names of value variables."""
-    return transform.label if isinstance(transform, Chain | OfVariable) else transform.name
+    return transform.label if isinstance(transform, OfVariable) else transform.name

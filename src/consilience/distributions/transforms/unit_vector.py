@@ -25,10 +25,10 @@ class UnitVector(Transform):
     name: ClassVar[str] = "unit_vector"
     event_rank: ClassVar[int] = 1
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         return value * sqrt(_length(value))
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         return unconstrained / sqrt(reduce("sum", square(unconstrained), -1, keepdims=True))
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:

@@ -40,14 +40,14 @@ class ZeroSumTransform(Transform):
     def rank(self) -> int:
         return -min(self.zerosum_axes)
 
-    def forward(self, value: Node) -> Node:
+    def to_line(self, value: Node) -> Node:
         for axis in self.zerosum_axes:
             n = _length(value, axis)
             before, last = _parts(value, axis)
             value = before - last / (1.0 + sqrt(n))
         return value
 
-    def backward(self, unconstrained: Node) -> Node:
+    def from_line(self, unconstrained: Node) -> Node:
         value = unconstrained
         for axis in self.zerosum_axes:
             n = _length(value, axis) + 1.0

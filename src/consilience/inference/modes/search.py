@@ -85,6 +85,11 @@ class Regions(Record, eq=False):
     complete: bool
     statement: str
 
+    @property
+    def several(self) -> bool:
+        """Whether there are separate regions, one of which counts: only then is it known where draws should lie."""
+        return len(self.regions) > 1 and any(region.substantial for region in self.regions)
+
 
 def find_regions(
     target: LogDensity,

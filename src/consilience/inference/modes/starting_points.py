@@ -48,8 +48,9 @@ def starting_points(
     """A starting point per chain, spread over the regions that hold more than 0.5 % of the mass.
 
     The first chain of a region begins where a draw of the mode's normal lies, for from further out it may leave a small
-    region at once; the others begin `spread` times as far out. Where fewer than two regions hold so much, the points
-    given are kept: a mode alone may lie far from the mass.
+    region at once; the others begin `spread` times as far out. Where one of several regions holds so much, all begin
+    there, whatever the lesser ones attract. A region alone leaves the points as they are given, for its mode may lie
+    far from the mass; so do regions of which none is known to count.
 
     points   where chains would begin otherwise, float64[chains, dimension]
     seed     of the random numbers, any integer
@@ -62,7 +63,7 @@ def starting_points(
     chains = len(given)
     kept = Starts(given, np.full(chains, -1))
     substantial = [k for k, region in enumerate(found.regions) if region.substantial]
-    if len(substantial) < 2:
+    if not found.several:
         return kept
     counts = chains_per_region([found.regions[k].share for k in substantial], chains)
     regions = np.repeat(np.array(substantial), counts)

@@ -56,7 +56,7 @@ def visits(
     threads: int = 1,
     stop: NDArray[np.int64] | None = None,
 ) -> Visits:
-    """Look where draws lie. Without two regions of more than 0.5 % of the mass nothing is evaluated; all are visited.
+    """Look where draws lie. Without several regions, one of which counts, nothing is evaluated; all are visited.
 
     draws    float64[..., dimension], of all chains
     seed     of the choice of draws, any integer
@@ -71,7 +71,7 @@ def visits(
     points = points[:: -(-len(points) // MOST_DRAWS)]
     count = len(found.regions)
     substantial = [k for k, region in enumerate(found.regions) if region.substantial]
-    if len(substantial) < 2:
+    if not found.several:
         return Visits(np.ones(count, bool), np.full(count, np.nan), np.nan, 0)
     generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), PURPOSE]))
     chosen = [generator.permutation(len(points))[:RANDOM]]
@@ -95,15 +95,15 @@ def visits(
 
 
 def distinguishing_coordinates(region: ModalRegion, found: Regions, most: int = 3) -> list[int]:
-    """The coordinates that tell a region from the others that count, for naming it: by falling distance in deviations.
+    """The coordinates that tell a region from the others that count, or from lesser ones: by falling distance.
 
     The distance is that from the nearest other mode, in the larger of both deviations along the coordinate.
     """
-    deviations = [_deviations(other) for other in found.regions if other.substantial and other is not region]
-    modes = [other.mode for other in found.regions if other.substantial and other is not region]
+    others = [other for other in found.regions if other.factor is not None and other is not region]
     apart = np.full(len(region.mode), np.inf)
-    for mode, deviation in zip(modes, deviations, strict=True):
-        apart = np.minimum(apart, np.abs(mode - region.mode) / np.maximum(deviation, _deviations(region)))
+    for other in [one for one in others if one.substantial] or others:
+        scale = np.maximum(_deviations(other), _deviations(region))
+        apart = np.minimum(apart, np.abs(other.mode - region.mode) / scale)
     return [int(k) for k in np.argsort(-apart, kind="stable")[:most]]
 
 

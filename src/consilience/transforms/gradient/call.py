@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import GraphError, MissingRuleError
-from consilience.ir import FLOATS, Node
+from consilience.ir import FLOATS, Node, TupleType
 from consilience.ops import Item
 from consilience.ops.call import FunctionCall
 from consilience.ops.python_call import PythonCall, PythonFunction
@@ -41,6 +41,8 @@ def _python_call(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool])
     op = node.op
     assert isinstance(op, PythonCall)
     gradient = op.function.gradient
+    if op.function.pullback is not None:
+        return op.function.pullback(node.inputs, _results(node), _seeds(node, g), wanted)
     if op.function.slopes:
         if g[1] is not None:
             raise MissingRuleError(f"the function `{op.function.name}` gives a gradient, but no second derivatives.")
@@ -53,7 +55,7 @@ def _python_call(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool])
         )
     floats = [i for i in node.inputs if i.dtype in FLOATS]
     function = _Filled(gradient, tuple(i.dtype in FLOATS for i in node.inputs))
-    pulled = PythonFunction(function, f"gradient of {op.function.name}")
+    pulled = PythonFunction(function, f"gradient of {op.function.name}", alone=op.function.alone)
     call = Node(PythonCall(pulled, tuple(i.tensor_type for i in floats)), *node.inputs, *_seeds(node, g))
     found = iter([Node(Item(k), call) for k in range(len(floats))])
     each = [next(found) if i.dtype in FLOATS else None for i in node.inputs]
@@ -76,9 +78,8 @@ class _Filled:
 
 
 def _results(node: Node) -> list[Node]:
-    op = node.op
-    assert isinstance(op, FunctionCall)
-    return [Node(Item(k), node) for k in range(len(op.body.results))]
+    assert isinstance(node.type, TupleType)
+    return [Node(Item(k), node) for k in range(len(node.type.items))]
 
 
 def _seeds(node: Node, g: tuple[Node | None, ...]) -> list[Node]:

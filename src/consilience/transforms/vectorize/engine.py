@@ -12,11 +12,12 @@ from consilience.errors import DtypeError, MissingRuleError, ShapeError
 from consilience.ir import Dim, Node, computed_atoms, rebuild, topological, with_lengths
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
-from consilience.ir.shape_constraints import collect
+from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import Shape
 from consilience.ops import Item
 from consilience.ops.assertion import require
+from consilience.ops.python_call import common_length, given_by_python, settled
 from consilience.ops.shape import broadcast_to, expand_dims
 from consilience.transforms.vectorize.table import Operand, batched_row
 
@@ -31,20 +32,24 @@ def vectorize(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> lis
     """
     if not replacements:
         return list(outputs)
-    made, batch = propagated(outputs, replacements)
+    made, batch, owed = propagated(outputs, replacements)
     with without_sources():
         result = [batched.full(batch) for batched in made]
-    return require(result, collect(outputs))
+    return require(result, owed)
 
 
-def propagated(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> tuple[list[Operand], Shape]:
-    """Batched forms of the outputs, and the lengths of the batch axes; as for `vectorize`."""
+def propagated(
+    written: Sequence[Node], replacements: Mapping[Node, Node]
+) -> tuple[list[Operand], Shape, tuple[ShapeConstraint, ...]]:
+    """Batched forms of outputs, lengths of the batch axes, and lengths that must agree; as for `vectorize`."""
     with without_sources():
-        outputs, replacements = _matched_lengths(outputs, replacements)
+        outputs, replacements = _matched_lengths(written, replacements)
         batch = _batch_shape(replacements)
-        _check_computed(outputs, replacements)
         full = {old: Operand(old, _full(old, new, batch), True) for old, new in replacements.items()}
-        return propagate(outputs, full, batch), batch
+        outputs, full = with_common_lengths(outputs, full, batch)
+        owed = [c for c in collect(written) if not dims.is_computed(c.left) and not dims.is_computed(c.right)]
+        owed += [c for c in collect(outputs) if dims.is_computed(c.left) or dims.is_computed(c.right)]
+        return propagate(outputs, full, batch), batch, tuple(owed)
 
 
 def vectorize_graph(outputs: Node | Sequence[Node], replace: Mapping[Node, Node]) -> Node | list[Node]:
@@ -60,7 +65,29 @@ def vectorize_graph(outputs: Node | Sequence[Node], replace: Mapping[Node, Node]
     return results[0] if isinstance(outputs, Node) else results
 
 
-def _check_computed(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> None:
+def with_common_lengths(
+    outputs: Sequence[Node], full: Mapping[Node, Operand], batch: Shape
+) -> tuple[list[Node], dict[Node, Operand]]:
+    """The graph, where lengths that Python functions tell are the same at all batch positions.
+
+    raises   MissingRuleError for other lengths that differ from one position to another
+    """
+    values: dict[dims.Atom, Dim] = {}
+    outputs = settled(outputs)
+    for atom in computed_atoms(outputs):
+        source = source_of(atom)
+        if given_by_python(source) and not full.keys().isdisjoint(topological([source])):
+            (own,) = with_lengths([source], values, frozenset())
+            each = propagate([own], full, batch)[0].full(batch)
+            values[atom] = dims.computed(common_length(each), atom.name, non_negative=True)
+    if values:
+        nodes = with_lengths([*outputs, *full], values, frozenset())
+        outputs, full = nodes[: len(outputs)], dict(zip(nodes[len(outputs) :], full.values(), strict=True))
+    _check_computed(outputs, full)
+    return list(outputs), dict(full)
+
+
+def _check_computed(outputs: Sequence[Node], replacements: Mapping[Node, Operand]) -> None:
     """Refuse lengths that differ from one batch position to another."""
     for atom in computed_atoms(outputs):
         source = source_of(atom)

@@ -6,15 +6,16 @@ one. Functions whose batch axes lead and broadcast, as in NumPy, are in `signatu
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Node, tensor_input
-from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import Shape
 from consilience.ops.assertion import require
+from consilience.ops.axes import is_integer
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.shape import Iota, as_length, broadcast_to, moveaxis
 from consilience.transforms.vectorize.engine import propagated
@@ -66,11 +67,10 @@ def vmap(
             results = f(*given, **named)
         placed = [(path, as_tensor(value), axis) for path, value, axis in _spread(out_axes, results, "out_axes")]
         outputs = [output for _, output, _ in placed]
-        made, lead = propagated(outputs, replacements)
+        made, lead, owed = propagated(outputs, replacements)
         results_of = zip(placed, made, strict=True)
         done = {path: _placed(path, operand, axis, lead) for (path, _, axis), operand in results_of}
-        owed = require(list(done.values()), collect(outputs))
-        done = dict(zip(done, owed, strict=True))
+        done = dict(zip(done, require(list(done.values()), owed), strict=True))
         return _with_members(results, "", done)
 
     mapped.__doc__ = f.__doc__
@@ -89,9 +89,9 @@ def _spread(axes: Axes, value: Any, what: str, path: Path = "") -> list[tuple[Pa
     """Every tensor with where it stands and its axis."""
     members = _members(value)
     if members is None:
-        if axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
+        if axes is not None and (isinstance(axes, bool) or not is_integer(axes)):
             raise TypeError(f"`{what}` must give a tensor an integer or None, got {axes!r} for {path or 'the result'}.")
-        return [(path, value, axes)]
+        return [(path, value, None if axes is None else operator.index(axes))]
     listed = list(members)
     own = _members(axes)
     if own is None:

@@ -1,0 +1,124 @@
+"""The modules of PyTensor and PyMC that programs import names from, and the places here where those names are.
+
+In: the path of a module that this library does not have under that name. Out: a module that finds its names in those
+places. Outside: modules that are there by their own name, and names that nobody has here (`absent`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Final
+
+from consilience import absent
+
+_ROOT: Final = "consilience"
+_PLACES: Final = {
+    "basic conditional configdefaults exceptions func_utils initial_point model_graph plots progress_bar pytensorf "
+    "sampling stats step_methods testing tuning util vartypes": ". errors model distributions logprob inference tensor",
+    "compile.aliasing compile.builders compile.debug compile.debug.debugmode compile.debug.nanguardmode "
+    "compile.executor compile.function compile.io compile.maker compile.mode compile.ops compile.sharedvalue": (
+        "compile . tensor backends.modes"
+    ),
+    "graph.basic graph.fg graph.null_type graph.op graph.replace graph.traversal graph.type graph.utils": (
+        "graph tensor errors"
+    ),
+    "scan.basic scan.op scan.utils": "scan",
+    "tensor.basic tensor.blas tensor.blockwise tensor.einsum tensor.elemwise tensor.exceptions tensor.functional "
+    "tensor.inplace tensor.math tensor.pad tensor.reshape tensor.shape tensor.sharedvar tensor.sort tensor.subtensor "
+    "tensor.symbolic tensor.type tensor.type_other tensor.utils tensor.var tensor.variable tensor.xlogx": (
+        "tensor tensor.extra_ops tensor.special graph errors compile"
+    ),
+    "tensor.linalg.constructors tensor.linalg.decomposition tensor.linalg.decomposition.cholesky "
+    "tensor.linalg.decomposition.eigen tensor.linalg.decomposition.lu tensor.linalg.decomposition.qr "
+    "tensor.linalg.decomposition.schur tensor.linalg.decomposition.svd tensor.linalg.inverse tensor.linalg.products "
+    "tensor.linalg.solvers tensor.linalg.solvers.general tensor.linalg.solvers.linear_control "
+    "tensor.linalg.solvers.lstsq tensor.linalg.solvers.psd tensor.linalg.solvers.triangular "
+    "tensor.linalg.solvers.tridiagonal tensor.linalg.summary": "tensor.linalg tensor",
+    "tensor.random.basic tensor.random.op tensor.random.type tensor.random.utils tensor.random.variable": (
+        "tensor.random tensor"
+    ),
+    "tensor.signal.conv": "tensor.signal",
+    "sparse.basic sparse.linalg sparse.math sparse.sharedvar sparse.type sparse.variable": "sparse",
+    "xtensor.basic xtensor.shape xtensor.type": "xtensor",
+    "backends.arviz backends.base": ". sample",
+    "distributions.censored distributions.continuous distributions.discrete distributions.multivariate "
+    "distributions.shape_utils distributions.timeseries distributions.truncated": "distributions . logprob",
+    "gp.gp": "gp",
+    "gp.hsgp_approx": "gp.hilbert_space gp",
+    "gp.util": "gp.numerics gp",
+    "logprob.abstract logprob.basic logprob.transforms logprob.utils": "logprob distributions.transforms errors",
+    "model.core model.fgraph model.transform model.transform.conditioning model.transform.deterministic "
+    "model.transform.optimization": "model .",
+    "ode.ode": "ode",
+    "sampling.deterministic sampling.forward sampling.jax sampling.mcmc sampling.parallel": ". sample",
+    "stats.convergence stats.log_density": ". sample diagnostics",
+    "step_methods.arraystep step_methods.compound step_methods.hmc step_methods.hmc.hmc step_methods.hmc.nuts "
+    "step_methods.metropolis step_methods.slicer": "inference .",
+    "tuning.starting": ".",
+    "variational.approximations variational.callbacks variational.opvi variational.stein variational.updates": (
+        "variational callbacks ."
+    ),
+}
+HOMES: Final = {path: homes.split() for paths, homes in _PLACES.items() for path in paths.split()}
+"""Where the names of a module are, by its path in PyTensor or PyMC; the first place that has one gives it."""
+
+
+class _Module(ModuleType):
+    """A module of PyTensor or PyMC by its path: its names are those of the places in `HOMES`."""
+
+    __path__: Sequence[str] = ()  # further modules may lie below it
+
+    def __getattr__(self, name: str) -> Any:
+        path = self.__name__.removeprefix(f"{_ROOT}.")
+        if not name.startswith("_"):
+            for home in HOMES[path]:
+                place = _place(home)
+                if name in _public(place):
+                    return getattr(place, name)
+        return attribute(self.__name__, name, [] if name.startswith("_") else dir(self))
+
+    def __dir__(self) -> list[str]:
+        return sorted({n for home in HOMES[self.__name__.removeprefix(f"{_ROOT}.")] for n in _public(_place(home))})
+
+
+def _place(home: str) -> ModuleType:
+    return import_module(_ROOT if home == "." else f"{_ROOT}.{home}")
+
+
+def _public(place: ModuleType) -> list[str]:
+    return vars(place).get("__all__") or [name for name in vars(place) if not name.startswith("_")]
+
+
+def below(package: str, name: str) -> ModuleType | None:
+    """The module `name` of PyTensor's or PyMC's `package`, whose names are elsewhere here; None for another name."""
+    path = f"{package}.{name}"
+    return import_module(path) if path.removeprefix(f"{_ROOT}.") in HOMES else None
+
+
+def attribute(package: str, name: str, there: Sequence[str]) -> ModuleType:
+    """The module `name` below a package that has no such name itself; AttributeError says what serves instead."""
+    module = below(package, name)
+    if module is None:
+        where = sys.modules[package]
+        near = [] if name.startswith("_") else list(there)
+        raise AttributeError(absent.reason(f"module {package!r}", name, near), name=name, obj=where)
+    return module
+
+
+def spec(path: str) -> ModuleSpec | None:
+    """How to import the module with this path; None where it is none of PyTensor or PyMC."""
+    return ModuleSpec(path, _Loader, is_package=True) if path.removeprefix(f"{_ROOT}.") in HOMES else None
+
+
+class _Loader:
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType:
+        return _Module(spec.name, "Names of PyTensor or PyMC, found where they are here.")
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """There is no code to run: names are looked up when they are used."""

@@ -1,0 +1,56 @@
+"""Axes, orders and numbers of times that a graph is written with.
+
+In: one whole number or several, Python's, NumPy's or constant tensors; axes count from either end. Out: Python's
+integers, axes from the front. Lengths, which may be known at run time only, are of `ops.shape`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import SupportsIndex, TypeAlias, TypeGuard
+
+from consilience.errors import ShapeError
+from consilience.ir import Dimension, Node, constant_value
+
+Axis: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
+
+
+def is_integer(given: object) -> TypeGuard[SupportsIndex]:
+    """Whether something is a whole number of Python or NumPy, not a symbolic length."""
+    return hasattr(given, "__index__") and not isinstance(given, Dimension) and not getattr(given, "ndim", 0)
+
+
+def integers(given: object) -> tuple[int, ...]:
+    """One whole number, or several, as Python's."""
+    known = constant_value(given) if isinstance(given, Node) else None
+    plain = given if known is None else known
+    if is_integer(plain):
+        return (operator.index(plain),)
+    return tuple(operator.index(i) for i in plain)  # type: ignore[attr-defined]  # a sequence, or an error says so
+
+
+def one_axis(axis: SupportsIndex, node: Node) -> int:
+    """One axis, counted from the front."""
+    return normalised_axes(axis, node.ndim)[0]
+
+
+def normalised_axes(axis: Axis, rank: int) -> tuple[int, ...]:
+    """Axes as sorted non-negative integers; `None` means all."""
+    if axis is None:
+        return tuple(range(rank))
+    return tuple(sorted(distinct(integers(axis), rank)))
+
+
+def distinct(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Axes counted from the front, in the order given, each once."""
+    result = tuple(_from_front(a, rank) for a in axes)
+    if len(set(result)) != len(result):
+        raise ShapeError(f"axes must be distinct, got {tuple(axes)}.")
+    return result
+
+
+def _from_front(axis: int, rank: int) -> int:
+    if not -rank <= axis < rank:
+        raise ShapeError(f"axis {axis} does not exist in a tensor of rank {rank}; give one from {-rank} to {rank - 1}.")
+    return axis % rank
