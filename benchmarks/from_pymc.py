@@ -88,9 +88,9 @@ def compared(own: Any, other: Any) -> tuple[float, float, float]:
     return float(np.max(z)), float(np.expm1(ratio.max())), float(np.max(split_rhat(other)))
 
 
-def measured(name: str, environment: dict[str, str]) -> dict[str, Any]:
+def measured(name: str, environment: dict[str, str], module: str = "benchmarks.from_pymc") -> dict[str, Any]:
     """The figures of one model from a process of its own, or what stopped it."""
-    command = [sys.executable, "-m", "benchmarks.from_pymc", "--inside", name]
+    command = [sys.executable, "-m", module, "--inside", name]
     with (
         tempfile.TemporaryFile("w+") as errors,
         subprocess.Popen(

@@ -95,7 +95,7 @@ def blocker(pm: Any, pt: Any, np: Any) -> Any:
 @published("BUGS volume I, Magnesium: meta-analysis with a uniform shrinkage prior", MANUAL)
 def magnesium(pm: Any, pt: Any, np: Any) -> Any:
     d = BUGS["magnesium"]
-    variance = (1 / (d["rt"] + 0.5) + 1 / (d["nt"] - d["rt"] + 0.5) + 1 / (d["rc"] + 0.5) + 1 / (d["nc"] - d["rc"] + 0.5))
+    variance = 1 / (d["rt"] + 0.5) + 1 / (d["nt"] - d["rt"] + 0.5) + 1 / (d["rc"] + 0.5) + 1 / (d["nc"] - d["rc"] + 0.5)
     s0_sq = 1 / np.mean(1 / variance)
     with pm.Model() as model:
         shrink = pm.Uniform("B0")
@@ -304,11 +304,18 @@ def inhalers(pm: Any, pt: Any, np: Any) -> Any:
         sigma = pm.HalfNormal("sigma", 2)
         b = pm.Normal("b", 0, sigma, shape=len(group))
         cutpoints = pm.Normal(
-            "a", mu=0, sigma=10, shape=3, transform=pm.distributions.transforms.ordered, initval=np.array([-1.0, 1.0, 3.0])
+            "a",
+            mu=0,
+            sigma=10,
+            shape=3,
+            transform=pm.distributions.transforms.ordered,
+            initval=np.array([-1.0, 1.0, 3.0]),
         )
         for t in range(2):
             fixed = beta * d["treat"][group, t] / 2 + pi * d["period"][group, t] / 2 + kappa * d["carry"][group, t]
-            pm.OrderedLogistic(f"response_{t}", eta=fixed + b, cutpoints=cutpoints, observed=response[:, t], compute_p=False)
+            pm.OrderedLogistic(
+                f"response_{t}", eta=fixed + b, cutpoints=cutpoints, observed=response[:, t], compute_p=False
+            )
     return model
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from tests.public_models.registry import published, read
@@ -38,7 +37,9 @@ def birats(pm: Any, pt: Any, np: Any) -> Any:
     x, y = BUGS["rats"]["x"], BUGS["rats"]["y"]
     with pm.Model(coords={"rat": np.arange(30), "param": ["alpha", "beta"]}) as model:
         mu_beta = pm.Normal("mu_beta", mu=np.zeros(2), sigma=100, dims="param")
-        chol, corr, stds = pm.LKJCholeskyCov("chol", n=2, eta=2.0, sd_dist=pm.HalfNormal.dist([50.0, 5.0]), compute_corr=True)
+        chol, corr, stds = pm.LKJCholeskyCov(
+            "chol", n=2, eta=2.0, sd_dist=pm.HalfNormal.dist([50.0, 5.0]), compute_corr=True
+        )
         beta = pm.MvNormal("beta", mu=mu_beta, chol=chol, dims=("rat", "param"))
         sigma = pm.HalfNormal("sigma", 20)
         pm.Normal("y", beta[:, 0, None] + beta[:, 1, None] * x, sigma, observed=y.astype("float64"))

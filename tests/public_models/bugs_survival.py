@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tests.public_models.registry import published, read
 
 BUGS = read("bugs")
@@ -32,7 +30,9 @@ def mice(pm: Any, pt: Any, np: Any) -> Any:
 def kidney(pm: Any, pt: Any, np: Any) -> Any:
     d = BUGS["kidney"]
     kinds = ("_uc", "_rc")
-    age, sex, disease, patient, t = (np.concatenate([d[k + e] for e in kinds]) for k in ("age", "sex", "disease", "patient", "t"))
+    age, sex, disease, patient, t = (
+        np.concatenate([d[k + e] for e in kinds]) for k in ("age", "sex", "disease", "patient", "t")
+    )
     observed = np.r_[np.ones(58), np.zeros(18)].astype(bool)
     with pm.Model(coords={"patient": range(1, 39), "disease": ["GN", "AN", "PKD"]}) as model:
         alpha = pm.Normal("alpha", 0, 100)

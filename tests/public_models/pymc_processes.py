@@ -55,7 +55,9 @@ def gp_kernels(pm: Any, pt: Any, np: Any) -> Any:
         trend = pm.gp.mean.Linear(coeffs=pm.Normal("slope", 0, 1), intercept=pm.Normal("intercept", 0, 1))
         period = pm.Normal("period", 3.0, 0.1)
         ls = pm.InverseGamma("ls", alpha=5, beta=5)
-        cov = pm.HalfNormal("η", 1) ** 2 * pm.gp.cov.Periodic(1, period=period, ls=ls) + pm.gp.cov.WhiteNoise(sigma=1e-3)
+        cov = pm.HalfNormal("η", 1) ** 2 * pm.gp.cov.Periodic(1, period=period, ls=ls) + pm.gp.cov.WhiteNoise(
+            sigma=1e-3
+        )
         cov = cov * pm.gp.cov.RatQuad(1, alpha=2.0, ls=pm.Gamma("ls_rq", 4, 1))
         gp = pm.gp.Marginal(mean_func=trend, cov_func=cov)
         gp.marginal_likelihood("y", X=x[:, None], y=y, sigma=pm.HalfNormal("σ", 1))
@@ -81,7 +83,9 @@ def hsgp(pm: Any, pt: Any, np: Any) -> Any:
         X = pm.Data("X", x[:, None])
         ell = pm.LogNormal("ell", mu=0.0, sigma=0.5)
         eta = pm.Exponential("eta", scale=1.0)
-        gp = pm.gp.HSGP(m=[15], c=1.5, parametrization="noncentered", cov_func=eta**2 * pm.gp.cov.Matern52(input_dim=1, ls=ell))
+        gp = pm.gp.HSGP(
+            m=[15], c=1.5, parametrization="noncentered", cov_func=eta**2 * pm.gp.cov.Matern52(input_dim=1, ls=ell)
+        )
         f = gp.prior("f", X=X, dims="x")
         sigma = pm.Exponential("sigma", scale=1.0)
         pm.Normal("y_obs", mu=f, sigma=sigma, observed=y)
@@ -177,7 +181,10 @@ def gp_heteroskedastic(pm: Any, pt: Any, np: Any) -> Any:
         eta = pm.Gamma("eta", alpha=2, beta=1)
         gp = pm.gp.Latent(cov_func=eta**2 * pm.gp.cov.ExpQuad(1, ls=ell) + pm.gp.cov.WhiteNoise(sigma=1e-4))
         mu = gp.prior("mu_f", X=X)
-        log_gp = pm.gp.Latent(mean_func=pm.gp.mean.Constant(-1.0), cov_func=0.5 * pm.gp.cov.ExpQuad(1, ls=1.5) + pm.gp.cov.WhiteNoise(sigma=1e-4))
+        log_gp = pm.gp.Latent(
+            mean_func=pm.gp.mean.Constant(-1.0),
+            cov_func=0.5 * pm.gp.cov.ExpQuad(1, ls=1.5) + pm.gp.cov.WhiteNoise(sigma=1e-4),
+        )
         sigma = pm.math.exp(log_gp.prior("log_sigma_f", X=X))
         pm.Normal("y", mu, sigma, observed=y)
     return model
@@ -259,7 +266,9 @@ def besag_york_mollie(pm: Any, pt: Any, np: Any) -> Any:
         phi = pm.ICAR("phi", W=ADJACENCY, dims="area_idx")
         sigma = pm.HalfNormal("sigma", 1)
         rho = pm.Beta("rho", 0.5, 0.5)
-        mixture = pm.Deterministic("mixture", pt.sqrt(1 - rho) * theta + pt.sqrt(rho / scaling_factor) * phi, dims="area_idx")
+        mixture = pm.Deterministic(
+            "mixture", pt.sqrt(1 - rho) * theta + pt.sqrt(rho / scaling_factor) * phi, dims="area_idx"
+        )
         mu = pm.Deterministic("mu", pt.exp(np.log(E) + beta0 + beta1 * fragment + sigma * mixture), dims="area_idx")
         pm.Poisson("y_i", mu, observed=y)
     return model
@@ -270,12 +279,21 @@ def neural_network(pm: Any, pt: Any, np: Any) -> Any:
     rng = np.random.default_rng(17)
     X = rng.normal(size=(60, 2)).astype("float64")
     Y = (X[:, 0] * X[:, 1] > 0).astype("float64")
-    coords = {"hidden_layer_1": np.arange(4), "hidden_layer_2": np.arange(4), "train_cols": np.arange(2), "obs_id": np.arange(60)}
+    coords = {
+        "hidden_layer_1": np.arange(4),
+        "hidden_layer_2": np.arange(4),
+        "train_cols": np.arange(2),
+        "obs_id": np.arange(60),
+    }
     with pm.Model(coords=coords) as model:
         ann_input = pm.Data("ann_input", X, dims=("obs_id", "train_cols"))
         ann_output = pm.Data("ann_output", Y, dims="obs_id")
-        weights_in_1 = pm.Normal("w_in_1", 0, sigma=1, initval=rng.standard_normal((2, 4)), dims=("train_cols", "hidden_layer_1"))
-        weights_1_2 = pm.Normal("w_1_2", 0, sigma=1, initval=rng.standard_normal((4, 4)), dims=("hidden_layer_1", "hidden_layer_2"))
+        weights_in_1 = pm.Normal(
+            "w_in_1", 0, sigma=1, initval=rng.standard_normal((2, 4)), dims=("train_cols", "hidden_layer_1")
+        )
+        weights_1_2 = pm.Normal(
+            "w_1_2", 0, sigma=1, initval=rng.standard_normal((4, 4)), dims=("hidden_layer_1", "hidden_layer_2")
+        )
         weights_2_out = pm.Normal("w_2_out", 0, sigma=1, initval=rng.standard_normal(4), dims="hidden_layer_2")
         act_1 = pm.math.tanh(pm.math.dot(ann_input, weights_in_1))
         act_2 = pm.math.tanh(pm.math.dot(act_1, weights_1_2))
@@ -290,7 +308,9 @@ def gp_additive(pm: Any, pt: Any, np: Any) -> Any:
     X = pd.DataFrame({"x": x})[["x"]].to_numpy()
     with pm.Model() as model:
         gp1 = pm.gp.Marginal(cov_func=pm.HalfNormal("eta1", 1) ** 2 * pm.gp.cov.Exponential(1, ls=pm.Gamma("l1", 2, 1)))
-        gp2 = pm.gp.Marginal(mean_func=pm.gp.mean.Zero(), cov_func=pm.HalfNormal("eta2", 1) ** 2 * pm.gp.cov.Linear(1, c=2.0))
+        gp2 = pm.gp.Marginal(
+            mean_func=pm.gp.mean.Zero(), cov_func=pm.HalfNormal("eta2", 1) ** 2 * pm.gp.cov.Linear(1, c=2.0)
+        )
         gp = gp1 + gp2
         gp.marginal_likelihood("y", X=X, y=y, sigma=pm.HalfNormal("sigma", 1))
     return model

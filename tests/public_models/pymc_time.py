@@ -10,12 +10,38 @@ import pandas as pd
 from tests.public_models.registry import published
 
 GALLERY = "PyMC example gallery: "
-HARE = np.array([30, 47.2, 70.2, 77.4, 36.3, 20.6, 18.1, 21.4, 22, 25.4, 27.1, 40.3, 57, 76.6, 52.3, 19.5, 11.2, 7.6, 14.6, 16.2, 24.7])
-LYNX = np.array([4, 6.1, 9.8, 35.2, 59.4, 41.7, 19, 13, 8.3, 9.1, 7.4, 8, 12.3, 19.5, 45.7, 51.1, 29.7, 15.8, 9.7, 10.1, 8.6])
-DISASTERS = [4, 5, 4, 0, 1, 4, 3, 4, 0, 6, 3, 3, 4, 0, 2, 6, 3, 3, 5, 4, 5, 3, 1, 4, 4, 1, 5, 5, 3, 4, 2, 5, 2, 2, 3, 4,
-             2, 1, 3, np.nan, 2, 1, 1, 1, 1, 3, 0, 0, 1, 0, 1, 1, 0, 0, 3, 1, 0, 3, 2, 2, 0, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0,
-             2, 1, 0, 0, 0, 1, 1, 0, 2, 3, 3, 1, np.nan, 2, 1, 1, 1, 1, 2, 4, 2, 0, 0, 1, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1,
-             0, 0, 1, 0, 1]  # fmt: skip
+HARE = np.array(
+    [
+        30,
+        47.2,
+        70.2,
+        77.4,
+        36.3,
+        20.6,
+        18.1,
+        21.4,
+        22,
+        25.4,
+        27.1,
+        40.3,
+        57,
+        76.6,
+        52.3,
+        19.5,
+        11.2,
+        7.6,
+        14.6,
+        16.2,
+        24.7,
+    ]
+)
+LYNX = np.array(
+    [4, 6.1, 9.8, 35.2, 59.4, 41.7, 19, 13, 8.3, 9.1, 7.4, 8, 12.3, 19.5, 45.7, 51.1, 29.7, 15.8, 9.7, 10.1, 8.6]
+)
+DISASTERS = [4, 5, 4, 0, 1, 4, 3, 4, 0, 6, 3, 3, 4, 0, 2, 6, 3, 3, 5, 4, 5, 3, 1, 4, 4, 1, 5, 5, 3, 4, 2, 5, 2, 2, 3,
+             4, 2, 1, 3, np.nan, 2, 1, 1, 1, 1, 3, 0, 0, 1, 0, 1, 1, 0, 0, 3, 1, 0, 3, 2, 2, 0, 1, 1, 1, 0, 1, 0, 1,
+             0, 0, 0, 2, 1, 0, 0, 0, 1, 1, 0, 2, 3, 3, 1, np.nan, 2, 1, 1, 1, 1, 2, 4, 2, 0, 0, 1, 4, 0, 0, 0, 1, 0,
+             0, 0, 0, 0, 1, 0, 0, 1, 0, 1]  # fmt: skip
 
 
 @published(GALLERY + "introduction, coal mining disasters with missing years (Jarrett 1979)", "table of the paper")
@@ -51,12 +77,12 @@ def structural_ar(pm: Any, pt: Any, np: Any) -> Any:
     t = np.arange(80)
     y = 0.05 * t + np.sin(2 * np.pi * t / 12) + rng.normal(0, 0.3, 80)
     fourier = np.stack([f(2 * np.pi * t * k / 12) for k in (1, 2) for f in (np.sin, np.cos)], axis=1)
-    coords = {"obs_id": t, "fourier": [f"f{i}" for i in range(4)], "lags": [0, 1, 2]}
+    coords = {"obs_id": t, "fourier": [f"f{i}" for i in range(4)]}
     with pm.Model(coords=coords) as model:
         t_ = pm.Data("t", t.astype(float), dims="obs_id")
         alpha, beta = pm.Normal("alpha", 0, 1), pm.Normal("beta", 0, 0.1)
         beta_fourier = pm.Normal("beta_fourier", mu=0, sigma=1, dims="fourier")
-        coefs = pm.Normal("coefs", [0.0, 0.5, 0.0], 0.2, dims="lags")
+        coefs = pm.Normal("coefs", [0.0, 0.5, 0.0], 0.2)
         sigma = pm.HalfNormal("sigma", 0.5)
         init = pm.Normal.dist(0, 1, size=2)
         ar = pm.AR("ar", coefs, sigma=sigma, init_dist=init, constant=True, steps=t.size - 2, dims="obs_id")
@@ -65,14 +91,16 @@ def structural_ar(pm: Any, pt: Any, np: Any) -> Any:
     return model
 
 
-@published(GALLERY + "air passengers, a Prophet-like model", "airline passengers of Box and Jenkins 1976, first five years")
+@published(
+    GALLERY + "air passengers, a Prophet-like model", "airline passengers of Box and Jenkins 1976, first five years"
+)
 def air_passengers(pm: Any, pt: Any, np: Any) -> Any:
     df = pd.DataFrame({
         "Month": pd.date_range("1949-01-01", periods=60, freq="MS"),
-        "#Passengers": [112, 118, 132, 129, 121, 135, 148, 148, 136, 119, 104, 118, 115, 126, 141, 135, 125, 149, 170, 170,
-                        158, 133, 114, 140, 145, 150, 178, 163, 172, 178, 199, 199, 184, 162, 146, 166, 171, 180, 193,
-                        181, 183, 218, 230, 242, 209, 191, 172, 194, 196, 196, 236, 235, 229, 243, 264, 272, 237, 211,
-                        180, 201],
+        "#Passengers": [112, 118, 132, 129, 121, 135, 148, 148, 136, 119, 104, 118, 115, 126, 141, 135, 125, 149, 170,
+                        170, 158, 133, 114, 140, 145, 150, 178, 163, 172, 178, 199, 199, 184, 162, 146, 166, 171, 180,
+                        193, 181, 183, 218, 230, 242, 209, 191, 172, 194, 196, 196, 236, 235, 229, 243, 264, 272, 237,
+                        211, 180, 201],
     })  # fmt: skip
     t = (df["Month"] - pd.Timestamp("1900-01-01")).dt.days.to_numpy()
     t = (t - np.min(t)) / (np.max(t) - np.min(t))
@@ -81,7 +109,11 @@ def air_passengers(pm: Any, pt: Any, np: Any) -> Any:
     n_order = 5
     periods = df["Month"].dt.dayofyear / 365.25
     fourier_features = pd.DataFrame(
-        {f"{func}_order_{order}": getattr(np, func)(2 * np.pi * periods * order) for order in range(1, n_order + 1) for func in ("sin", "cos")}
+        {
+            f"{func}_order_{order}": getattr(np, func)(2 * np.pi * periods * order)
+            for order in range(1, n_order + 1)
+            for func in ("sin", "cos")
+        }
     )
     coords = {"fourier_features": np.arange(2 * n_order)}
     with pm.Model(check_bounds=False, coords=coords) as model:
@@ -110,7 +142,15 @@ def euler_maruyama(pm: Any, pt: Any, np: Any) -> Any:
     with pm.Model() as model:
         l = pm.HalfCauchy("l", beta=1)  # noqa: E741
         s = pm.Uniform("s", 0.005, 0.5)
-        xh = pm.EulerMaruyama("xh", dt=dt, sde_fn=lin_sde, sde_pars=(-l, s**2), shape=50, initval=np.array(x), init_dist=pm.Normal.dist(0, 1))
+        xh = pm.EulerMaruyama(
+            "xh",
+            dt=dt,
+            sde_fn=lin_sde,
+            sde_pars=(-l, s**2),
+            shape=50,
+            initval=np.array(x),
+            init_dist=pm.Normal.dist(0, 1),
+        )
         pm.Normal("zh", mu=xh, sigma=5e-2, observed=z)
     return model
 
@@ -121,7 +161,9 @@ def multivariate_random_walk(pm: Any, pt: Any, np: Any) -> Any:
     y = np.cumsum(rng.multivariate_normal([0, 0], [[0.1, 0.05], [0.05, 0.1]], 30), axis=0) + rng.normal(0, 0.3, (30, 2))
     with pm.Model(coords={"step": range(30), "series": ["A", "B"]}) as model:
         packed, _, _ = pm.LKJCholeskyCov("chol_cov_β", n=2, eta=2, sd_dist=pm.HalfCauchy.dist(2.5), compute_corr=True)
-        walk = pm.MvGaussianRandomWalk("walk", mu=np.zeros(2), chol=packed, shape=(30, 2), init_dist=pm.MvNormal.dist(np.zeros(2), np.eye(2)))
+        walk = pm.MvGaussianRandomWalk(
+            "walk", mu=np.zeros(2), chol=packed, shape=(30, 2), init_dist=pm.MvNormal.dist(np.zeros(2), np.eye(2))
+        )
         sigma = pm.HalfNormal("sigma", 1, dims="series")
         pm.Normal("y", mu=walk, sigma=sigma, observed=y)
     return model
@@ -131,7 +173,8 @@ def multivariate_random_walk(pm: Any, pt: Any, np: Any) -> Any:
 def volatility(pm: Any, pt: Any, np: Any) -> Any:
     rng = np.random.default_rng(5)
     returns = pd.Series(
-        0.01 * np.exp(np.cumsum(rng.normal(0, 0.1, 60))) * rng.standard_t(8, 60), index=pd.date_range("2008-05-01", periods=60, freq="B")
+        0.01 * np.exp(np.cumsum(rng.normal(0, 0.1, 60))) * rng.standard_t(8, 60),
+        index=pd.date_range("2008-05-01", periods=60, freq="B"),
     )
     with pm.Model(coords={"time": returns.index.values}) as model:
         step_size = pm.Exponential("step_size", 10)
@@ -152,11 +195,19 @@ def vector_autoregression(pm: Any, pt: Any, np: Any) -> Any:
     def calc_ar_step(lag_coefs, n_eqs, n_lags, df):
         ars = []
         for j in range(n_eqs):
-            ar = pm.math.sum([pm.math.sum(lag_coefs[j, i] * df.values[n_lags - (i + 1) : -(i + 1)], axis=-1) for i in range(n_lags)], axis=0)
+            ar = pm.math.sum(
+                [pm.math.sum(lag_coefs[j, i] * df.values[n_lags - (i + 1) : -(i + 1)], axis=-1) for i in range(n_lags)],
+                axis=0,
+            )
             ars.append(ar)
         return pm.math.stack(ars, axis=-1)
 
-    coords = {"lags": [1, 2], "equations": df.columns.tolist(), "cross_vars": df.columns.tolist(), "time": df.index[2:].to_list()}
+    coords = {
+        "lags": [1, 2],
+        "equations": df.columns.tolist(),
+        "cross_vars": df.columns.tolist(),
+        "time": df.index[2:].to_list(),
+    }
     with pm.Model(coords=coords) as model:
         lag_coefs = pm.Normal("lag_coefs", mu=0, sigma=0.3, dims=["equations", "lags", "cross_vars"])
         alpha = pm.Normal("alpha", mu=0, sigma=0.5, dims=("equations",))
@@ -173,7 +224,7 @@ def excess_deaths(pm: Any, pt: Any, np: Any) -> Any:
     df = pd.DataFrame({"t": np.arange(60), "month": np.tile(np.arange(1, 13), 5), "temp": rng.normal(9, 4, 60)})
     df["deaths"] = 40000 + 20 * df.t - 300 * (df.temp - 9) + rng.normal(0, 800, 60)
     with pm.Model(coords={"month": np.arange(1, 13)}) as model:
-        month = pm.Data("month", df["month"].to_numpy(), dims="t")
+        month_idx = pm.Data("month_idx", df["month"].to_numpy(), dims="t")
         time = pm.Data("time", df["t"].to_numpy(), dims="t")
         temp = pm.Data("temp", df["temp"].to_numpy(), dims="t")
         deaths = pm.Data("deaths", df["deaths"].to_numpy(), dims="t")
@@ -181,7 +232,9 @@ def excess_deaths(pm: Any, pt: Any, np: Any) -> Any:
         month_mu = pm.ZeroSumNormal("month mu", sigma=3000, dims="month")
         linear_trend = pm.TruncatedNormal("linear trend", 0, 50, lower=0)
         temp_coeff = pm.Normal("temp coeff", 0, 200)
-        mu = pm.Deterministic("mu", intercept + (linear_trend * time) + month_mu[month - 1] + (temp_coeff * temp), dims="t")
+        mu = pm.Deterministic(
+            "mu", intercept + (linear_trend * time) + month_mu[month_idx - 1] + (temp_coeff * temp), dims="t"
+        )
         sigma = pm.HalfNormal("sigma", 2_000)
         pm.TruncatedNormal("obs", mu=mu, sigma=sigma, lower=0, observed=deaths, dims="t")
     return model
@@ -252,9 +305,13 @@ def garch_scan(pm: Any, pt: Any, np: Any) -> Any:
             return pt.sqrt(w + a * pt.square(y) + b * pt.square(v))
 
         vol = pm_scan(pm)(
-            fn=step, sequences=[pt.as_tensor_variable(r[:-1])], outputs_info=[initial], non_sequences=[omega, alpha, beta],
-            strict=True, return_updates=False,
-        )  # fmt: skip
+            fn=step,
+            sequences=[pt.as_tensor_variable(r[:-1])],
+            outputs_info=[initial],
+            non_sequences=[omega, alpha, beta],
+            strict=True,
+            return_updates=False,
+        )
         pm.Normal("obs", mu=0, sigma=pt.concatenate([initial[None], vol]), observed=r)
     return model
 
@@ -284,7 +341,11 @@ def moving_average(pm: Any, pt: Any, np: Any) -> Any:
 
         zero = pt.as_tensor_variable(np.float64(0.0))
         eps, _ = pm_scan(pm)(
-            innovation, sequences=[pt.as_tensor_variable(y)], outputs_info=[zero, zero], non_sequences=[mu, theta], return_updates=False
+            innovation,
+            sequences=[pt.as_tensor_variable(y)],
+            outputs_info=[zero, zero],
+            non_sequences=[mu, theta],
+            return_updates=False,
         )
         pm.Potential("likelihood", pm.logp(pm.Normal.dist(0, sigma), eps))
     return model

@@ -53,7 +53,9 @@ def positions(model: Any, logp: Any) -> list[dict[str, Any]]:
     width = 0.5
     while len(found) < POINTS:
         point = {
-            k: np.asarray(v) if np.asarray(v).dtype.kind in "iu" else np.round(v + width * rng.normal(size=np.shape(v)), 4)
+            k: np.asarray(v)
+            if np.asarray(v).dtype.kind in "iu"
+            else np.round(v + width * rng.normal(size=np.shape(v)), 4)
             for k, v in start.items()
         }
         if np.isfinite(float(logp(point))):
@@ -66,7 +68,7 @@ def positions(model: Any, logp: Any) -> list[dict[str, Any]]:
 
 
 def stable() -> Any:
-    """PyTensor's rewrites for stability without its compilers: functions start in a moment and have all their digits."""
+    """PyTensor's rewrites for stability without its compilers: functions start in a moment, with all their digits."""
     from pytensor.compile.mode import Mode
     from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
@@ -100,9 +102,7 @@ def prior(model: Any) -> dict[str, Any] | str:
     import pymc
 
     try:
-        drawn = pymc.sample_prior_predictive(
-            DRAWS, model=model, random_seed=1, compile_kwargs={"mode": "FAST_COMPILE"}
-        )
+        drawn = pymc.sample_prior_predictive(DRAWS, model=model, random_seed=1, compile_kwargs={"mode": "FAST_COMPILE"})
     except (NotImplementedError, ValueError) as error:  # improper priors, rates that NumPy refuses
         return str(error).splitlines()[0]
     groups = [drawn[g].data_vars for g in ("prior", "prior_predictive") if g in drawn.children]
@@ -163,7 +163,7 @@ def main() -> None:
                     if given.posterior
                     else {"density": density(model), "prior": prior(model)}
                 )
-        except Exception as error:  # noqa: BLE001  (the next models are recorded all the same)
+        except Exception as error:
             print(f"{name}: {type(error).__name__}: {str(error)[:400]}", flush=True)
             continue
         # Somebody else may have written in between.

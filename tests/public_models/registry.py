@@ -45,6 +45,5 @@ def read(name: str) -> dict[str, dict[str, Any]]:
     """Data sets of a file of `data/`, every list as an array."""
     tables = json.loads((FOLDER / "data" / f"{name}.json").read_text(encoding="utf-8"))
     return {
-        key: {k: np.asarray(v) if isinstance(v, list) else v for k, v in table.items()}
-        for key, table in tables.items()
+        key: {k: np.asarray(v) if isinstance(v, list) else v for k, v in table.items()} for key, table in tables.items()
     }

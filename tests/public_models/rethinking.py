@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from scipy.interpolate import BSpline
 
@@ -134,7 +133,9 @@ def ruggedness(pm: Any, pt: Any, np: Any) -> Any:
 def tulips(pm: Any, pt: Any, np: Any) -> Any:
     rng = np.random.default_rng(85)
     d = pd.DataFrame({"water": np.tile([-1, 0, 1], 9), "shade": np.repeat([-1, 0, 1], 9)})
-    d["blooms_std"] = np.clip(0.36 + 0.2 * d.water - 0.11 * d.shade - 0.14 * d.water * d.shade + rng.normal(0, 0.1, 27), 0, 1)
+    d["blooms_std"] = np.clip(
+        0.36 + 0.2 * d.water - 0.11 * d.shade - 0.14 * d.water * d.shade + rng.normal(0, 0.1, 27), 0, 1
+    )
     with pm.Model() as model:
         water = pm.Data("water", d.water)
         shade = pm.Data("shade", d.shade)
@@ -185,7 +186,9 @@ def admissions_beta_binomial(pm: Any, pt: Any, np: Any) -> Any:
         phi = pm.Exponential("phi", 1.0)
         theta = pm.Deterministic("theta", phi + 2.0)
         pbar = pm.Deterministic("pbar", pm.math.invlogit(a[gid]))
-        pm.BetaBinomial("A", alpha=pbar * theta, beta=(1.0 - pbar) * theta, n=d.applications.values, observed=d.admit.values)
+        pm.BetaBinomial(
+            "A", alpha=pbar * theta, beta=(1.0 - pbar) * theta, n=d.applications.values, observed=d.admit.values
+        )
     return model
 
 
@@ -245,11 +248,15 @@ def drunk_monks(pm: Any, pt: Any, np: Any) -> Any:
 def trolley(pm: Any, pt: Any, np: Any) -> Any:
     rng = np.random.default_rng(126)
     n = 150
-    d = pd.DataFrame({"action": rng.integers(0, 2, n), "intention": rng.integers(0, 2, n), "edu_new": rng.integers(0, 8, n)})
+    d = pd.DataFrame(
+        {"action": rng.integers(0, 2, n), "intention": rng.integers(0, 2, n), "edu_new": rng.integers(0, 8, n)}
+    )
     score = -0.6 * d.action - 0.5 * d.intention - 0.3 * d.edu_new / 7 + rng.logistic(size=n)
     d["response"] = np.digitize(score, [-2.5, -1.8, -1.2, -0.3, 0.4, 1.3])
     with pm.Model() as model:
-        kappa = pm.Normal("kappa", 0.0, 1.5, shape=6, transform=pm.distributions.transforms.ordered, initval=np.arange(6) - 2.5)
+        kappa = pm.Normal(
+            "kappa", 0.0, 1.5, shape=6, transform=pm.distributions.transforms.ordered, initval=np.arange(6) - 2.5
+        )
         bA, bI = pm.Normal("bA", 0, 1), pm.Normal("bI", 0, 1)
         bE = pm.Normal("bE", 0.0, 1.0)
         delta = pm.Dirichlet("delta", np.repeat(2.0, 7), shape=7)

@@ -33,6 +33,8 @@ InitialValues: TypeAlias = Mapping[str, Any]
 # Attempts per chain at a random starting point before giving up, and the width of the jitter.
 ATTEMPTS: Final = 100
 JITTER: Final = 1.0
+# Where no point near the support points has a density, chains begin anywhere within this distance of zero, as in Stan.
+SCATTER: Final = 2.0
 
 
 def starting_position(
@@ -161,7 +163,8 @@ def starting_positions(
     """One starting vector per chain, shape (chains, dimension), each with finite log density and gradient.
 
     initvals   one mapping, one for each chain, or a result, of which chains take a draw each
-    jitter     add uniform noise in [-width, width] on the unconstrained line
+    jitter     add uniform noise in [-width, width] on the unconstrained line; where no such point has a density,
+               variables without a value of the user's begin anywhere in [-2, 2] there
     raises     InitialPointError that names the variable at fault
     """
     if is_result(initvals):
@@ -170,22 +173,34 @@ def starting_positions(
     if len(per_chain) != chains:
         raise ModelError(f"`initvals` is a list of {len(per_chain)} points, but there are {chains} chains.")
     result = np.empty((chains, density.dimension))
+    stretches = density.layout.stretches
     for chain, own in enumerate(per_chain):
         if own is not None and not isinstance(own, Mapping):
             raise ModelError(f"`initvals` must be a mapping of names to values, or a list of such, got {own!r}.")
         generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), chain]))
         base = starting_position(density.model, density.layout, density.lengths, own, int(generator.integers(2**63)))
-        result[chain] = _finite_position(density, base, generator, attempts, width) if jitter else base
+        given = own or {}
+        unset = [s.variable.initval is None and not {s.variable.name, s.key} & set(given) for s in stretches]
+        result[chain] = _finite_position(density, base, generator, attempts, width, unset) if jitter else base
         if not jitter and not _is_finite(density, base):
             raise no_start(density, base)
     return result
 
 
 def _finite_position(
-    density: ModelDensity, base: Floats, generator: np.random.Generator, attempts: int, widest: float
+    density: ModelDensity,
+    base: Floats,
+    generator: np.random.Generator,
+    attempts: int,
+    widest: float,
+    unset: Sequence[bool],
 ) -> Floats:
-    """The base point with noise, of the first attempt that has a finite log density and gradient."""
-    moved = np.concatenate([np.full(s.size, s.variable.continuous) for s in density.layout.stretches])
+    """The base point with noise, of the first attempt that has a finite log density and gradient.
+
+    unset   for each variable whether the user gave it no value
+    """
+    stretches = density.layout.stretches
+    moved = np.concatenate([np.full(s.size, s.variable.continuous) for s in stretches])
     for attempt in range(attempts):
         # The first attempts keep the full noise; later ones shrink towards the base point.
         width = widest * (1.0 if attempt < max(1, attempts // 2) else 2.0 * (1 - attempt / attempts))
@@ -199,6 +214,12 @@ def _finite_position(
             failed(error)
     if _is_finite(density, base):
         return base
+    # Support points of wide priors may lie where the data have no density to rounding.
+    scattered = moved & np.repeat(unset, [s.size for s in stretches])
+    for _ in range(attempts if scattered.any() else 0):
+        position = np.where(scattered, generator.uniform(-SCATTER, SCATTER, density.dimension), base)
+        if _is_finite(density, position):
+            return position
     raise no_start(density, base)
 
 
