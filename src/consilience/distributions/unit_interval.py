@@ -111,8 +111,13 @@ class Kumaraswamy(Continuous):
     support = unit_interval
 
     def logp(self, value: Node) -> Node:
-        rest = -expm1(self.a * log(value))
-        return log(self.a) + log(self.b) + xlogy(self.a - 1.0, value) + xlogy(self.b - 1.0, rest)
+        # 1 - x^a is 1 - x, which a transform knows where x rounds to 1, times a ratio that is a at x = 1.
+        t = log(value)
+        close = greater(minimum(self.a * t, t), -1e-8)
+        s = where(close, -1.0, t)
+        ratio = where(close, self.a * (1.0 + 0.5 * (self.a - 1.0) * where(close, t, 0.0)), expm1(self.a * s) / expm1(s))
+        powers = xlogy(self.a - 1.0, value) + xlog1py(self.b - 1.0, -value)
+        return log(self.a) + log(self.b) + powers + (self.b - 1.0) * log(ratio)
 
     def logcdf(self, value: Node) -> Node:
         power = self.a * log(value)

@@ -86,6 +86,7 @@ SIGMOIDS = (
     rule("sigmoid of logit", sigmoid(logit(x)), x, given(probability(x))),
     rule("xlogy of sigmoid", xlogy(y, sigmoid(x)), -(y * softplus(-x)), domain={x: (-700.0, 1e300), y: FINITE}),
     rule("xlog1py of -sigmoid", xlog1py(y, -sigmoid(x)), -(y * softplus(x)), domain={x: (-1e300, 15.0), y: FINITE}),
+    rule("xlogy of exp", xlogy(y, exp(x)), y * x, domain={x: (-700.0, 700.0), y: FINITE}),
     rule("softplus of log", softplus(log(x)), log1p(x), given(non_negative(x))),
 )
 
@@ -279,6 +280,20 @@ def of_softmax(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
+    "xlogy",
+    name="xlogy of softmax",
+    operands=[Softmax],
+    examples=[lambda t: t.xlogy(t.x, t.softmax(t.vector))],
+)
+def xlogy_of_softmax(node: Node, facts: Facts) -> Node | None:
+    """y log(softmax(x)) is y log_softmax(x), which is finite where softmax is 0; an infinite x is outside."""
+    weight, inner = node.inputs
+    if not isinstance(inner.op, Softmax) or inner.op.logarithm:
+        return None
+    return apply("mul", weight, Node(Softmax(inner.op.axes, logarithm=True), *inner.inputs))
+
+
+@rewrites(
     "log",
     name="log of elements of softmax",
     operands=[Index, BroadcastTo, ExpandDims],
@@ -421,6 +436,7 @@ RULES: tuple[Rule, ...] = (
     log1p_square_of_weighted,
     softmax,
     of_softmax,
+    xlogy_of_softmax,
     of_elements_of_softmax,
     log_softmax,
     log_of_product,
