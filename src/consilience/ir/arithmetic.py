@@ -167,6 +167,18 @@ class Arithmetic:
     def __rxor__(self, other: Operand) -> Node:
         return _meanings["bitwise_xor"](other, self)
 
+    def __lshift__(self, other: Operand) -> Node:
+        return _meanings["left_shift"](self, other)
+
+    def __rlshift__(self, other: Operand) -> Node:
+        return _meanings["left_shift"](other, self)
+
+    def __rshift__(self, other: Operand) -> Node:
+        return _meanings["right_shift"](self, other)
+
+    def __rrshift__(self, other: Operand) -> Node:
+        return _meanings["right_shift"](other, self)
+
     def __lt__(self, other: Operand) -> Node:
         return _meanings["lt"](self, other)
 

@@ -108,7 +108,7 @@ def _log_beta_density(a: Array, b: Array, x: Array, y: Array, log_x: Array, log_
     second = _excess_of_ratio(-offset / b, log_y + np.log(n / b))
     rest = gammaln_rest(n) - gammaln_rest(a) - gammaln_rest(b) + 0.5 * np.log(a * (b / n) / (2.0 * np.pi))
     far, near = rest - a * first - b * second, a * log_x + b * log_y - betaln(a, b)
-    return np.where((a > SERIES_FROM) & (b > SERIES_FROM), far, near)
+    return np.asarray(np.where((a > SERIES_FROM) & (b > SERIES_FROM), far, near))
 
 
 def _above_digamma(a: Array, b: Array, offset: Array, log_x: Array) -> Array:
