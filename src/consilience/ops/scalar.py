@@ -244,8 +244,8 @@ row("betainc_slope_a", 3, in_double_precision(incomplete_slopes.betainc_slope_a)
 row("betainc_slope_b", 3, in_double_precision(incomplete_slopes.betainc_slope_b), domain=(POSITIVE, POSITIVE, UNIT))
 for _name, _meaning in log_incomplete.GAMMA_FUNCTIONS.items():
     row(_name, 2, in_double_precision(_meaning), domain=(POSITIVE, POSITIVE))
-for _name, _meaning in log_incomplete.BETA_FUNCTIONS.items():
-    row(_name, 3, in_double_precision(_meaning), domain=(POSITIVE, POSITIVE, REAL))
+for _name, _of_odds in log_incomplete.BETA_FUNCTIONS.items():
+    row(_name, 3, in_double_precision(_of_odds), domain=(POSITIVE, POSITIVE, REAL))
 row("gammaincinv", 2, special("gammaincinv"), domain=(POSITIVE, UNIT))
 row("gammainccinv", 2, special("gammainccinv"), domain=(POSITIVE, UNIT))
 row("betaincinv", 3, special("betaincinv"), domain=(POSITIVE, POSITIVE, UNIT))
