@@ -17,6 +17,7 @@ import numpy as np
 
 from consilience.native.target import host
 from consilience.native.vectormath import FUNCTIONS
+from consilience.ops.log_incomplete import BETA_FUNCTIONS, GAMMA_FUNCTIONS
 from tests.native.test_vectormath import MEANING
 from tests.native.vectormath_cases import CASES, Array, compiled
 
@@ -28,6 +29,8 @@ TYPICAL: dict[str, tuple[tuple[float, float], ...]] = {
     "arccos": ((-1, 1),), "arccosh": ((1, 20),), "arcsin": ((-1, 1),), "arctanh": ((-1, 1),),
     "arctan2": ((-5, 5), (-5, 5)), "betainc": ((0.5, 20), (0.5, 20), (0, 1)), "digamma": ((0.1, 20),),
     "betainc_slope_a": ((0.5, 20), (0.5, 20), (0, 1)), "betainc_slope_b": ((0.5, 20), (0.5, 20), (0, 1)),
+    **dict.fromkeys(BETA_FUNCTIONS, ((0.5, 20), (0.5, 20), (-5, 5))),
+    **dict.fromkeys(GAMMA_FUNCTIONS, ((0.5, 20), (0.1, 30))),
     "betaln": ((0.5, 20), (0.5, 20)), "gamma": ((0.1, 20),), "gammainc_slope": ((0.5, 20), (0.5, 20)),
     "ndtri_exp": ((-20, -0.1),), "owens_t": ((-4, 4), (-4, 4)), "zeta": ((1.5, 20), (0.5, 20)),
     "betainccinv": ((0.5, 20), (0.5, 20), (0, 1)), "betaincinv": ((0.5, 20), (0.5, 20), (0, 1)),

@@ -48,14 +48,16 @@ def test_logp_is_that_of_scipy(case: Case) -> None:
 
 @over_all
 def test_logcdf_is_that_of_scipy(case: Case) -> None:
-    """In the upper half the distribution function is 1 minus the survival function."""
+    """In the upper half the distribution function is 1 minus the survival function; as far as SciPy's has digits."""
     rng = np.random.default_rng(2)
     parameters, frozen = case.sample(rng, (7,))
     values = case.values(rng, frozen, 20)
     with np.errstate(all="ignore"):
         expected = np.where(frozen.cdf(values) < 0.5, frozen.logcdf(values), np.log1p(-frozen.sf(values)))
+        known = (expected > -690.0) | (reference_logp(case, frozen, values) == -np.inf)
     result = value_of(pd.logcdf(case.distribution.dist(**parameters), values))
-    assert_allclose(result, expected, rtol=1e-10, atol=1e-300)
+    assert (result[~known] < -690.0).all()
+    assert_allclose(result[known], expected[known], rtol=1e-10, atol=1e-300)
 
 
 @over_continuous

@@ -149,6 +149,9 @@ BETTER = {
     # Next to the shapes 0 and infinity SciPy's answer changes from one probability to the next.
     "gammaincinv": lambda a, p: at_an_end(a),
     "gammainccinv": lambda a, q: at_an_end(a),
+    **dict.fromkeys(
+        ("log_betainc_odds_slope_a", "log_betainc_odds_slope_b"), lambda a, b, w: at_an_end(a) | at_an_end(b)
+    ),
     "betaincinv": lambda a, b, p: at_an_end(a) | at_an_end(b),
     "betainccinv": lambda a, b, q: at_an_end(a) | at_an_end(b),
 }
@@ -219,7 +222,7 @@ MEANING = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_extreme_arguments_mean_what_numpy_and_scipy_say(name: str) -> None:
     """NaN, infinities and zeros come back where NumPy or SciPy gives them, with the same sign."""
-    families = ("betainc", "beta_binomial", "gammainc")
+    families = ("betainc", "beta_binomial", "gammainc", "log_betainc", "log_gammainc")
     families = (*families, "zeta", "betaln")
     values = PARAMETERS if name.startswith(families) or name.endswith("_quantile") else EXTREMES
     if name.startswith("hyp"):

@@ -22,6 +22,15 @@ from consilience.native.loops import Module
 from consilience.native.program import f64, i64, ptr
 from consilience.native.target import Target, host
 from consilience.native.vectormath import FUNCTIONS, define
+from tests.native.exact_incomplete import (
+    _beta_density,
+    _betainc,
+    _betainc_slope,
+    _gammainc,
+    _gammainc_slope,
+    _log_betainc_odds,
+    _log_gammainc,
+)
 
 Array = npt.NDArray[np.float64]
 DIGITS = 40
@@ -177,76 +186,6 @@ def _pow(x: mp.mpf, y: mp.mpf) -> mp.mpf:
     return mp.exp(y * mp.log(x)) if x > 0 else mp.mpf(x) ** int(y)
 
 
-def _gammainc(a: mp.mpf, x: mp.mpf) -> tuple[mp.mpf, mp.mpf]:
-    """P and Q by the series, or the continued fraction from far behind."""
-    with mp.workdps(90):
-        density = mp.exp(a * mp.log(x) - x - mp.loggamma(a + 1))
-        if x < a + 40:
-            term = total = mp.mpf(1)
-            k = 0
-            while term > total * mp.mpf(10) ** -85:
-                k += 1
-                term *= x / (a + k)
-                total += term
-            return density * total, 1 - density * total
-        tail = mp.mpf(0)
-        for i in range(int(100 + 40 * mp.sqrt(a)), 0, -1):
-            tail = i * (a - i) / (x - a + 1 + 2 * i + tail)
-        q = density * a / (x - a + 1 + tail)
-        return 1 - q, q
-
-
-def _betainc(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
-    """The continued fraction from far behind."""
-    with mp.workdps(60):
-        mirrored = x * (a + b + 2) > a + 1
-        if mirrored:
-            a, b, x = b, a, 1 - x
-        f = mp.mpf(1)
-        for m in range(int(100 + 20 * mp.sqrt(max(a, b))), 0, -1):
-            f = 1 - (a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)) / f
-            f = 1 + m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)) / f
-        f = 1 - (a + b) * x / (a + 1) / f
-        log_beta = mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
-        value = mp.exp(a * mp.log(x) + b * mp.log1p(-x) - log_beta) / (a * f)
-        return 1 - value if mirrored else value
-
-
-def _gammainc_slope(a: mp.mpf, x: mp.mpf) -> mp.mpf:
-    """The slope of P in its shape, of its series term by term."""
-    with mp.workdps(60 + int(x)):
-        term = total = mp.mpf(1)
-        logarithmic = slope = k = mp.mpf(0)
-        while k < x - a or term * (1 + logarithmic) > total * mp.mpf(10) ** -mp.mp.dps:
-            k += 1
-            term *= x / (a + k)
-            logarithmic += 1 / (a + k)
-            total += term
-            slope -= term * logarithmic
-        density = mp.exp(a * mp.log(x) - x - mp.loggamma(a + 1))
-        return density * ((mp.log(x) - mp.digamma(a + 1)) * total + slope)
-
-
-def _betainc_slope(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
-    """The slope of I_x(a, b) in a, of the series of the smaller tail term by term (DLMF 8.17.8)."""
-    mirrored = x > max(a / (a + b), 0.3)
-    y = 1 - x
-    a, b, x, y = (b, a, y, x) if mirrored else (a, b, x, y)
-    with mp.workdps(130):
-        term = total = mp.mpf(1)
-        logarithmic = slope = k = mp.mpf(0)
-        while term * (1 + abs(logarithmic)) > total * mp.mpf(10) ** -125:
-            term *= (a + b + k) / (a + 1 + k) * x
-            logarithmic += 1 / (a + b + k) - (0 if mirrored else 1 / (a + 1 + k))
-            k += 1
-            total += term
-            slope += term * logarithmic
-        front = mp.log(y) - mp.digamma(b) if mirrored else mp.log(x) - mp.digamma(a + 1)
-        log_density = a * mp.log(x) + b * mp.log(y) - mp.loggamma(a + 1) - mp.loggamma(b) + mp.loggamma(a + b)
-        result = mp.exp(log_density) * ((front + mp.digamma(a + b)) * total + slope)
-        return -result if mirrored else result
-
-
 # A quantile is checked where it is: Newton's correction of the result itself is its error.
 
 
@@ -316,11 +255,6 @@ def _betainccinv_error(a: mp.mpf, b: mp.mpf, q: mp.mpf, got: mp.mpf) -> mp.mpf:
     if q > 0.5:
         return _betaincinv_error(a, b, 1 - q, got)
     return (_betainc(b, a, 1 - got) - q) / _beta_density(a, b, got)
-
-
-def _beta_density(a: mp.mpf, b: mp.mpf, x: mp.mpf) -> mp.mpf:
-    log_beta = mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
-    return mp.exp((a - 1) * mp.log(x) + (b - 1) * mp.log1p(-x) - log_beta)
 
 
 def _count_error(tails: Callable[..., tuple[mp.mpf, mp.mpf]]) -> Callable[..., mp.mpf]:
@@ -538,6 +472,20 @@ def _gauss_points() -> tuple[Array, Array, Array, Array]:
     return a, b, np.where(z < 0, np.maximum(a, b), 0.1) + rng.uniform(0, 30, 60), z
 
 
+def _far_gamma_points(low: float, high: float, count: int = 15) -> tuple[Array, Array]:
+    """The same, and arguments at which the probability underflows."""
+    a, x = _gamma_points(low, high, count)
+    far = _generator().uniform(0.5, 30.0, count)
+    return a, np.select([np.arange(count) % 3 == 0, np.arange(count) % 3 == 1], [x * np.exp(-far), x * far], x)
+
+
+def _far_beta_points(low: float, high: float, count: int = 12) -> tuple[Array, Array, Array]:
+    """Shapes and log odds from the mean to far in both tails."""
+    a, b, _ = _beta_points(low, high, count)
+    scale = np.where(np.arange(count) % 2, 1 / np.sqrt(np.minimum(a, b) + 0.1), 80.0)
+    return a, b, np.log(a / b) + scale * _generator().normal(0.0, 2.0, count)
+
+
 def _several(points: Callable[[float, float], tuple[Array, ...]], *ranges: tuple[float, float]) -> tuple[Array, ...]:
     return tuple(map(np.concatenate, zip(*(points(*r) for r in ranges), strict=True)))
 
@@ -550,6 +498,14 @@ _PLANE = (signed(powers(-3, 3)), signed(powers(-3, 3)[::-1].copy()))
 _WIDE = (signed(powers(-300, 300)), np.roll(signed(powers(-300, 300)[::-1].copy()), 1))
 _SHAPES = ((-6.0, 0.0), (-1.0, 1.0), (0.0, 2.2), (2.0, 4.0))
 ONE_DIGIT_LESS = 1e-12 * 2.0**52
+_FAR_GAMMA = _several(_far_gamma_points, (-3.0, 0.0), (-1.0, 1.0), (0.0, 2.2), (2.0, 4.0))
+_FAR_BETA = _several(_far_beta_points, (-2.0, 1.0), (0.0, 2.0), (1.0, 3.0))
+
+
+def _with_slopes(function: Callable[..., mp.mpf], names: str) -> list[tuple[str, Callable[..., mp.mpf]]]:
+    slopes = [(f"_slope_{name}", _slope(function, place)) for place, name in enumerate(names)]
+    return [("", function), *slopes]
+
 
 CASES = [
     Case("exp", 1.5, (join(uniform(-745.1, 709.78), LINE, uniform(-745.1, -708, 200)),), mp.exp),
@@ -745,6 +701,15 @@ CASES = [
         _several(partial(_beta_points, count=9), (-6, 0), (-2, 1), (0, 2), (1, 2.7)),
         lambda a, b, x: -_betainc_slope(b, a, 1 - x),
         "relative",
+    ),
+    *(
+        Case(name + suffix, ONE_DIGIT_LESS, _FAR_GAMMA, function, "relative")
+        for name, tail in (("log_gammainc", 0), ("log_gammaincc", 1))
+        for suffix, function in _with_slopes(lambda *x, tail=tail: _log_gammainc(*x)[tail], "ax")
+    ),
+    *(
+        Case(f"log_betainc_odds{suffix}", ONE_DIGIT_LESS, _FAR_BETA, function, "relative")
+        for suffix, function in _with_slopes(_log_betainc_odds, "abw")
     ),
     Case(
         "gammaincinv",

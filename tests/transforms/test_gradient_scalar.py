@@ -29,6 +29,8 @@ from tests.transforms.laws import Array, check_derivatives, check_each_entry
 NO_SHAPE_SLOPE = {  # arguments with a known slope
     "gammainc_slope": (1,),
     "zeta": (1,),
+    **dict.fromkeys(("log_gammainc_slope_a", "log_gammaincc_slope_a"), (1,)),
+    **dict.fromkeys(("log_betainc_odds_slope_a", "log_betainc_odds_slope_b"), (2,)),
     **dict.fromkeys(("betainc_slope_a", "betainc_slope_b"), (2,)),
     "beta_binomial_cdf": (2, 3),
     **dict.fromkeys(("iv", "ive", "ive_slope", "kv", "kve", "kve_slope", "jv", "yv", "expn"), (1,)),

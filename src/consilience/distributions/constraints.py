@@ -25,6 +25,7 @@ from consilience.distributions.mathematics import (
     less_equal,
     logical_and,
     square,
+    where,
 )
 from consilience.ir import INTEGERS, Node, constant_value
 from consilience.ops import ExpandDims, Index, Softmax
@@ -39,6 +40,8 @@ Bound: TypeAlias = float | Node | str
 
 # How far the sum of probabilities may be from 1, and a covariance from its transpose (relative).
 SUM_TOLERANCE: Final = 1e-5
+# How far beyond 1 a probability is 1.
+ROUNDING: Final = 1e-12
 SYMMETRY_TOLERANCE: Final = 1e-8
 
 
@@ -68,6 +71,10 @@ class Constraint(Record):
     def contains_all(self, value: Node) -> bool:
         """Whether what a value is computed by gives nothing but elements of the set, or NaN."""
         return False
+
+    def settled(self, value: Node) -> Node:
+        """The value, moved to the border where it is beyond it by rounding alone."""
+        return value
 
     def bind(self, parameters: Mapping[str, Node]) -> Constraint:
         """The same set with names of parameters replaced by their values."""
@@ -156,6 +163,13 @@ class IntervalConstraint(Constraint):
             compare = less_equal if self.upper_included else less
             conditions.append(compare(value, _bound(self.upper)))
         return _all_of(conditions) if conditions else isfinite(value)
+
+    def settled(self, value: Node) -> Node:
+        if self.upper != 1.0 or not self.upper_included or constant_value(value) is not None:
+            return value
+        # A probability that was computed, such as a softmax written out.
+        rounded = logical_and(greater(value, 1.0), less_equal(value, 1.0 + ROUNDING))
+        return where(rounded, 1.0, value)
 
     def bind(self, parameters: Mapping[str, Node]) -> IntervalConstraint:
         if not isinstance(self.lower, str) and not isinstance(self.upper, str):

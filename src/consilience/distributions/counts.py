@@ -18,18 +18,18 @@ from consilience.distributions.constraints import (
 from consilience.distributions.distribution import Discrete, derived, instead_of, parameter
 from consilience.distributions.gamma_ratios import log_ratio, log_rising_rest
 from consilience.distributions.mathematics import (
-    betainc,
     binomial_quantile,
     equal,
     exp,
     floor,
-    gammainc,
-    gammaincc,
     greater,
     less,
     log,
     log1p,
+    log_betainc_odds,
     log_factorial,
+    log_gammainc,
+    log_gammaincc,
     maximum,
     minimum,
     negative_binomial_quantile,
@@ -43,6 +43,7 @@ from consilience.distributions.mathematics import (
     xlogy,
 )
 from consilience.distributions.shapes import broadcast
+from consilience.distributions.tails import log_odds, log_of_size
 from consilience.ir import INTEGERS, Dim, Node, Shape
 from consilience.ops.elementwise import cast
 from consilience.ops.index import getitem
@@ -113,16 +114,13 @@ class Binomial(Discrete):
         return log_factorial(self.n) - log_factorial(value) - log_factorial(self.n - value)
 
     def logcdf(self, value: Node) -> Node:
-        below, beyond = self._tails(value)
-        return where(less(value, self.mean()), log(below), log1p(-beyond))
+        return log_betainc_odds(self.n - value, value + 1.0, -self._log_odds())
 
     def logccdf(self, value: Node) -> Node:
-        below, beyond = self._tails(value)
-        return where(less(value, self.mean()), log1p(-below), log(beyond))
+        return log_betainc_odds(value + 1.0, self.n - value, self._log_odds())
 
-    def _tails(self, value: Node) -> tuple[Node, Node]:
-        below = betainc(self.n - value, value + 1.0, 1.0 - self.p)
-        return below, betainc(value + 1.0, self.n - value, self.p)
+    def _log_odds(self) -> Node:
+        return log_odds(self.p)
 
     def icdf(self, q: Node) -> Node:
         return binomial_quantile(self.n, self.p, q)
@@ -150,6 +148,9 @@ class LogitBinomial(Binomial, parameterization=True):
     def logp(self, value: Node) -> Node:
         return self._log_ways(value) + value * self.logit_p - self.n * softplus(self.logit_p)
 
+    def _log_odds(self) -> Node:
+        return self.logit_p
+
 
 class Poisson(Discrete):
     """Number of independent events: mu^x exp(-mu) / x!.
@@ -164,12 +165,10 @@ class Poisson(Discrete):
         return xlogy(value, self.mu) - self.mu - log_factorial(value)
 
     def logcdf(self, value: Node) -> Node:
-        below, beyond = gammaincc(value + 1.0, self.mu), gammainc(value + 1.0, self.mu)
-        return where(less(value, self.mu), log(below), log1p(-beyond))
+        return log_gammaincc(value + 1.0, self.mu)
 
     def logccdf(self, value: Node) -> Node:
-        below, beyond = gammaincc(value + 1.0, self.mu), gammainc(value + 1.0, self.mu)
-        return where(less(value, self.mu), log1p(-below), log(beyond))
+        return log_gammainc(value + 1.0, self.mu)
 
     def icdf(self, q: Node) -> Node:
         return poisson_quantile(self.mu, q)
@@ -216,20 +215,10 @@ class NegativeBinomial(Discrete):
         return gammas + where(equal(value, 0), 0.0, counts) + log_rising_rest(self.alpha, value)
 
     def logcdf(self, value: Node) -> Node:
-        below, beyond = self._tails(value)
-        return where(less(value, self.mu), log(below), log1p(-beyond))
+        return log_betainc_odds(self.alpha, value + 1.0, log(self.alpha) - log_of_size(self.mu))
 
     def logccdf(self, value: Node) -> Node:
-        below, beyond = self._tails(value)
-        return where(less(value, self.mu), log1p(-below), log(beyond))
-
-    def _tails(self, value: Node) -> tuple[Node, Node]:
-        n, k = self.mu + self.alpha, value + 1.0
-        below, beyond = betainc(self.alpha, k, self.alpha / n), betainc(k, self.alpha, self.mu / n)
-        # The rate hardly varies: alpha / n has lost the digits of mu, and counts are nearly those of a Poisson variable
-        # of this mean; what is left out is of the order (k / alpha)^2 (DiDonato and Morris 1992).
-        nearly, mean = less(k, 1e-7 * self.alpha), (self.alpha + 0.5 * value) * log1p(self.mu / self.alpha)
-        return where(nearly, gammaincc(k, mean), below), where(nearly, gammainc(k, mean), beyond)
+        return log_betainc_odds(value + 1.0, self.alpha, log_of_size(self.mu) - log(self.alpha))
 
     def icdf(self, q: Node) -> Node:
         # So little does the rate vary that no quantile of float64 tells.

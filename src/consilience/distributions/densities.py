@@ -249,7 +249,7 @@ def _own_validity(bound: Distribution) -> list[tuple[str, Constraint, Node, Node
     """Per parameter: its name, its constraint, where it holds, and its value."""
     named = bound.by_name()
     return [
-        (declared.name, declared.constraint, declared.constraint.bind(named).holds(value), value)
+        (declared.name, declared.constraint, (own := declared.constraint.bind(named)).holds(own.settled(value)), value)
         for declared, value in zip(bound.declared(), bound.values, strict=True)
         if declared is not None
     ]

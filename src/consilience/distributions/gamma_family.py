@@ -11,7 +11,6 @@ from consilience.distributions.mathematics import (
     equal,
     exp,
     gammainc,
-    gammaincc,
     gammainccinv,
     gammaincinv,
     gammaln,
@@ -19,6 +18,8 @@ from consilience.distributions.mathematics import (
     less,
     log,
     log1p,
+    log_gammainc,
+    log_gammaincc,
     logical_or,
     minimum,
     square,
@@ -83,13 +84,11 @@ class LogGamma(Continuous):
     def logcdf(self, value: Node) -> Node:
         y = value + log(self.beta)
         low = less(y, -40.0)
-        x = exp(where(low, 0.0, y))
-        near = where(less(x, self.alpha), log(gammainc(self.alpha, x)), log1p(-gammaincc(self.alpha, x)))
+        near = log_gammainc(self.alpha, exp(where(low, 0.0, y)))
         return where(low, self.alpha * y - gammaln(self.alpha + 1.0), near)
 
     def logccdf(self, value: Node) -> Node:
-        x = exp(value + log(self.beta))
-        return where(less(x, self.alpha), log1p(-gammainc(self.alpha, x)), log(gammaincc(self.alpha, x)))
+        return log_gammaincc(self.alpha, exp(value + log(self.beta)))
 
     def icdf(self, q: Node) -> Node:
         return log(gammaincinv(self.alpha, q)) - log(self.beta)
@@ -156,7 +155,7 @@ class GeneralizedNormal(Continuous):
         shape = 1.0 / self.beta
         middle = equal(z, 0.0)  # where neither tail has a slope of its own
         power = where(middle, 1.0, absolute(z)) ** self.beta
-        far = 0.5 * gammaincc(shape, power)
+        beyond = log_gammaincc(shape, power) - LOG_2
         inner = where(middle, z * exp(-gammaln(shape)) / (2.0 * shape), -0.5 * gammainc(shape, power))
         close = logical_or(middle, less(power, shape))
-        return where(greater(z, 0.0), log1p(-far), where(close, log(0.5 + inner), log(far)))
+        return where(greater(z, 0.0), log1p(-exp(beyond)), where(close, log(0.5 + inner), beyond))

@@ -530,6 +530,7 @@ def nan_outside(declared: DistributionParameter, value: Node, parameters: Mappin
         return value
     if is_random(value) and distribution_of(value).bound_support == constraint:
         return value
+    value = constraint.settled(value)
     valid = constraint.admits(value)
     if constant_value(value) is not None and is_known(valid):
         return value

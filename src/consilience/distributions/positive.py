@@ -14,14 +14,11 @@ from consilience.distributions.mathematics import (
     SQRT_2,
     absolute,
     arctan2,
-    betainc,
     betainccinv,
     betaincinv,
     erfinv,
     exp,
     expm1,
-    gammainc,
-    gammaincc,
     gammainccinv,
     gammaincinv,
     gammaln,
@@ -31,6 +28,9 @@ from consilience.distributions.mathematics import (
     log1mexp,
     log1p,
     log1p_square,
+    log_betainc_odds,
+    log_gammainc,
+    log_gammaincc,
     log_half_step_of_gamma,
     log_ndtr,
     ndtri,
@@ -41,8 +41,7 @@ from consilience.distributions.mathematics import (
     where,
     xlogy,
 )
-from consilience.distributions.real_line import log_student_tail
-from consilience.distributions.tails import log_erf, log_erfc
+from consilience.distributions.tails import log_erf, log_erfc, log_of_size
 from consilience.ir import Node, Shape
 from consilience.ops.random import draw, fold_in
 
@@ -141,18 +140,14 @@ class HalfStudentT(Continuous):
         return LOG_2 + normaliser - 0.5 * (self.nu + 1.0) * log1p_square(z / sqrt(self.nu))
 
     def logcdf(self, value: Node) -> Node:
-        near, inner = self._inner(value)
-        return where(near, log(inner), log1mexp(LOG_2 + log_student_tail(self.nu, -value / self.sigma)))
+        return log_betainc_odds(0.5, 0.5 * self.nu, self._log_odds(value))
 
     def logccdf(self, value: Node) -> Node:
-        near, inner = self._inner(value)
-        return where(near, log1p(-inner), LOG_2 + log_student_tail(self.nu, -value / self.sigma))
+        return log_betainc_odds(0.5 * self.nu, 0.5, -self._log_odds(value))
 
-    def _inner(self, value: Node) -> tuple[Node, Node]:
-        """Whether z is below 1, and the probability of smaller values where it is."""
-        near = less(value, self.sigma)
-        power = square(where(near, value / self.sigma, 0.5))  # where betainc has slopes
-        return near, betainc(0.5, 0.5 * self.nu, power / (self.nu + power))
+    def _log_odds(self, value: Node) -> Node:
+        """Of z^2 / (nu + z^2), a beta variable."""
+        return 2.0 * (log_of_size(value) - log(self.sigma)) - log(self.nu)
 
     def icdf(self, q: Node) -> Node:
         # z^2 / nu is the odds of a beta variable, both of whose parts keep their digits.
@@ -278,12 +273,10 @@ class Gamma(Continuous):
         return scaled + xlogy(self.alpha - 1.0, value) - gammaln(self.alpha)
 
     def logcdf(self, value: Node) -> Node:
-        x = self.beta * value
-        return where(less(x, self.alpha), log(gammainc(self.alpha, x)), log1p(-gammaincc(self.alpha, x)))
+        return log_gammainc(self.alpha, self.beta * value)
 
     def logccdf(self, value: Node) -> Node:
-        x = self.beta * value
-        return where(less(x, self.alpha), log1p(-gammainc(self.alpha, x)), log(gammaincc(self.alpha, x)))
+        return log_gammaincc(self.alpha, self.beta * value)
 
     def icdf(self, q: Node) -> Node:
         return gammaincinv(self.alpha, q) / self.beta
@@ -324,12 +317,10 @@ class InverseGamma(Continuous):
         return scaled - (self.alpha + 1.0) * log(value) - gammaln(self.alpha)
 
     def logcdf(self, value: Node) -> Node:
-        x = self.beta / value
-        return where(less(self.alpha, x), log(gammaincc(self.alpha, x)), log1p(-gammainc(self.alpha, x)))
+        return log_gammaincc(self.alpha, self.beta / value)
 
     def logccdf(self, value: Node) -> Node:
-        x = self.beta / value
-        return where(less(self.alpha, x), log1p(-gammaincc(self.alpha, x)), log(gammainc(self.alpha, x)))
+        return log_gammainc(self.alpha, self.beta / value)
 
     def icdf(self, q: Node) -> Node:
         return self.beta / gammainccinv(self.alpha, q)

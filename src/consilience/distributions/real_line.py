@@ -24,6 +24,7 @@ from consilience.distributions.mathematics import (
     log,
     log1p,
     log1p_square,
+    log_betainc_odds,
     log_half_step_of_gamma,
     log_ndtr,
     logit,
@@ -36,7 +37,6 @@ from consilience.distributions.mathematics import (
     tan,
     where,
 )
-from consilience.distributions.tails import log_odds_betainc
 from consilience.ir import Node, Shape
 from consilience.ops.random import draw, fold_in
 
@@ -135,7 +135,7 @@ class StudentT(Continuous):
 def log_student_tail(nu: Node, z: Node) -> Node:
     """log P(T <= z) of Student's variable T with nu degrees of freedom."""
     size = absolute(z)
-    beyond = log_odds_betainc(0.5 * nu, nu * 0.0 + 0.5, log(nu) - 2.0 * log(where(equal(z, 0.0), 1.0, size)))
+    beyond = log_betainc_odds(0.5 * nu, 0.5, log(nu) - 2.0 * log(where(equal(z, 0.0), 1.0, size)))
     # Near the middle the argument of the tail form rounds to 1; this one keeps small z, but has no slope at 0.
     near, median = less(size, 1.0), equal(z, 0.0)
     power = square(where(near, where(median, 0.5, z), 0.5))

@@ -22,6 +22,7 @@ from consilience.distributions.mathematics import (
     log,
     log1mexp,
     log1p,
+    log_betainc_odds,
     log_half_step_of_gamma,
     logical_and,
     sinh,
@@ -31,7 +32,7 @@ from consilience.distributions.mathematics import (
     where,
 )
 from consilience.distributions.simplex import log_gamma_draw
-from consilience.distributions.tails import log_erf, log_erfc, log_odds_betainc, two_sided_normal_quantile
+from consilience.distributions.tails import log_erf, log_erfc, two_sided_normal_quantile
 from consilience.ir import Node, Shape
 from consilience.ops.random import draw, fold_in
 
@@ -155,10 +156,10 @@ class SkewStudentT(Continuous):
         return 2.0 * LOG_2 - powers - log_beta(self.a, self.b) - 0.5 * log(self.a + self.b) - log(self.sigma)
 
     def logcdf(self, value: Node) -> Node:
-        return log_odds_betainc(self.a, self.b, self._log_odds(value))
+        return log_betainc_odds(self.a, self.b, self._log_odds(value))
 
     def logccdf(self, value: Node) -> Node:
-        return log_odds_betainc(self.b, self.a, -self._log_odds(value))
+        return log_betainc_odds(self.b, self.a, -self._log_odds(value))
 
     def icdf(self, q: Node) -> Node:
         below, above = betaincinv(self.a, self.b, q), betainccinv(self.b, self.a, q)

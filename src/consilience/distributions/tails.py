@@ -8,13 +8,11 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from consilience.distributions.gamma_ratios import log_beta
 from consilience.distributions.mathematics import (
     LOG_2,
     LOG_SQRT_2_PI,
     SQRT_2,
     absolute,
-    betainc,
     equal,
     erf,
     erfc,
@@ -29,8 +27,9 @@ from consilience.distributions.mathematics import (
     log1mexp,
     log1p,
     log_ndtr,
+    logical_or,
+    logit,
     ndtri,
-    sigmoid,
     sqrt,
     square,
     where,
@@ -82,13 +81,16 @@ def two_sided_normal_quantile(q: Node) -> Node:
     return where(rare, -ndtri(0.5 * q), SQRT_2 * erfinv(1.0 - q))
 
 
-def log_odds_betainc(a: Node, b: Node, w: Node) -> Node:
-    """log P(X <= x) of a beta variable of shapes a and b, w = log(x / (1 - x))."""
-    far = less(w, -_TINY)
-    inner = where(far, 0.0, w)
-    below, above = betainc(a, b, sigmoid(inner)), betainc(b, a, sigmoid(-inner))
-    near = where(less(below, 0.5), log(below), log1p(-above))
-    return where(far, a * w - log(a) - log_beta(a, b), near)
+def log_odds(p: Node) -> Node:
+    """log(p / (1 - p)), without slope where it is infinite."""
+    none, all = equal(p, 0.0), equal(p, 1.0)
+    return where(none, -math.inf, where(all, math.inf, logit(where(logical_or(none, all), 0.5, p))))
+
+
+def log_of_size(x: Node) -> Node:
+    """log(x), x >= 0, without slope at 0."""
+    none = equal(x, 0.0)
+    return where(none, -math.inf, log(where(none, 1.0, x)))
 
 
 def log1p_quotient(xi: Node, z: Node) -> Node:

@@ -13,7 +13,6 @@ from consilience.distributions.gamma_ratios import log_beta
 from consilience.distributions.mathematics import (
     LOG_2,
     LOG_SQRT_2_PI,
-    betainc,
     betainccinv,
     betaincinv,
     exp,
@@ -24,6 +23,7 @@ from consilience.distributions.mathematics import (
     log,
     log1mexp,
     log1p,
+    log_betainc_odds,
     log_ndtr,
     logit,
     maximum,
@@ -38,7 +38,7 @@ from consilience.distributions.mathematics import (
 )
 from consilience.distributions.quadrature import DEPTH, column, nodes
 from consilience.distributions.simplex import log_gamma_draw
-from consilience.distributions.tails import log1mexp_of_exp, log_odds_betainc
+from consilience.distributions.tails import log1mexp_of_exp, log_odds, log_of_size
 from consilience.ir import Node, Shape, constant
 from consilience.ops.random import draw, fold_in
 from consilience.ops.reduce import reduce
@@ -73,12 +73,10 @@ class Beta(Continuous):
         return powers + gammaln(self.alpha + self.beta) - gammaln(self.alpha) - gammaln(self.beta)
 
     def logcdf(self, value: Node) -> Node:
-        below, above = betainc(self.alpha, self.beta, value), betainc(self.beta, self.alpha, 1.0 - value)
-        return where(less(value, self.mean()), log(below), log1p(-above))
+        return log_betainc_odds(self.alpha, self.beta, log_odds(value))
 
     def logccdf(self, value: Node) -> Node:
-        below, above = betainc(self.alpha, self.beta, value), betainc(self.beta, self.alpha, 1.0 - value)
-        return where(less(value, self.mean()), log1p(-below), log(above))
+        return log_betainc_odds(self.beta, self.alpha, -log_odds(value))
 
     def icdf(self, q: Node) -> Node:
         return betaincinv(self.alpha, self.beta, q)
@@ -113,8 +111,13 @@ class Kumaraswamy(Continuous):
     support = unit_interval
 
     def logp(self, value: Node) -> Node:
-        rest = -expm1(self.a * log(value))
-        return log(self.a) + log(self.b) + xlogy(self.a - 1.0, value) + xlogy(self.b - 1.0, rest)
+        # 1 - x^a is 1 - x, which a transform knows where x rounds to 1, times a ratio that is a at x = 1.
+        t = log(value)
+        close = greater(minimum(self.a * t, t), -1e-8)
+        s = where(close, -1.0, t)
+        ratio = where(close, self.a * (1.0 + 0.5 * (self.a - 1.0) * where(close, t, 0.0)), expm1(self.a * s) / expm1(s))
+        powers = xlogy(self.a - 1.0, value) + xlog1py(self.b - 1.0, -value)
+        return log(self.a) + log(self.b) + powers + (self.b - 1.0) * log(ratio)
 
     def logcdf(self, value: Node) -> Node:
         power = self.a * log(value)
@@ -214,10 +217,10 @@ class BetaPrime(Continuous):
         return powers - log_beta(self.alpha, self.beta)
 
     def logcdf(self, value: Node) -> Node:
-        return log_odds_betainc(self.alpha, self.beta, log(value))
+        return log_betainc_odds(self.alpha, self.beta, log_of_size(value))
 
     def logccdf(self, value: Node) -> Node:
-        return log_odds_betainc(self.beta, self.alpha, -log(value))
+        return log_betainc_odds(self.beta, self.alpha, -log_of_size(value))
 
     def icdf(self, q: Node) -> Node:
         return betaincinv(self.alpha, self.beta, q) / betainccinv(self.beta, self.alpha, q)

@@ -12,6 +12,7 @@ from consilience.errors import MissingRuleError
 from consilience.ir import UNSIGNED
 from consilience.lower import half
 from consilience.native.loops import Builder, Type, Value, f32, f64, i1, i8, i16, i32, i64
+from consilience.ops import log_incomplete
 from consilience.ops.scalar import LIBRARY_NAMES
 
 Code = Callable[..., Value]
@@ -217,6 +218,7 @@ for _name in (
     "erfinv", "ndtri", "log_ndtr", "i0e", "i1e", "gammaln", "digamma", "trigamma", "gammainc", "gammaincc", "betainc",
     "gamma", "zeta", "betaln", "owens_t", "ndtri_exp",
     "gammainc_slope", "betainc_slope_a", "betainc_slope_b",
+    *log_incomplete.GAMMA_FUNCTIONS, *log_incomplete.BETA_FUNCTIONS,
     "gammaincinv", "gammainccinv", "betaincinv", "betainccinv",
     "poisson_quantile", "binomial_quantile", "negative_binomial_quantile",
     "beta_binomial_cdf", "beta_binomial_quantile",

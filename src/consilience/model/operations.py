@@ -54,6 +54,8 @@ WEIGHTS: Final = {
         gamma gammaln betaln digamma trigamma zeta gammainc gammaincc betainc erfinv ndtri ndtri_exp log_ndtr owens_t
     """,
     300.0: """
+        log_gammainc log_gammainc_slope_x log_gammainc_slope_a log_gammaincc log_gammaincc_slope_x log_gammaincc_slope_a
+        log_betainc_odds log_betainc_odds_slope_w log_betainc_odds_slope_a log_betainc_odds_slope_b
         gammaincinv gammainccinv betaincinv betainccinv gammainc_slope betainc_slope_a betainc_slope_b
         poisson_quantile binomial_quantile negative_binomial_quantile beta_binomial_cdf beta_binomial_quantile
     """,

@@ -21,6 +21,7 @@ Array = npt.NDArray[Any]
 STEP: Final = 1 / 8
 FIRST: Final = -3.75
 NODES: Final = 68
+AT_ONCE: Final = 2**16  # numbers
 _S: Final = FIRST + STEP * np.arange(NODES)
 _U: Final = np.exp(_S - np.exp(-_S))
 _WEIGHTS: Final = STEP * _U * (1.0 + np.exp(-_S))
@@ -29,7 +30,7 @@ GAUSS: Final = 0.5 / 3.0**0.5  # the nodes of the rule with two nodes, in length
 LEAST_SHAPE: Final = 1e-300  # in place of 0, where the slope has this limit
 
 
-def _excess(x: Array, ratio: Array) -> Array:
+def excess(x: Array, ratio: Array) -> Array:
     """x - log(ratio) for ratio = 1 + x, without cancellation."""
     s = x / (x + 2.0)
     z = s * s
@@ -37,7 +38,7 @@ def _excess(x: Array, ratio: Array) -> Array:
     return np.where(np.abs(s) < 0.17, x * s - 2.0 * s * z * series, x - np.log(ratio))
 
 
-def _digamma_rest(x: Array) -> Array:
+def digamma_rest(x: Array) -> Array:
     """digamma(x) - log(x)."""
     from scipy.special import digamma
 
@@ -51,14 +52,14 @@ def _gamma_density(a: Array, x: Array) -> Array:
     """x**a exp(-x) / gamma(a + 1)."""
     from scipy.special import gammaln
 
-    far = np.exp(-a * _excess((x - a) / a, x / a) - gammaln_rest(a)) / np.sqrt(2.0 * np.pi * a)
+    far = np.exp(-a * excess((x - a) / a, x / a) - gammaln_rest(a)) / np.sqrt(2.0 * np.pi * a)
     return np.where(a > SERIES_FROM, far, np.exp(a * np.log(x) - x - gammaln(a + 1.0)))
 
 
 def _beta_density(a: Array, b: Array, x: Array, y: Array, offset: Array) -> Array:
     """x**a y**b / B(a, b), for x + y = 1 and offset = b x - a y."""
     n = a + b
-    exponent = -a * _excess(offset / a, x * (n / a)) - b * _excess(-offset / b, y * (n / b))
+    exponent = -a * excess(offset / a, x * (n / a)) - b * excess(-offset / b, y * (n / b))
     rest = gammaln_rest(n) - gammaln_rest(a) - gammaln_rest(b)
     far = np.exp(exponent + rest) * np.sqrt(a * (b / n) / (2.0 * np.pi))
     log_x, log_y = np.where(x < y, np.log(x), np.log1p(-y)), np.where(x < y, np.log1p(-x), np.log(y))
@@ -66,13 +67,16 @@ def _beta_density(a: Array, b: Array, x: Array, y: Array, offset: Array) -> Arra
     return np.asarray(np.where((a > SERIES_FROM) & (b > SERIES_FROM), far, near))
 
 
-def _integral(exponent: Callable[[Array], Array], weight: Callable[[Array], Array], slope: Array, bend: Array) -> Array:
+def integral(exponent: Callable[[Array], Array], weight: Callable[[Array], Array], slope: Array, bend: Array) -> Array:
     """The integral of weight(u) exp(exponent(u)) over u > 0, where exponent(u) begins as -slope u - bend u**2 / 2."""
     length = 2.0 / (slope + np.sqrt(slope * slope + 2.0 * np.maximum(bend, 0.0)))
-    return np.asarray(length * np.sum([w * weight(u * length) * np.exp(exponent(u * length)) for u, w in _TABLE], 0))
-
-
-_TABLE: Final = tuple(zip(_U, _WEIGHTS, strict=True))
+    together = max(1, AT_ONCE // max(1, length.size))
+    total = np.zeros(())
+    for first in range(0, NODES, together):
+        nodes = (slice(first, first + together), *(None,) * length.ndim)
+        u = _U[nodes] * length
+        total = total + np.sum(_WEIGHTS[nodes] * weight(u) * np.exp(exponent(u)), 0)
+    return np.asarray(length * total)
 
 
 def gammainc_slope(a: Array, x: Array) -> Array:
@@ -88,13 +92,13 @@ def gammainc_slope(a: Array, x: Array) -> Array:
         a = np.where(near, a + 1.0, a)
         relative = (x - a) / a
         log_ratio = np.where(np.abs(relative) < 0.5, np.log1p(relative), np.log(x) - np.log(a))
-        gap = log_ratio - _digamma_rest(a)
-        below = _integral(  # t = x exp(-u)
-            lambda u: (x - a) * u - x * _excess(np.expm1(-u), np.exp(-u)), lambda u: gap - u, a - x, x
+        gap = log_ratio - digamma_rest(a)
+        below = integral(  # t = x exp(-u)
+            lambda u: (x - a) * u - x * excess(np.expm1(-u), np.exp(-u)), lambda u: gap - u, a - x, x
         )
         steepness = 1.0 - (a - 1.0) / x
-        above = _integral(  # t = x + u
-            lambda u: -(a - 1.0) * _excess(u / x, 1.0 + u / x) - steepness * u,
+        above = integral(  # t = x + u
+            lambda u: -(a - 1.0) * excess(u / x, 1.0 + u / x) - steepness * u,
             lambda u: gap + np.log1p(u / x),
             np.minimum(steepness, 1.0),
             (a - 1.0) / x / x,
@@ -108,7 +112,7 @@ def _with_ends(slope: Array, valid: Array, inside: Array) -> Array:
     return np.where(valid & inside, slope, np.where(valid, 0.0, np.nan))
 
 
-def _fall(own: Array, other: Array, odds: Array, steepness: Array) -> Callable[[Array], Array]:
+def fall(own: Array, other: Array, odds: Array, steepness: Array) -> Callable[[Array], Array]:
     """The fall of the logarithm of a beta density from x, where it has the slope `steepness`, to x exp(-u)."""
 
     def exponent(u: Array) -> Array:
@@ -116,7 +120,7 @@ def _fall(own: Array, other: Array, odds: Array, steepness: Array) -> Callable[[
         rest = -odds * growth
         # Each is free of cancellation for its shapes.
         falling = -own * u + (other - 1.0) * np.log1p(rest)
-        bending = growth * steepness - own * _excess(growth, np.exp(-u)) - (other - 1.0) * _excess(rest, 1.0 + rest)
+        bending = growth * steepness - own * excess(growth, np.exp(-u)) - (other - 1.0) * excess(rest, 1.0 + rest)
         return np.asarray(np.where(other < 1.0, falling, bending))
 
     return exponent
@@ -140,10 +144,10 @@ def _first_slope(a: Array, b: Array, x: Array, y: Array) -> Array:
     log_ratio = np.where(np.abs(relative) < 0.5, np.log1p(relative), log_x + np.log(n / a))
     middle, half = a + 0.5 * b, GAUSS * b
     short = 0.5 * b * (zeta(2.0, middle - half) + zeta(2.0, middle + half))
-    gap = np.where(b < CLOSE * a, log_x + short, log_ratio - (_digamma_rest(a) - _digamma_rest(n)))
+    gap = np.where(b < CLOSE * a, log_x + short, log_ratio - (digamma_rest(a) - digamma_rest(n)))
     odds = x / y
-    below = _integral(  # t = x exp(-u)
-        _fall(a, b, odds, (x - offset) / y),
+    below = integral(  # t = x exp(-u)
+        fall(a, b, odds, (x - offset) / y),
         lambda u: gap - u,
         np.minimum((x - offset) / y, a),
         (b - 1.0) * odds / y,
@@ -155,8 +159,8 @@ def _first_slope(a: Array, b: Array, x: Array, y: Array) -> Array:
     b = np.where(small, b + 1.0, b)
     offset = b * x - a * y
     gap = np.where(small, gap + 1.0 / n, gap)
-    above = _integral(  # 1 - t = y exp(-u)
-        _fall(b, a, 1.0 / odds, (y + offset) / x),
+    above = integral(  # 1 - t = y exp(-u)
+        fall(b, a, 1.0 / odds, (y + offset) / x),
         lambda u: gap + np.log1p(-np.expm1(-u) / odds),
         np.minimum((y + offset) / x, b),
         (a - 1.0) / odds / x,

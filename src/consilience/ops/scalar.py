@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ops import count_quantile, count_sums, incomplete_slopes, special_functions
+from consilience.ops import count_quantile, count_sums, incomplete_slopes, log_incomplete, special_functions
 from consilience.ops.log_beta import betaln
 from consilience.record import Record
 
@@ -242,6 +242,10 @@ row("betainc", 3, special("betainc"), domain=(POSITIVE, POSITIVE, UNIT))
 row("gammainc_slope", 2, in_double_precision(incomplete_slopes.gammainc_slope), domain=(POSITIVE, POSITIVE))
 row("betainc_slope_a", 3, in_double_precision(incomplete_slopes.betainc_slope_a), domain=(POSITIVE, POSITIVE, UNIT))
 row("betainc_slope_b", 3, in_double_precision(incomplete_slopes.betainc_slope_b), domain=(POSITIVE, POSITIVE, UNIT))
+for _name, _meaning in log_incomplete.GAMMA_FUNCTIONS.items():
+    row(_name, 2, in_double_precision(_meaning), domain=(POSITIVE, POSITIVE))
+for _name, _of_odds in log_incomplete.BETA_FUNCTIONS.items():
+    row(_name, 3, in_double_precision(_of_odds), domain=(POSITIVE, POSITIVE, REAL))
 row("gammaincinv", 2, special("gammaincinv"), domain=(POSITIVE, UNIT))
 row("gammainccinv", 2, special("gammainccinv"), domain=(POSITIVE, UNIT))
 row("betaincinv", 3, special("betaincinv"), domain=(POSITIVE, POSITIVE, UNIT))

@@ -251,7 +251,7 @@ def _outwards(low: float, high: float, inputs: Sequence[Bounds]) -> tuple[float,
 
 
 def _exact(number: float) -> bool:
-    return math.isinf(number) or (number == math.trunc(number) and abs(number) < 2.0**40)
+    return math.isinf(number) or ((1024.0 * number).is_integer() and abs(number) < 2.0**40)
 
 
 def _corner(a: float, b: float) -> float:
@@ -477,6 +477,9 @@ ELEMENTWISE: dict[str, Transfer] = {
     "gammainc": lambda a, x: Bounds(0.0, 1.0),
     "gammaincc": lambda a, x: Bounds(0.0, 1.0),
     "betainc": lambda a, b, x: Bounds(0.0, 1.0),
+    "log_gammainc": lambda a, x: Bounds(-INF, 0.0),
+    "log_gammaincc": lambda a, x: Bounds(-INF, 0.0),
+    "log_betainc_odds": lambda a, b, w: Bounds(-INF, 0.0),
     "beta_binomial_cdf": lambda a, b, n, k: Bounds(0.0, 1.0),
     "gammaincinv": lambda a, p: Bounds(0.0, INF),
     "gammainccinv": lambda a, q: Bounds(0.0, INF),

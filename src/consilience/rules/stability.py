@@ -6,13 +6,14 @@ become -expm1(x) before a logarithm looks at it.
 
 from __future__ import annotations
 
+import math
 from math import inf
 
 from consilience.ir import Constant, Node, Shared
 from consilience.ops import BroadcastTo, ExpandDims, Index, Reduce, Softmax, apply
 from consilience.ops.shape import expand_dims
 from consilience.rewrite.facts import Facts
-from consilience.rewrite.pattern import at_least, given, non_negative, non_positive, probability
+from consilience.rewrite.pattern import Term, at_least, given, non_negative, non_positive, probability
 from consilience.rewrite.rule import Rule, rewrites, rule
 from consilience.rules.notation import (
     FINITE,
@@ -20,9 +21,11 @@ from consilience.rules.notation import (
     erfc,
     exp,
     expm1,
+    less,
     log,
     log1mexp,
     log1p,
+    log_ndtr,
     logaddexp,
     logit,
     reciprocal,
@@ -30,7 +33,10 @@ from consilience.rules.notation import (
     softplus,
     sqrt,
     square,
+    where,
     x,
+    xlog1py,
+    xlogy,
     y,
 )
 from consilience.rules.operands import function_of, is_number, value_of
@@ -78,8 +84,22 @@ SIGMOIDS = (
     rule("odds of sigmoid of -x", sigmoid(-x) / sigmoid(x), exp(-x)),
     rule("logit of sigmoid", logit(sigmoid(x)), x),
     rule("sigmoid of logit", sigmoid(logit(x)), x, given(probability(x))),
+    rule("xlogy of sigmoid", xlogy(y, sigmoid(x)), -(y * softplus(-x)), domain={x: (-700.0, 1e300), y: FINITE}),
+    rule("xlog1py of -sigmoid", xlog1py(y, -sigmoid(x)), -(y * softplus(x)), domain={x: (-1e300, 15.0), y: FINITE}),
+    rule("xlogy of exp", xlogy(y, exp(x)), y * x, domain={x: (-700.0, 700.0), y: FINITE}),
     rule("softplus of log", softplus(log(x)), log1p(x), given(non_negative(x))),
 )
+
+LOG_2 = math.log(2.0)
+SQRT_2 = math.sqrt(2.0)
+TAIL = -0.5  # below it 1 + erf(x) has lost digits
+
+
+def _log1p_of_erf(x: Term) -> Term:
+    """log(1 + erf(x)): near 0 it is -log(1 - erf(x) / (1 + erf(x))), which keeps the digits of small x."""
+    near = where(less(x, TAIL), 0.0, x)
+    return where(less(x, TAIL), LOG_2 + log_ndtr(SQRT_2 * x), -log1p(-erf(near) / erfc(-near)))
+
 
 ERROR_FUNCTIONS = (
     rule("1 - erf", 1 - erf(x), erfc(x)),
@@ -88,6 +108,20 @@ ERROR_FUNCTIONS = (
     rule("1 - erfc", 1 - erfc(x), erf(x)),
     rule("erfc - 1", erfc(x) - 1, -erf(x)),
     rule("2 - erfc", 2 - erfc(x), erfc(-x)),
+    rule("1/2 + erf / 2", 0.5 + 0.5 * erf(x), 0.5 * erfc(-x), domain={x: (-2.0, inf)}),
+    rule("1/2 - erf / 2", 0.5 + -0.5 * erf(x), 0.5 * erfc(x), domain={x: (-inf, 2.0)}),
+    rule("1 - erfc / 2", 1 + -0.5 * erfc(x), 0.5 * erfc(-x), domain={x: (-2.0, inf)}),
+    rule("log of erfc", log(erfc(x)), LOG_2 + log_ndtr(-SQRT_2 * x)),
+    rule("log1p of -erfc / 2", log1p(-0.5 * erfc(x)), log_ndtr(SQRT_2 * x), domain={x: (-2.0, inf)}),
+    rule("log1p of erf", log1p(erf(x)), _log1p_of_erf(x), domain={x: (-2.0, inf)}),
+    rule("log1p of -erf", log1p(-erf(x)), _log1p_of_erf(-x), domain={x: (-inf, 2.0)}),
+    rule("xlogy of erfc / 2", xlogy(y, 0.5 * erfc(x)), y * log_ndtr(-SQRT_2 * x), domain={x: (-26.0, 26.0), y: FINITE}),
+    rule(
+        "xlog1py of -erfc / 2",
+        xlog1py(y, -0.5 * erfc(x)),
+        y * log_ndtr(SQRT_2 * x),
+        domain={x: (-2.0, 26.0), y: FINITE},
+    ),
 )
 
 
@@ -246,6 +280,20 @@ def of_softmax(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
+    "xlogy",
+    name="xlogy of softmax",
+    operands=[Softmax],
+    examples=[lambda t: t.xlogy(t.x, t.softmax(t.vector))],
+)
+def xlogy_of_softmax(node: Node, facts: Facts) -> Node | None:
+    """y log(softmax(x)) is y log_softmax(x), which is finite where softmax is 0; an infinite x is outside."""
+    weight, inner = node.inputs
+    if not isinstance(inner.op, Softmax) or inner.op.logarithm:
+        return None
+    return apply("mul", weight, Node(Softmax(inner.op.axes, logarithm=True), *inner.inputs))
+
+
+@rewrites(
     "log",
     name="log of elements of softmax",
     operands=[Index, BroadcastTo, ExpandDims],
@@ -388,6 +436,7 @@ RULES: tuple[Rule, ...] = (
     log1p_square_of_weighted,
     softmax,
     of_softmax,
+    xlogy_of_softmax,
     of_elements_of_softmax,
     log_softmax,
     log_of_product,

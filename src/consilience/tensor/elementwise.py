@@ -19,7 +19,9 @@ from consilience.ops.scalar import DRAWS, TABLE
 _ELSEWHERE: Final = {
     "pow", "round", "where", "logaddexp", "fold_in", "poisson_quantile", "binomial_quantile",
     "negative_binomial_quantile", "beta_binomial_cdf", "beta_binomial_quantile", "log1p_square", "gammainc_slope",
-    "betainc_slope_a", "betainc_slope_b", "zeta", "i0e_slope", "ive_slope", "kve_slope", "sine_integral",
+    "betainc_slope_a", "betainc_slope_b", "log_gammainc_slope_x", "log_gammainc_slope_a", "log_gammaincc_slope_x",
+    "log_gammaincc_slope_a", "log_betainc_odds", "log_betainc_odds_slope_w", "log_betainc_odds_slope_a",
+    "log_betainc_odds_slope_b", "zeta", "i0e_slope", "ive_slope", "kve_slope", "sine_integral",
     "cosine_integral", "hyp1f1_slope_a", "hyp1f1_slope_b", "hyp2f1_slope_a", "hyp2f1_slope_c",
     "complex", "modulus", "real", "imag", "angle", "conj", *DRAWS,
 }  # fmt: skip

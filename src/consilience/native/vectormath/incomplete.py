@@ -156,7 +156,7 @@ def _fraction(a: Lanes, x: Lanes) -> Lanes:
     return choose(until_converged(x, turn), value.get(), math.nan)
 
 
-def _complement_for_small(a: Lanes, x: Lanes) -> Lanes:
+def complement_for_small(a: Lanes, x: Lanes) -> Lanes:
     """Q for a <= 1 and x <= 1.5, where P is close to 1 (Gautschi 1979): -expm1(L) - exp(L) a S."""
     log_leading = a * logarithm(x) - gammaln_of_one_plus(a)
     term, sum = Cell(x.constant(1.0)), Cell(x.constant(0.0))
@@ -208,7 +208,7 @@ def incomplete_gamma(a: Lanes, x: Lanes) -> tuple[Cell, Cell]:
                 p.set(_at_most_one(gamma_density(a, x) * _series(a, x)))
                 q.set(1.0 - p.get())
                 with builder.if_(((a <= 1.0) & (x <= 1.5)).value):
-                    q.set(_complement_for_small(a, x))
+                    q.set(complement_for_small(a, x))
             with builder.else_():
                 q.set(_at_most_one(gamma_density(a, x) * a * _fraction(a, x)))
                 p.set(1.0 - q.get())

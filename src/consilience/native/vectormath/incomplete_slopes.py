@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from consilience.native.loops import f64
@@ -38,7 +38,7 @@ GAUSS: Final = 0.5 / 3.0**0.5  # the nodes of the rule with two nodes, in length
 LEAST_SHAPE: Final = 1e-300  # in place of 0, where the slope has this limit
 
 
-def _digamma_rest(x: Lanes) -> Lanes:
+def digamma_rest(x: Lanes) -> Lanes:
     """digamma(x) - log(x)."""
     large = x >= DERIVATIVES_FROM
     inverse = 1.0 / choose(large, x, DERIVATIVES_FROM)
@@ -48,34 +48,43 @@ def _digamma_rest(x: Lanes) -> Lanes:
     return choose(large, series, digamma_of_positive(near) - logarithm(near))
 
 
-def _spread(*scalars: Lanes) -> tuple[Lanes, ...]:
+def spread(*scalars: Lanes) -> tuple[Lanes, ...]:
     """Each number in all of the lanes that an integrand is computed on."""
     return tuple(x.of(x.builder.splat(x.value, AT_ONCE)) for x in scalars)
 
 
-def _integral(exponent: Callable[[Lanes], Lanes], weight: Callable[[Lanes], Lanes], slope: Lanes, bend: Lanes) -> Lanes:
-    """The integral of weight(u) exp(exponent(u)) over u > 0, where exponent(u) begins as -slope u - bend u**2 / 2.
+def integrals(
+    exponent: Callable[[Lanes], Lanes], weights: Sequence[Callable[[Lanes], Lanes]], slope: Lanes, bend: Lanes
+) -> tuple[Lanes, ...]:
+    """The integrals of weight(u) exp(exponent(u)) over u > 0, where exponent(u) begins as -slope u - bend u**2 / 2.
 
-    Several nodes are computed at once: u is a vector, with what the integrand needs `_spread` beside it.
+    Several nodes are computed at once: u is a vector, with what the integrand needs `spread` beside it.
     """
     builder = slope.builder
     length = 2.0 / (slope + (slope * slope + 2.0 * choose(bend > 0.0, bend, 0.0)).sqrt())
-    (wide,) = _spread(length)
+    (wide,) = spread(length)
     places = wide.constant(0.0).value
     for k in range(1, AT_ONCE):
         places = builder.insert(places, builder.const(f64, float(k)), k)
-    sum = Cell(wide.constant(0.0))
+    sums = [Cell(wide.constant(0.0)) for _ in weights]
     with builder.for_(0, NODES, AT_ONCE) as node:
-        (first,) = _spread(slope.of(builder.cast(node, f64)))
+        (first,) = spread(slope.of(builder.cast(node, f64)))
         s = (first + wide.of(places)) * STEP + FIRST
         inverse = exponential(-s)
         u = wide * exponential(s - inverse)
-        sum.set(sum.get() + weight(u) * exponential(exponent(u)) * (u * (1.0 + inverse)))
-    parts = [slope.of(builder.extract(sum.get().value, k)) for k in range(AT_ONCE)]
-    return STEP * functools.reduce(lambda x, y: x + y, parts)
+        height = exponential(exponent(u))
+        for weight, sum in zip(weights, sums, strict=True):
+            sum.set(sum.get() + weight(u) * height * (u * (1.0 + inverse)))
+    parts = [[slope.of(builder.extract(sum.get().value, k)) for k in range(AT_ONCE)] for sum in sums]
+    return tuple(STEP * functools.reduce(lambda x, y: x + y, each) for each in parts)
 
 
-def _logarithm_near_one(relative: Lanes, logarithm: Lanes) -> Lanes:
+def _integral(exponent: Callable[[Lanes], Lanes], weight: Callable[[Lanes], Lanes], slope: Lanes, bend: Lanes) -> Lanes:
+    (result,) = integrals(exponent, [weight], slope, bend)
+    return result
+
+
+def logarithm_near_one(relative: Lanes, logarithm: Lanes) -> Lanes:
     """log(1 + relative), given it to full accuracy where it is large."""
     near = abs(relative) < 0.5
     return choose(near, logarithm_of_sum(choose(near, relative, 0.0)), logarithm)
@@ -91,9 +100,9 @@ def _regular_gamma(shape: Lanes, x: Lanes) -> Lanes:
     result = Cell(choose(near, gamma_density(shape, x) * first, 0.0))
     a = choose(near, shape + 1.0, shape)
     density = gamma_density(a, x) * a
-    gap = _logarithm_near_one((x - a) / a, log_x - logarithm(a)) - _digamma_rest(a)
+    gap = logarithm_near_one((x - a) / a, log_x - logarithm(a)) - digamma_rest(a)
 
-    at, shapes, gaps = _spread(x, a, gap)
+    at, shapes, gaps = spread(x, a, gap)
     with builder.if_((gap < 0.0).value):  # t = x exp(-u)
 
         def below(u: Lanes) -> Lanes:
@@ -103,7 +112,7 @@ def _regular_gamma(shape: Lanes, x: Lanes) -> Lanes:
         result.set(result.get() + density * _integral(below, lambda u: gaps - u, a - x, x))
     with builder.else_():  # t = x + u
         steepness = 1.0 - (a - 1.0) / x
-        (falls,) = _spread(steepness)
+        (falls,) = spread(steepness)
 
         def above(u: Lanes) -> Lanes:
             return -(shapes - 1.0) * excess_over_logarithm(u / at, u / at + 1.0) - falls * u
@@ -126,9 +135,9 @@ def _gamma_slope(a: Lanes, x: Lanes) -> Lanes:
     return result.get()
 
 
-def _fall(own: Lanes, other: Lanes, odds: Lanes, steepness: Lanes) -> Callable[[Lanes], Lanes]:
+def fall(own: Lanes, other: Lanes, odds: Lanes, steepness: Lanes) -> Callable[[Lanes], Lanes]:
     """The fall of the logarithm of a beta density from x, where it has the slope `steepness`, to x exp(-u)."""
-    own, other, odds, steepness = _spread(own, other, odds, steepness)
+    own, other, odds, steepness = spread(own, other, odds, steepness)
 
     def exponent(u: Lanes) -> Lanes:
         growth = exponential_less_one(-u)
@@ -157,17 +166,17 @@ def _regular_beta(first_shape: Lanes, second_shape: Lanes, x: Lanes, y: Lanes) -
     a = choose(near, first_shape + 1.0, first_shape)
     n = a + second_shape
     offset = excess_over_mean(a, second_shape, x, y)
-    wide = _logarithm_near_one(offset / a, log_x + logarithm(n / a)) - (_digamma_rest(a) - _digamma_rest(n))
+    wide = logarithm_near_one(offset / a, log_x + logarithm(n / a)) - (digamma_rest(a) - digamma_rest(n))
     # The difference of digamma over a short interval is the integral of trigamma, by the rule of Gauss.
     middle, half = a + 0.5 * second_shape, second_shape * GAUSS
     short = 0.5 * second_shape * (trigamma_of_positive(middle - half) + trigamma_of_positive(middle + half))
     gap = choose(second_shape < CLOSE * a, log_x + short, wide)
     odds = x / y
-    (gaps,) = _spread(gap)
+    (gaps,) = spread(gap)
 
     with builder.if_((gap < 0.0).value):  # t = x exp(-u)
         steepness = (x - offset) / y
-        below = _fall(a, second_shape, odds, steepness)
+        below = fall(a, second_shape, odds, steepness)
 
         part = _integral(
             below,
@@ -184,8 +193,8 @@ def _regular_beta(first_shape: Lanes, second_shape: Lanes, x: Lanes, y: Lanes) -
         b = choose(small, second_shape + 1.0, second_shape)
         beyond = choose(small, gap + 1.0 / n, gap)
         steepness = (y + choose(small, offset + x, offset)) / x
-        above = _fall(b, a, 1.0 / odds, steepness)
-        offsets, ratio = _spread(beyond, odds)
+        above = fall(b, a, 1.0 / odds, steepness)
+        offsets, ratio = spread(beyond, odds)
         part = _integral(
             above,
             lambda u: offsets + logarithm_of_sum(-exponential_less_one(-u) / ratio),

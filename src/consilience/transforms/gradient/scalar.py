@@ -374,6 +374,64 @@ derivative(
     unknown("betainc_slope_b, which is that of betainc in its second shape, with respect to a shape", _TWICE),
     lambda g, y, a, b, x: g * (_beta_density(x, a, b) * (apply("log1p", -x) - (_digamma(b) - _digamma(a + b)))),
 )
+
+
+def _log_density_slope(a: Node, x: Node) -> Node:
+    """That of the log density of a gamma variable in its shape."""
+    return log(x) - _digamma(a)
+
+
+for _name in ("log_gammainc", "log_gammaincc"):
+    _of_x, _of_a = (partial(apply, _name + suffix) for suffix in ("_slope_x", "_slope_a"))
+    derivative(
+        _name,
+        lambda g, y, a, x, _of_a=_of_a: g * _of_a(a, x),
+        lambda g, y, a, x, _of_x=_of_x: g * _of_x(a, x),
+    )
+    # They are densities over probabilities, up to the sign.
+    derivative(
+        f"{_name}_slope_x",
+        lambda g, s, a, x, _of_a=_of_a: g * (s * (_log_density_slope(a, x) - _of_a(a, x))),
+        lambda g, s, a, x: g * (s * ((a - 1.0) / x - 1.0 - s)),
+    )
+    derivative(
+        f"{_name}_slope_a",
+        unknown(f"{_name}_slope_a, which is that of {_name} in its shape, with respect to that shape", _TWICE),
+        lambda g, s, a, x, _of_x=_of_x: g * (_of_x(a, x) * (_log_density_slope(a, x) - s)),
+    )
+_of_w, _of_a, _of_b = (partial(apply, f"log_betainc_odds_slope_{of}") for of in "wab")
+
+
+def _first_log_density_slope(a: Node, b: Node, w: Node) -> Node:
+    """That of the log density of a beta variable with these log odds in its first shape."""
+    return _digamma_over(a, b) - apply("softplus", -w)
+
+
+def _second_log_density_slope(a: Node, b: Node, w: Node) -> Node:
+    return _digamma_over(b, a) - apply("softplus", w)
+
+
+derivative(
+    "log_betainc_odds",
+    lambda g, y, a, b, w: g * _of_a(a, b, w),
+    lambda g, y, a, b, w: g * _of_b(a, b, w),
+    lambda g, y, a, b, w: g * _of_w(a, b, w),
+)
+derivative(
+    "log_betainc_odds_slope_w",
+    lambda g, s, a, b, w: g * (s * (_first_log_density_slope(a, b, w) - _of_a(a, b, w))),
+    lambda g, s, a, b, w: g * (s * (_second_log_density_slope(a, b, w) - _of_b(a, b, w))),
+    lambda g, s, a, b, w: g * (s * (a * apply("sigmoid", -w) - b * apply("sigmoid", w) - s)),
+)
+for _name, _slope in (("a", _first_log_density_slope), ("b", _second_log_density_slope)):
+    _of = f"log_betainc_odds_slope_{_name}, which is that of log_betainc_odds in a shape,"
+    _twice = unknown(f"{_of} with respect to a shape", _TWICE)
+    derivative(
+        f"log_betainc_odds_slope_{_name}",
+        _twice,
+        _twice,
+        lambda g, s, a, b, w, _slope=_slope: g * (_of_w(a, b, w) * (_slope(a, b, w) - s)),
+    )
 # The slope of an inverse is one over the slope of the function, which is the density at the result; in a shape the
 # slopes of the function in shape and argument cancel.
 derivative(
