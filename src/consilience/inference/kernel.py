@@ -42,18 +42,18 @@ NO_ROWS: Final = Rows(np.zeros((0, 1)), np.zeros((0, 1), np.int64))
 
 # Keywords of PyMC's step methods without meaning here: a run compiles its model once and seeds its chains; exact draws
 # from conditional distributions have no order of proposals.
-OF_PYMC: Final = frozenset({"blocked", "compile_kwargs", "initial_point", "mode", "model", "order", "proposal", "rng",
-                            "transit_p"})  # fmt: skip
+OF_PYMC: Final = frozenset({"blocked", "compile_kwargs", "early_max_treedepth", "initial_point", "mode", "order",
+                            "proposal", "rng", "transit_p"})  # fmt: skip
 RENAMED: Final = {"max_steps": "iter_limit"}
 
 
 def _taking_pymcs(kernel: type[Kernel]) -> Callable[..., None]:
-    """The constructor of a step method that takes PyMC's keywords, too."""
+    """The constructor of a step method that takes PyMC's keywords, too, and looks for its variables in `model`."""
     own = kernel.__init__
     fields = field_names(kernel)
 
     @functools.wraps(own)
-    def __init__(self: Kernel, *arguments: Any, **named: Any) -> None:
+    def __init__(self: Kernel, *arguments: Any, model: Any = None, **named: Any) -> None:
         settings = {}
         for name, value in named.items():
             word = RENAMED.get(name, name)
@@ -61,6 +61,9 @@ def _taking_pymcs(kernel: type[Kernel]) -> Callable[..., None]:
             if word in fields or name not in OF_PYMC:
                 settings[word] = value
         own(self, *arguments, **settings)
+        lacking = [name for name in self.vars if model is not None and name not in model]
+        if lacking:
+            raise SamplingError(f"{type(self).__name__} is given {lacking}, of which `model` has none.")
 
     return __init__
 
@@ -92,11 +95,6 @@ class Kernel(Record):
 
     vars: tuple[str, ...] = ()
     compiled: bool = True
-
-    def __init_subclass__(cls, **arguments: Any) -> None:
-        super().__init_subclass__(**arguments)
-        if "__init__" in vars(cls):
-            cls.__init__ = _with_keywords_of_pymc(vars(cls)["__init__"])  # type: ignore[method-assign]  # its own
 
     needs: ClassVar[Needs] = "gradient"
     Info: ClassVar[type[Any]]
@@ -196,25 +194,6 @@ class Kernel(Record):
     def parts(self) -> tuple[Kernel, ...]:
         """The kernels that move a chain one after the other: this one."""
         return (self,)
-
-
-# Keywords of PyMC's step methods without meaning here: a run gives a step method its model, its seed and its start, and
-# trees are short from the beginning since every chain is led to the typical set first.
-WITHOUT_EFFECT: Final = ("rng", "initial_point", "compile_kwargs", "mode", "blocked", "early_max_treedepth")
-
-
-def _with_keywords_of_pymc(made: Callable[..., None]) -> Callable[..., None]:
-    """The constructor of a step method: passes over PyMC's other keywords, looks for its variables in `model`."""
-
-    @functools.wraps(made)
-    def constructor(self: Kernel, *values: Any, model: Any = None, **named: Any) -> None:
-        own = field_names(self)
-        made(self, *values, **{name: v for name, v in named.items() if name in own or name not in WITHOUT_EFFECT})
-        lacking = [name for name in self.vars if model is not None and name not in model]
-        if lacking:
-            raise SamplingError(f"{type(self).__name__} is given {lacking}, of which `model` has none.")
-
-    return constructor
 
 
 def _nested(values: Any) -> Any:

@@ -23,6 +23,7 @@ from consilience.smc.labelling import labelled
 from consilience.smc.moves import IMH, ParticleKernel
 from consilience.smc.particles import Floats, Particles
 from consilience.smc.population import Population, effective_share, numbers, systematic
+from consilience.smc.prior_draws import PriorDraws
 from consilience.smc.running import PopulationRun
 from consilience.smc.sampling import made_kernel
 from consilience.storage.datatree import dataset, origin_of_now
@@ -95,7 +96,7 @@ def assimilate(
         else:
             draws = before.unconstrained(stacked(result["posterior"]))
             with PopulationRun(bridge, own, 1, seed, len(points), cores, progressbar, None) as run:
-                run.begin(np.split(draws, len(points)))
+                run.begin(PriorDraws(np.split(draws, len(points))))
                 found, reached = run.ended(compute_convergence_checks, stacklevel=3), np.zeros(0)
         found = [replace(p, evidence=p.evidence + float(e)) for p, e in zip(found, evidences, strict=True)]
     except BaseException:
