@@ -17,18 +17,18 @@ from consilience import absent
 
 _ROOT: Final = "consilience"
 _PLACES: Final = {
-    "basic conditional configdefaults exceptions func_utils initial_point model_graph plots progress_bar pytensorf "
+    "basic conditional configdefaults exceptions func_utils initial_point model_graph progress_bar pytensorf "
     "sampling stats step_methods testing tuning util vartypes": ". errors model distributions logprob inference tensor",
     "compile.aliasing compile.builders compile.debug compile.debug.debugmode compile.debug.nanguardmode "
-    "compile.executor compile.function compile.io compile.maker compile.mode compile.ops compile.sharedvalue": (
+    "compile.executor compile.io compile.maker compile.mode compile.ops compile.sharedvalue": (
         "compile . tensor backends.modes"
     ),
     "graph.basic graph.fg graph.null_type graph.op graph.replace graph.rewriting graph.rewriting.utils "
     "graph.traversal graph.type graph.utils": ("graph tensor errors"),
     "scan.basic scan.op scan.utils": "scan",
-    "tensor.basic tensor.blas tensor.blockwise tensor.einsum tensor.elemwise tensor.exceptions tensor.functional "
-    "tensor.inplace tensor.math tensor.pad tensor.reshape tensor.shape tensor.sharedvar tensor.sort tensor.subtensor "
-    "tensor.symbolic tensor.type tensor.type_other tensor.utils tensor.var tensor.variable tensor.xlogx": (
+    "tensor.basic tensor.blas tensor.blockwise tensor.elemwise tensor.exceptions tensor.functional "
+    "tensor.inplace tensor.math tensor.sharedvar tensor.subtensor "
+    "tensor.symbolic tensor.type tensor.type_other tensor.utils tensor.variable ": (
         "tensor tensor.extra_ops tensor.special graph errors compile"
     ),
     "tensor.linalg.constructors tensor.linalg.decomposition tensor.linalg.decomposition.cholesky "
@@ -58,12 +58,14 @@ _PLACES: Final = {
     "step_methods.arraystep step_methods.compound step_methods.hmc step_methods.hmc.hmc step_methods.hmc.nuts "
     "step_methods.metropolis step_methods.slicer": "inference .",
     "tuning.starting": ".",
-    "variational.approximations variational.callbacks variational.opvi variational.stein variational.updates": (
+    "variational.approximations variational.callbacks variational.opvi variational.updates": (
         "variational callbacks ."
     ),
 }
 HOMES: Final = {path: homes.split() for paths, homes in _PLACES.items() for path in paths.split()}
-"""Where the names of a module are, by its path in PyTensor or PyMC; the first place that has one gives it."""
+"""Modules whose name is that of a function here (`tensor.shape`) are left out: importing them would take its place.
+
+Where the names of a module are, by its path in PyTensor or PyMC; the first place that has one gives it."""
 
 
 class _Module(ModuleType):
