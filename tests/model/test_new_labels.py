@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import consilience as pm
+import consilience.tensor as pt
 from consilience.errors import ConsilienceError, ConsilienceWarning
 
 COUNT = 4000
@@ -265,3 +266,21 @@ def test_data_that_were_forgotten_are_named() -> None:
     found = pm.sample_posterior_predictive(draws, model, random_seed=1)
     assert found.posterior_predictive.sizes["row"] == 6
     assert "w" not in found.observed_data
+
+
+def test_loops_over_variables_are_predicted_and_named_where_their_labels_are_others() -> None:
+    """A loop has several results; labels it goes over cannot be extended."""
+
+    def smoothed(x: Any) -> Any:
+        return pm.scan(lambda v, last: 0.5 * v + 0.5 * last, [x], [pt.constant(0.0)], return_updates=False)
+
+    with pm.Model(coords={"g": ["a", "b"]}) as model:
+        x = pm.Normal("x", dims="g")
+        pm.Normal("y", smoothed(x), 1.0, dims="g", observed=[0.3, 0.7])
+    draws = pm.to_inference_data({"x": np.zeros((1, 5, 2))}, model=model)
+    predicted = pm.sample_posterior_predictive(draws, model=model, random_seed=1)
+    assert predicted.posterior_predictive["y"].shape == (1, 5, 2)
+    with model:
+        pm.set_data({}, coords={"g": ["a", "b", "c"]})
+    with pytest.raises(pm.ModelError, match="`y` cannot be computed for other labels of `g`"):
+        pm.sample_posterior_predictive(draws, model=model, predictions=True)

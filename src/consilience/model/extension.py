@@ -16,7 +16,19 @@ from consilience.distributions.mathematics import where
 from consilience.distributions.random_variable import RandomVariable, batch_part
 from consilience.distributions.shapes import broadcast
 from consilience.errors import ConsilienceError, ModelError, ShapeError
-from consilience.ir import Dim, Dimension, Node, Shape, Shared, rebuild, symbol, tensor_input, topological
+from consilience.ir import (
+    Dim,
+    Dimension,
+    Node,
+    Shape,
+    Shared,
+    TensorType,
+    TupleType,
+    rebuild,
+    symbol,
+    tensor_input,
+    topological,
+)
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
 from consilience.model.variables import ModelVariables
@@ -207,12 +219,16 @@ class _Extension:
 
     def _moved(self, before: Node, after: Node) -> dict[int, str]:
         """Axes along dimensions that have other labels."""
-        if before.ndim != after.ndim:
-            return {}
-        pairs = enumerate(zip(before.static_shape, after.static_shape, strict=True))
-        return {
-            axis: self.dim_of[b] for axis, (a, b) in pairs if isinstance(b, Dimension) and a != b and b in self.dim_of
-        }
+        moved: dict[int, str] = {}
+        for one, other in zip(_types(before), _types(after), strict=True):
+            if len(one.shape) == len(other.shape):
+                pairs = enumerate(zip(one.shape, other.shape, strict=True))
+                moved |= {
+                    axis: self.dim_of[b]
+                    for axis, (a, b) in pairs
+                    if isinstance(b, Dimension) and a != b and b in self.dim_of
+                }
+        return moved
 
     def _check_index(self, node: Node, op: Index, moved: Mapping[int, str]) -> None:
         arrays = iter(node.inputs[1:])
@@ -251,6 +267,11 @@ class _Extension:
 
     def _refuse(self, node: Node, dim: str, why: str) -> None:
         raise ModelError(f"{self._where(node)} cannot be computed for other labels of `{dim}`: {why}.")
+
+
+def _types(node: Node) -> tuple[TensorType, ...]:
+    """Of an op with several results, such as a loop, all of them."""
+    return node.type.items if isinstance(node.type, TupleType) else (node.tensor_type,)
 
 
 def _differ(one: Dim, other: Dim, lengths: Lengths) -> bool:
