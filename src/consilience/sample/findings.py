@@ -5,14 +5,16 @@ from __future__ import annotations
 import traceback
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from consilience import diagnostics
 from consilience.backends.callback import FAILURES
 from consilience.diagnostics.divergence_location import describe
 from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
+from consilience.model.diagnosis import diagnosis
 from consilience.model.model import Model
 from consilience.model.reparametrization import centred_hierarchies
 from consilience.run import Run
@@ -20,6 +22,10 @@ from consilience.vectorised import ChEES
 
 if TYPE_CHECKING:
     from consilience.sample.work import Work
+
+ENDS: Final = 5  # of diverging steps that are looked at
+LINES: Final = 4  # of what is told of one
+NOWHERE: Final = "Steps end where the model has no density"
 
 
 def warn(work: Work, run: Run, stacklevel: int) -> None:
@@ -83,7 +89,8 @@ def findings(work: Work, run: Run) -> Iterable[str]:
         case "chains_disagree":
             yield f"The chains disagree: {verdict.reason}."
         case "not_converged":
-            extra = f" {where}" if "divergences" in verdict.reason and where else ""
+            extra = f" {where}" if where and ("divergences" in verdict.reason or NOWHERE in where) else ""
+            told += "divergences" if extra else ""
             yield (
                 f"The run has not converged: {verdict.reason}.{extra} The draws should not be trusted as they "
                 "are. Go on with `result.extend(target_ess=…)` if what is missing are draws; reparameterize if "
@@ -109,7 +116,25 @@ def divergence_location(work: Work, run: Run) -> str:
     where = describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
     if work.result.centredness is not None:
         return where
-    return f"{where} {other_coordinates(work.model)}".strip()
+    nowhere = without_density(work.model, np.concatenate([d.ends for d in run.divergences]))
+    return nowhere or f"{where} {other_coordinates(work.model)}".strip()
+
+
+def without_density(model: Model, ends: npt.NDArray[np.float64]) -> str:
+    """In words, why steps that diverged end where there is no density, with the term and its parameters; else empty.
+
+    ends   positions (divergence, coordinate) at which they ended
+    """
+    looked_at = ends[:: -(-len(ends) // ENDS)]
+    told = [lines for lines in (diagnosis(model, end) for end in looked_at) if lines]
+    if 2 * len(told) <= len(looked_at):
+        return ""
+    lines = "; ".join(line.strip() for line in told[0][:LINES])
+    return (
+        f"{NOWHERE}, just beside the draws: {lines}. A condition that holds at the "
+        "starting point alone, such as a sum that must be 1, leaves no room to move: build it in, as `pm.Dirichlet` or "
+        "`p / p.sum()` do, or drop it."
+    )
 
 
 def other_coordinates(model: Model) -> str:
