@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from os.path import exists as _exists
 from types import ModuleType
 from typing import Any, Final
 
@@ -116,6 +117,8 @@ def __getattr__(name: str) -> Any:
             import_module("consilience.logprob")  # components may be expressions of random variables
     elif name in _MODULES:
         found = import_module(_MODULES[name])
+    elif _exists(f"{__path__[0]}/{name}.py"):  # `from consilience import name` asks first, and then loads it
+        raise AttributeError(f"module {__name__!r} has not loaded {name!r}", name=name, obj=sys.modules[__name__])
     else:
         instead = import_module("consilience.plots").instead_of(name)
         if instead:
