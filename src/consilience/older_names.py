@@ -32,6 +32,7 @@ _TABLES: Final[dict[str, dict[str, str]]] = {
         # functions
         "it is `pm.math.invlogit`": "invlogit sigmoid expit inverse_logit",
         "it is `pm.math.logit`": "logit",
+        "it is `pm.math.expand_packed_triangular`": "expand_packed_triangular",
         "it is `pm.math.probit` and `pm.math.invprobit`": "probit invprobit",
         "functions of tensors are in `pm.math`": """
             exp log log1p sqrt dot switch where maximum minimum clip stack concatenate logsumexp erf gammaln softmax

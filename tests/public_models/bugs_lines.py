@@ -160,7 +160,7 @@ def jaw(pm: Any, pt: Any, np: Any) -> Any:
         beta1 = pm.Normal("beta1", 0, 32)
         sd_dist = pm.HalfNormal.dist(sigma=3, shape=4)
         packed = pm.LKJCholeskyCov("packed", n=4, eta=1, sd_dist=sd_dist, compute_corr=False)
-        L = pm.expand_packed_triangular(4, packed, lower=True)
+        L = pm.math.expand_packed_triangular(4, packed, lower=True)
         Sigma = pm.Deterministic("Sigma", L.dot(L.T))
         pm.MvNormal("Y", mu=beta0 + beta1 * age, cov=Sigma, observed=Y)
     return model

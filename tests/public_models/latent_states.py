@@ -185,7 +185,7 @@ def mixture_by_dims(pm: Any, pt: Any, np: Any) -> Any:
 @published("PyMC example gallery: Dirichlet process mixture of densities, truncated")
 def dirichlet_process(pm: Any, pt: Any, np: Any) -> Any:
     faithful = np.r_[np.random.default_rng(12).normal(-1.2, 0.3, 30), np.random.default_rng(13).normal(0.7, 0.4, 50)]
-    K = 8
+    K = 30
 
     def stick_breaking(beta):
         portion_remaining = pt.concatenate([[1], pt.extra_ops.cumprod(1 - beta)[:-1]])

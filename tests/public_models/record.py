@@ -103,7 +103,7 @@ def prior(model: Any) -> dict[str, Any] | str:
 
     try:
         drawn = pymc.sample_prior_predictive(DRAWS, model=model, random_seed=1, compile_kwargs={"mode": "FAST_COMPILE"})
-    except (NotImplementedError, ValueError) as error:  # improper priors, rates that NumPy refuses
+    except (NotImplementedError, ValueError, RuntimeError, IndexError) as error:  # improper priors, odd parameters
         return str(error).splitlines()[0]
     groups = [drawn[g].data_vars for g in ("prior", "prior_predictive") if g in drawn.children]
     return {name: digits(summary(x.values), 6) for group in groups for name, x in group.items()}

@@ -20,29 +20,19 @@ DRAWS, RECORDED = 200, 1000
 GROUPS = ("prior", "prior_predictive")
 
 # What stops a model today, by name; each is a finding.
-FACTORS = "the value of a factor of a covariance is called `_cholesky-cov-partial__`, and its order is another one"
-PENDING: dict[str, str] = {
-    "jaw": "`pm.expand_packed_triangular` is only in `pm.math`",
-    "missing_chain": "the initial value of an imputed variable may depend on another imputed one",
-    "hsgp": "`HSGP.prior(dims=)`",
-    "neural_network": "whole numbers as floats in `pm.Data`",
-    "sneezes": "whole numbers as floats in `pm.Data`",
-    "missing_multivariate": "single missing elements of a multivariate normal variable",
+PENDING: dict[str, str] = {}
+# Where PyMC's density is another one, on purpose.
+OTHER_DENSITY: dict[str, str] = {
+    "births_periodic": "PyMC's HSGPPeriodic multiplies by spectral densities where their square roots belong",
+    "t_process": "PyMC's t process is a rotation of independent t variables, which is no t process",
 }
-# What has other names, or another order, on the unconstrained line.
-VALUES: dict[str, str] = {
-    **PENDING,
-    **dict.fromkeys(
-        [
-            "birats", "orange_trees_multivariate", "cafes", "instrument", "gifts", "multivariate_random_walk",
-            "vector_autoregression", "radon_group_predictor", "confirmatory_factors", "lkj_covariance", "copula", "tits",
-        ],
-        FACTORS,
-    ),
-    "hsgp_two_dimensions": "the order of the basis functions of two dimensions is another one",
-}  # fmt: skip
+# PyMC leaves constants out of these densities.
+UP_TO_A_CONSTANT = {"disease_map", "besag_york_mollie"}
+# PyMC's distances are at least 1e-6, which a kernel with a kink at 0 shows; its ODE solver has 5 digits.
+ROUNDED = {"gp_additive": 1e-6, "sir_ode": 1e-4}
 # Where draws of the prior are not defined, and both libraries draw something.
 OTHER_PRIOR: dict[str, str] = {
+    **OTHER_DENSITY,
     "inhalers": "cutpoints are not in order before there are data",
     "trolley": "cutpoints are not in order before there are data",
     "ordinal_probit": "thresholds are not in order before there are data",
@@ -55,7 +45,6 @@ def models(pending: dict[str, str]) -> list[Any]:
     return [
         pytest.param(name, marks=[pytest.mark.xfail(strict=True, reason=pending[name])] if name in pending else [])
         for name in MODELS
-        if name in REFERENCE
     ]
 
 
@@ -65,14 +54,10 @@ def built(name: str) -> pm.Model:
     return model
 
 
-def own(name: str, known: list[str]) -> str:
-    """The same value here."""
-    other = name.replace("_interval__", "_logodds__")
-    return other if name not in known and other in known else name
-
-
-@pytest.mark.parametrize("name", models(VALUES))
+@pytest.mark.parametrize("name", models(PENDING))
 def test_density_and_slopes_are_pymcs(name: str) -> None:
+    if name in OTHER_DENSITY:
+        pytest.skip(OTHER_DENSITY[name])
     model = built(name)
     values = [str(v.name) for v in model.value_vars]
     continuous = [str(v.name) for v in model.continuous_value_vars]
@@ -80,18 +65,21 @@ def test_density_and_slopes_are_pymcs(name: str) -> None:
     if continuous:
         outputs.append(model.dlogp())
     together = model.compile_fn(outputs)
+    constant: float | None = None if name in UP_TO_A_CONSTANT else 0.0
+    close = ROUNDED.get(name, 1e-8)
     for row in REFERENCE[name]["density"]:
-        point = {own(n, values): np.asarray(x) for n, x in row["at"].items()}
+        point = {n: np.asarray(x) for n, x in row["at"].items()}
         assert set(point) == set(values)
         found = together(point)
-        assert float(found[0]) == pytest.approx(row["logp"], rel=1e-8, abs=1e-8)
-        assert float(found[1]) == pytest.approx(row["logp_without_jacobian"], rel=1e-8, abs=1e-8)
+        if constant is None:
+            constant = float(found[0]) - row["logp"]
+        assert float(found[0]) - constant == pytest.approx(row["logp"], rel=close, abs=1e-8)
+        assert float(found[1]) - constant == pytest.approx(row["logp_without_jacobian"], rel=close, abs=1e-8)
         if continuous:
-            recorded = {own(n, values): x for n, x in row["slopes"].items()}
             ends = np.cumsum([np.size(point[n]) for n in continuous])
             for n, slopes in zip(continuous, np.split(found[2], ends[:-1]), strict=True):
-                wanted = np.asarray(recorded[n])
-                assert np.allclose(slopes, wanted, rtol=1e-8, atol=1e-8 * max(1.0, abs(wanted).max())), n
+                wanted = np.asarray(row["slopes"][n])
+                assert np.allclose(slopes, wanted, rtol=close, atol=close * max(1.0, abs(wanted).max())), n
 
 
 @pytest.mark.parametrize("name", models(PENDING))
@@ -117,5 +105,5 @@ def test_prior_predictive_is_pymcs(name: str) -> None:
 
 def test_every_model_says_where_it_is_from_and_is_recorded() -> None:
     assert all(m.source and m.data for m in MODELS.values())
-    assert set(REFERENCE) <= set(MODELS)
-    assert len(REFERENCE) >= 100
+    assert set(REFERENCE) == set(MODELS)
+    assert len(MODELS) >= 120
