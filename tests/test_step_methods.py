@@ -71,7 +71,7 @@ def test_a_step_method_without_variables_moves_what_is_left_and_what_it_can() ->
         (NUTS(("b",)), "NUTS needs continuous variables, and `b`.*is discrete.*BinaryGibbsMetropolis"),
         (HamiltonianMC(("x", "n")), "`n`.*is discrete"),
         (BinaryGibbsMetropolis(("x",)), "`x`.*is continuous; use pm.NUTS"),
-        ([NUTS(("x", "y")), NUTS()], "NUTS is given no variables, and none is left"),
+        ([NUTS(("x", "y")), NUTS()], "NUTS moves continuous .* those without a step method are discrete: `"),
         ("NUTS", "step method such as"),
     ],
 )

@@ -158,8 +158,12 @@ REASONS = {
         to_inference_data:* predictions_to_inference_data:* sample_approx:* draw:* sample_prior_predictive:*place*
     """,
     "warmup has one schedule, which pools what chains learn; the depth of trees is bounded alike in all of it": """
-        NUTS.__init__:early_max_treedepth
+        NUTS.__init__:early_max_treedepth*
     """,
+    "their order differs between PyMC's own two namespaces, so they are given by name": """
+        dims.BetaBinomial.dist:* dims.Triangular.dist:*
+    """,
+    "a Cholesky factor is lower, as everywhere": "dims.MvNormal.dist:lower",
     "one kernel and one estimator, those of Liu and Wang (2016)": "*SVGD.__init__:*",
     "an `Empirical` approximation is made by `pm.fit(method='svgd')`": "Empirical.__init__:*",
     "a node of draws has as many as are asked for, each another one": "*.sample_node:*",
@@ -245,7 +249,7 @@ def taken_beside(full: str, function: Any) -> set[str]:
         found |= {*plain.argument_names(), "lower"}
     owner = getattr(pm, full.partition(".")[0])
     if full.endswith(".__init__") and isinstance(owner, type) and issubclass(owner, pm.Kernel):
-        found |= {*kernel.OF_PYMC, *kernel.RENAMED}
+        found |= {"model", *kernel.OF_PYMC, *kernel.RENAMED}
     return found
 
 

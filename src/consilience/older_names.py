@@ -96,7 +96,7 @@ _TABLES: Final[dict[str, dict[str, str]]] = {
         """,
         "`pm.logcdf(x, value)` is the log distribution function of a random variable": "logcdf",
         "starting values are `initval=` of a variable, and `model.initial_point()` those of a model": """
-            tag init_value test_value testval default
+            init_value test_value testval default
         """,
         "`pm.logp(x, value)` and `pm.draw(x)` are of the distribution of a random variable": "distribution",
         "its value on the unconstrained line is `model.rvs_to_values[x]`": "transformed",

@@ -36,7 +36,7 @@ FAMILIES = {
     "multiples of gammas": lambda: 2.0 * pd.Gamma.dist(1.5, 4.0) + 1.0 + pd.Gamma.dist(2.0, 1.0) / 2.0,
     "chi-squared": lambda: pd.ChiSquared.dist([1.0, 2.5]).sum() + pd.ChiSquared.dist(1.0),
     "inverse gaussian": lambda: pd.Wald.dist(1.3, 2.0, shape=3).sum(),
-    "inverse gaussian of equal drift": lambda: pd.Wald.dist(1.0, 2.0, 0.5) + 3.0 * pd.Wald.dist(2.0, 24.0),
+    "inverse gaussian of equal drift": lambda: pd.Wald.dist(1.0, 2.0, alpha=0.5) + 3.0 * pd.Wald.dist(2.0, 24.0),
     "levy": lambda: pd.Levy.dist(0.5, [0.3, 1.2]).sum() + 2.0 * pd.Levy.dist(0.1, 0.4),
     "the same variable twice": lambda: (lambda x: x[0] + 2.0 * x[0] + x[1])(normals()),
     "sum of a normal vector": lambda: pd.MvNormal.dist(MU, COVARIANCE).sum(),

@@ -49,8 +49,8 @@ def test_variables_are_attributes() -> None:
     assert model.mu is model["mu"]
     with pytest.raises(AttributeError, match="neither a method nor a variable `foo`; its variables are x, mu"):
         _ = model.foo
-    with pytest.raises(AttributeError, match=r"PyMC's `Model\.profile` does not exist here; ask `compile_logp\(\)"):
-        _ = model.profile
+    with pytest.raises(AttributeError, match=r"PyMC's `Model\.table` does not exist here; `print\(model\)`"):
+        _ = model.table
     assert not hasattr(model, "nothing")
 
 

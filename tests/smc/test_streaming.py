@@ -113,7 +113,7 @@ def test_what_cannot_be_appended_leaves_the_data_as_they_were() -> None:
             ({}, ModelError, "empty"),
             ({"z": Y}, ModelError, "no `pm.Data` named 'z'"),
             ({"x": Y[:2]}, ShapeError, "can be appended"),
-            ({"y": Y[10:12]}, ShapeError, "length"),
+            ({"y": Y[10:12]}, ShapeError, "observed at 12 places, but its parameters have 10"),
             ({"x": X[10:12], "y": [1e200, 0.0]}, SamplingError, "no particle has a likelihood"),
         ):
             with pytest.raises(error, match=words):

@@ -208,6 +208,8 @@ _MEANINGS: dict[str, Callable[..., Any]] = {
     "le": np.less_equal,
     "log1mexp": lambda x: np.log(-np.expm1(x)),
     "log1pexp": lambda x: np.logaddexp(0, x),
+    "log_gammainc": lambda a, x: np.log(sp.gammainc(a, x)),
+    "log_gammaincc": lambda a, x: np.log(sp.gammaincc(a, x)),
     "lt": np.less,
     "mul": np.multiply,
     "neg": np.negative,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from consilience.approximations.target import Floats, TargetDensity, Variables
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, SamplingError
+from consilience.errors import ConsilienceWarning, ModelError, SamplingError
 from consilience.inference.modes.ascent import scaled_by
 from consilience.inference.modes.evaluations import Evaluations
 from consilience.inference.modes.region_mass import curvature_at
@@ -111,6 +111,8 @@ def find_MAP(
     target = TargetDensity(
         model, vars, initvals if start is None else start, jacobian=False, seed=seed_from(random_seed), gradients=False
     )
+    if target.density.simulated:
+        raise ModelError(f"`find_MAP` needs a log density without chance: {target.density.without_gradient}")
     if target.density.without_gradient:
         found = _without_gradient(target, "Powell" if method in OWN else method, maxeval, optimizer_kwargs)
     elif method in OWN:

@@ -29,6 +29,7 @@ from consilience.xtensor.variable import XTensorVariable, as_xtensor
 
 WithEllipsis: TypeAlias = str | Sequence[str | EllipsisType] | None
 
+_OF_TWO_ORDERS = ("BetaBinomial", "Triangular")  # of parameters, in PyMC
 # Parameters that say how many axes an event has, which `core_dims` say already.
 _RANKS_OF_EVENTS = {"ZeroSumNormal": "n_zerosum_axes"}
 
@@ -132,6 +133,11 @@ class DimDistribution(Record, eq=False):
         refused = sorted({"shape", "size"} & named.keys())
         if refused:
             raise TypeError(f"{title}: give `dims` in place of `{refused[0]}`.")
+        if parameters and self.__name__ in _OF_TWO_ORDERS:
+            raise TypeError(
+                f"{title}: give its parameters by name: PyMC's `dims.{self.__name__}` and `{self.__name__}` have them "
+                "in different orders."
+            )
         order_of_words = positional_names(self.plain.parameterizations)
         words = [*order_of_words[: len(parameters)], *["a parameter"] * (len(parameters) - len(order_of_words)), *named]
         given = [_with_dims(title, w, v) for w, v in zip(words, (*parameters, *named.values()), strict=True)]

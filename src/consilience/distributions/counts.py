@@ -215,10 +215,19 @@ class NegativeBinomial(Discrete):
         return gammas + where(equal(value, 0), 0.0, counts) + log_rising_rest(self.alpha, value)
 
     def logcdf(self, value: Node) -> Node:
-        return log_betainc_odds(self.alpha, value + 1.0, log(self.alpha) - log_of_size(self.mu))
+        nearly, alpha = self._nearly_poisson(value)
+        own = log_betainc_odds(alpha, value + 1.0, log(alpha) - log_of_size(self.mu))
+        return where(nearly, log_gammaincc(value + 1.0, self.mu), own)
 
     def logccdf(self, value: Node) -> Node:
-        return log_betainc_odds(value + 1.0, self.alpha, log_of_size(self.mu) - log(self.alpha))
+        nearly, alpha = self._nearly_poisson(value)
+        own = log_betainc_odds(value + 1.0, alpha, log_of_size(self.mu) - log(alpha))
+        return where(nearly, log_gammainc(value + 1.0, self.mu), own)
+
+    def _nearly_poisson(self, value: Node) -> tuple[Node, Node]:
+        """Whether the rate varies so little that no tail of float64 tells; alpha, and 1 there."""
+        nearly = greater(self.alpha, 1e12 * square(1.0 + self.mu + value))
+        return nearly, where(nearly, 1.0, self.alpha)
 
     def icdf(self, q: Node) -> Node:
         # So little does the rate vary that no quantile of float64 tells.

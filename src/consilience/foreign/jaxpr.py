@@ -104,6 +104,7 @@ def _flat(jax: Any, function: Callable[..., Any], form: Any, *leaves: Any) -> li
 
 
 def jax_module() -> Any:
+    """JAX with what reading its graphs needs; MissingPackageError where it is not installed, or too old."""
     try:
         import jax
         import jax.extend

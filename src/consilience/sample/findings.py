@@ -54,7 +54,7 @@ def warn(work: Work, run: Run, stacklevel: int) -> None:
         warnings.warn(raised, ConsilienceWarning, stacklevel=stacklevel + 1)
     if not work.result.checks or (not run.draws.shape[1] and run.interrupted):
         return
-    for message in findings(work, run):
+    for message in findings(work, run, bool(raised)):
         warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
 
 
@@ -71,9 +71,12 @@ def failures() -> str:
     return told
 
 
-def findings(work: Work, run: Run) -> Iterable[str]:
-    """Why the draws should not be trusted as they are: the verdict, and what the statistics add to it."""
-    where = divergence_location(work, run)
+def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
+    """Why the draws should not be trusted as they are: the verdict, and what the statistics add to it.
+
+    raised   whether Python functions of the model raised: why there was no density is told already
+    """
+    where = divergence_location(work, run, raised)
     verdict = run.verdict
     told = verdict.reason
     match verdict.status:
@@ -107,7 +110,7 @@ def findings(work: Work, run: Run) -> Iterable[str]:
                 yield finding.message
 
 
-def divergence_location(work: Work, run: Run) -> str:
+def divergence_location(work: Work, run: Run, raised: bool) -> str:
     """In words, where in parameter space the divergences are."""
     places = [d.begins for d in run.divergences]
     if not sum(map(len, places)):
@@ -116,7 +119,7 @@ def divergence_location(work: Work, run: Run) -> str:
     where = describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
     if work.result.centredness is not None:
         return where
-    nowhere = without_density(work.model, np.concatenate([d.ends for d in run.divergences]))
+    nowhere = "" if raised else without_density(work.model, np.concatenate([d.ends for d in run.divergences]))
     return nowhere or f"{where} {other_coordinates(work.model)}".strip()
 
 
