@@ -163,6 +163,9 @@ REASONS = {
     "their order differs between PyMC's own two namespaces, so they are given by name": """
         dims.BetaBinomial.dist:* dims.Triangular.dist:*
     """,
+    "callbacks are called by `pm.fit`, which gives their arguments by place": """
+        variational.callbacks.CheckParametersConvergence.__call__:* variational.callbacks.Tracker.__call__:*
+    """,
     "a Cholesky factor is lower, as everywhere": "dims.MvNormal.dist:lower",
     "one kernel and one estimator, those of Liu and Wang (2016)": "*SVGD.__init__:*",
     "an `Empirical` approximation is made by `pm.fit(method='svgd')`": "Empirical.__init__:*",

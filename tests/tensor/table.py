@@ -15,6 +15,7 @@ import scipy.special as sp
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience.ops.elementwise import REFUSED_OF_TRUTH
 from consilience.ops.scalar import TABLE
 from consilience.tensor.elementwise import ROWS as ELEMENTWISE
 
@@ -237,7 +238,9 @@ def elementwise(name: str) -> Row:
     ranges = tuple((max(low + 0.01, -3.0), min(high - 0.01, 3.0)) for low, high in entry.domain)
     integers = all(np.ceil(low) <= np.floor(high) for low, high in ranges)
     smooth = "float" in entry.accepts and entry.result != "bool" and name != "expn"
-    kinds = "".join(k for k in "fib" if (k != "i" or integers) and (k != "f" or set(entry.accepts) & {"float", "bool"}))
+    numbers = "fi" if ELEMENTWISE[name] in REFUSED_OF_TRUTH else "fib"
+    floats = set(entry.accepts) & {"float", "bool"}
+    kinds = "".join(k for k in numbers if (k != "i" or integers) and (k != "f" or floats))
     return Row(
         getattr(pt, name),
         meaning,
@@ -255,7 +258,7 @@ FUNCTIONS = read() | {name: [elementwise(name)] for name in ELEMENTWISE}
 ELSEWHERE = {
     name: reason
     for reason, names in {
-        "a class or a type": "Context Function TensorLike TensorType TensorVariable Variable",
+        "a class or a type": "Context Function Op TensorLike TensorType TensorVariable Variable",
         "a module": "extra_ops fft interpolate linalg nlinalg optimize random signal slinalg special",
         "a number": "e euler_gamma inf nan newaxis pi",
         "the setting of floats: tests/dtypes/test_float_setting.py": "config floatX",
