@@ -140,10 +140,14 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             time.sleep(0.5)  # until the main thread has it, also on a busy machine
         return once(population, *given)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(running, "advanced", interrupting)
-        with pytest.raises(KeyboardInterrupt):
-            pm.sample_smc(model=model, checkpoint=place, cores=1, **settings)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(running, "advanced", interrupting)
+            with pytest.raises(KeyboardInterrupt):
+                pm.sample_smc(model=model, checkpoint=place, cores=1, **settings)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert (draws(pm.smc.resume(place, model, progressbar=False)) == draws(expected)).all()
 
 
