@@ -40,6 +40,7 @@ COMPILER = [
 SAMPLER = [{"vectorised"}, {"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
 ENTRY_POINTS = [
     {"", "__main__"},
+    {"for_pymc"},
     {"callbacks", "doctor", "plots"},
     {"calibration"},
     {"exports", "filters", "smc", "variational"},
