@@ -29,14 +29,21 @@ class _Root(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         try:
-            found = getattr(import_module(_OWN), name)
+            return getattr(import_module(_OWN), name)
         except AttributeError as error:
             raise AttributeError(str(error).replace(repr(_OWN), repr(self.__name__)), name=name, obj=self) from None
-        setattr(self, name, found)
-        return found
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name.startswith("__"):
+            super().__setattr__(name, value)
+        else:  # what a test replaces in `pymc` is replaced for all who ask this library
+            setattr(import_module(_OWN), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(import_module(_OWN), name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*vars(self), *dir(import_module(_OWN))})
+        return dir(import_module(_OWN))
 
 
 class _Finder:
@@ -62,7 +69,7 @@ class _Loader:
             module: ModuleType = _Root(
                 root, f"This library under the name {root}, as consilience.as_pymc was imported."
             )
-            module.__version__ = VERSIONS[root]  # type: ignore[attr-defined]
+            module.__version__ = VERSIONS[root]
             return module
         module = import_module(f"{_OWN}.{path}")
         self._spec = module.__spec__
