@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Final, cast
@@ -18,6 +18,9 @@ from consilience.errors import ConsilienceError
 
 VERSIONS: Final = {"pymc": "6.4.0+consilience", "pytensor": "3.3.8+consilience"}
 """What `__version__` says: the versions whose interface is imitated, and that they are not those packages."""
+
+IN_PARTS: Final = ("pymc_extras",)
+"""Packages of which some modules work with the stand-in, and others build on what is not imitated."""
 
 _OWN: Final = "consilience"
 
@@ -46,12 +49,48 @@ class _Root(ModuleType):
         return dir(import_module(_OWN))
 
 
+class _InParts(ModuleType):
+    """A package whose own code is run when a name of it is asked for that is none of its modules.
+
+    It imports all its modules, among them those that build on PyTensor's graph classes, which are not imitated.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__version__":
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+        if find_spec(f"{self.__name__}.{name}") is not None:
+            return import_module(f"{self.__name__}.{name}")
+        self.__class__ = ModuleType
+        try:
+            cast(Any, self.__spec__).loader.of_the_package.exec_module(self)
+        except BaseException:
+            self.__class__ = _InParts
+            raise
+        return getattr(self, name)
+
+
+class _LoaderInParts:
+    def __init__(self, of_the_package: Any) -> None:
+        self.of_the_package = of_the_package
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _InParts(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """The package's code waits until it is needed."""
+
+
 class _Finder:
     """Finds `pymc.X` and `pytensor.X` where `consilience.X` is, before any other finder is asked."""
 
     @staticmethod
     def find_spec(name: str, *_: object) -> ModuleSpec | None:
         root, _dot, path = name.partition(".")
+        if name in IN_PARTS:
+            found = PathFinder.find_spec(name)
+            if found is not None and found.loader is not None:
+                found.loader = cast(Any, _LoaderInParts(found.loader))
+            return found
         if root not in VERSIONS:
             return None
         if path and (find_spec(f"{_OWN}.{path}") is None):

@@ -49,7 +49,8 @@ _PLACES: Final = {
     "backends.arviz": "pymc_names.datasets . sample",
     "backends.base": ". sample",
     "distributions.censored distributions.continuous distributions.discrete distributions.multivariate "
-    "distributions.shape_utils distributions.timeseries distributions.truncated": "distributions . logprob",
+    "distributions.timeseries distributions.truncated": "distributions . logprob",
+    "distributions.shape_utils": "pymc_names.shapes distributions",
     "gp.gp": "gp",
     "gp.hsgp_approx": "gp.hilbert_space gp",
     "gp.util": "gp.numerics gp",
@@ -106,9 +107,11 @@ def below(package: str, name: str) -> ModuleType | None:
     return import_module(path) if path.removeprefix(f"{_ROOT}.") in HOMES else None
 
 
-def attribute(package: str, name: str, there: Sequence[str]) -> ModuleType:
-    """The module `name` below a package that has no such name itself; AttributeError says what serves instead."""
-    module = below(package, name)
+def attribute(package: str, name: str, there: Sequence[str]) -> Any:
+    """What a package that has no `name` gives: a module below; AttributeError says what serves instead."""
+    module: Any = below(package, name)
+    if module is None and "consilience.as_pymc" in sys.modules:  # programs for PyMC name its graphs' classes
+        module = import_module("consilience.pymc_names.graph_classes").find(name)
     if module is None:
         where = sys.modules[package]
         near = [] if name.startswith("_") else list(there)
