@@ -65,6 +65,15 @@ class TensorType(Record):
 
     make_variable = __call__
 
+    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """The data as an array of this type: what a function does with the value of an input.
+
+        strict           whether the data must be an array of this dtype already
+        allow_downcast   True: converted whatever is lost; None: Python's floats are rounded to float32
+        raises           DtypeError or ShapeError for data of another kind, rank or length
+        """
+        return meaning("filter")(self, data, strict, allow_downcast)
+
     def clone(self, dtype: str | None = None, shape: Any = None) -> TensorType:
         """The same type with another dtype or shape."""
         return TensorType(dtype or self.dtype, self.shape if shape is None else tuple(shape))
