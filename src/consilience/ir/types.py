@@ -41,6 +41,12 @@ class TensorType(Record):
     dtype: str
     shape: Shape = ()
 
+    def __post_init__(self) -> None:
+        if self.dtype not in _STORED or self.dtype.__class__ is not str:
+            object.__setattr__(self, "dtype", _named(self.dtype))
+        if self.shape.__class__ is not tuple:
+            object.__setattr__(self, "shape", tuple(self.shape))
+
     @property
     def rank(self) -> int:
         """Number of axes."""
@@ -105,6 +111,17 @@ Type: TypeAlias = TensorType | TupleType
 # NumPy builds the name of a dtype anew at every access.
 _NAMES = {np.dtype(name): name for name in NUMBERS}
 _STORED = {name: np.dtype("int64" if name == "key" else name) for name in DTYPES}
+
+
+def _named(dtype: Any) -> str:
+    """The name of a dtype that NumPy knows by another; DtypeError where there is none."""
+    try:
+        name = "" if dtype is None else dtype_name(np.dtype(dtype))
+    except TypeError:
+        name = ""
+    if name not in DTYPES:
+        raise DtypeError(f"there is no dtype {dtype!r}; give one of {', '.join(NUMBERS)}.")
+    return name
 
 
 def dtype_name(dtype: np.dtype[np.generic]) -> str:
