@@ -24,7 +24,7 @@ PROSE = sorted(
 # Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
 COMPILER = [
     {"foreign", "gp"},
-    {"compile", "dims", "gradient", "graph", "ifelse", "math", "ode", "pymc_names", "raise_op", "scan"},
+    {"compile", "dims", "gradient", "graph", "ifelse", "math", "ode", "raise_op", "scan"},
     {"sparse", "xtensor"},
     {"tensor"},
     {"model"},
@@ -41,7 +41,7 @@ SAMPLER = [{"vectorised"}, {"run"}, {"storage", "ui"}, {"inference"}, {"diagnost
 ENTRY_POINTS = [
     {"", "__main__"},
     {"as_pymc", "for_pymc"},
-    {"callbacks", "doctor", "plots"},
+    {"callbacks", "doctor", "plots", "pymc_names"},
     {"calibration"},
     {"exports", "filters", "smc", "variational"},
     {"inla"},

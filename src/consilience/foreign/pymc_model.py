@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from consilience.distributions import context
-from consilience.errors import ConsilienceError, MissingRuleError, ModelError
 from consilience.distributions.random_variable import is_random
+from consilience.errors import ConsilienceError, MissingRuleError, ModelError
 from consilience.foreign.pymc_distributions import by_density
 from consilience.foreign.pymc_transforms import translated
 from consilience.foreign.pytensor_graph import Translation
