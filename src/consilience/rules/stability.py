@@ -286,7 +286,7 @@ def of_softmax(node: Node, facts: Facts) -> Node | None:
     operands=[Softmax, Index, BroadcastTo, ExpandDims],
     examples=[
         lambda t: t.xlogy(t.x, t.softmax(t.vector)),
-        lambda t: t.xlogy(t.x, t.softmax(t.assumed_matrix, 1)[:, 0]),
+        lambda t: t.xlogy(t.x, t.softmax(t.vector)[0]),
     ],
 )
 def xlogy_of_softmax(node: Node, facts: Facts) -> Node | None:
