@@ -1,4 +1,4 @@
-"""`python -m consilience`: a look at the installation and at the cache of compiled code.
+"""`python -m consilience`: a look at the installation and at the cache of compiled code; programs with the stand-in.
 
 Words of the command line come in; text and an exit status go out.
 """
@@ -6,13 +6,16 @@ Words of the command line come in; text and an exit status go out.
 from __future__ import annotations
 
 import argparse
+import runpy
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
 
 from consilience import doctor
 from consilience.native import cache
 
-DESCRIPTION = "Bayesian inference on its own tensor compiler: look at the installation, tidy up."
+DESCRIPTION = "Bayesian inference on its own tensor compiler: look at the installation, tidy up, run programs."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,7 +25,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser("doctor", help="describe this installation and check that it works")
     store = commands.add_parser("cache", help="the cache of compiled code")
     store.add_argument("action", choices=("show", "clear"))
+    program = commands.add_parser("run", help="run a program")
+    program.add_argument("--as-pymc", action="store_true", required=True, help="`import pymc` in it means this library")
+    program.add_argument("script", help="path of the program")
+    program.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program finds in `sys.argv`")
     chosen = parser.parse_args(arguments)
+    if chosen.command == "run":
+        return _run(parser, chosen.script, chosen.arguments)
     if chosen.command == "doctor":
         return 0 if doctor.examine() else 1
     if chosen.action == "clear":
@@ -30,6 +39,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{deleted} object{'' if deleted == 1 else 's'} deleted from {cache.place()}")
     else:
         print("\n".join(doctor.cache_lines()))
+    return 0
+
+
+def _run(parser: argparse.ArgumentParser, script: str, arguments: Sequence[str]) -> int:
+    """Run the program as `python script.py` would, in which `pymc` and `pytensor` are this library."""
+    if not Path(script).is_file():
+        parser.error(f"no file {script!r} to run")
+    import_module("consilience.as_pymc")
+    sys.argv[:] = [script, *arguments]
+    sys.path[0] = str(Path(script).resolve().parent)
+    runpy.run_path(script, run_name="__main__")
     return 0
 
 

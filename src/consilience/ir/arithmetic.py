@@ -405,8 +405,8 @@ class Arithmetic:
         """Write what the value depends on as a tree; see `consilience.printing.debugprint`."""
         return meaning("dprint")(self, **options)
 
-    def get_value(self, borrow: bool = False) -> Any:
-        """The present value of a shared variable, a copy."""
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
+        """The present value of a shared variable, a copy whatever PyTensor's settings say."""
         return meaning("get_value")(self)
 
     def set_value(self, new_value: Operand = None, borrow: bool = False, *, seed: Operand = None) -> None:

@@ -1,0 +1,188 @@
+"""`import consilience.as_pymc`: what `pymc` and `pytensor` mean then, when it is refused, and how it is undone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.test_public_names import in_a_fresh_process
+
+OURS = "import consilience.as_pymc\n"
+
+
+def test_modules_by_their_names_are_those_of_this_library() -> None:
+    """Packages, modules, and modules of PyMC whose names are elsewhere here."""
+    code = (
+        OURS
+        + """
+import consilience, pymc, pytensor, pymc.distributions.transforms, pytensor.tensor as pt, pymc.math as pmath
+from pymc.distributions.continuous import Normal
+from pymc.model.core import Model
+from pytensor.tensor.type import dmatrix
+answer = [pymc.Model is consilience.Model is Model, pytensor.function is consilience.function,
+    pt is consilience.tensor, pmath is consilience.math,
+    pymc.distributions.transforms is consilience.distributions.transforms, Normal is consilience.Normal,
+    dmatrix is pt.dmatrix, pt.__name__, pt.__spec__.name, consilience.tensor.__spec__.loader is not None]
+"""
+    )
+    assert in_a_fresh_process(code) == [True] * 7 + ["consilience.tensor"] * 2 + [True]
+
+
+def test_versions_say_what_is_imitated() -> None:
+    """Programs compare `pymc.__version__`; the part after the plus tells which library it is."""
+    code = OURS + "import pymc, pytensor; answer = [pymc.__version__, pytensor.__version__, pymc.__name__]"
+    pymc, pytensor, name = in_a_fresh_process(code)
+    assert (pymc.split("+")[1], pytensor.split("+")[1], name) == ("consilience", "consilience", "pymc")
+    assert pymc.startswith("6.")
+
+
+def test_it_is_never_there_by_itself() -> None:
+    """Neither `import consilience` nor a model of it makes `pymc` mean this library."""
+    code = """
+import sys, consilience as pm
+with pm.Model() as model: pm.Normal("x")
+answer = [type(f).__name__ for f in sys.meta_path] + [n for n in sys.modules if n in ("pymc", "consilience.as_pymc")]
+"""
+    assert not {"pymc", "consilience.as_pymc", "_Finder"} & set(in_a_fresh_process(code))
+
+
+def test_what_is_in_neither_is_refused_by_its_name() -> None:
+    """Unknown modules and names are the errors of any import."""
+    code = (
+        OURS
+        + """
+answer = []
+import pymc, importlib
+for name in ("pymc.modle", "pytensor.tensor.tipe"):
+    try: importlib.import_module(name)
+    except ModuleNotFoundError as error: answer.append(str(error))
+try: pymc.Modell
+except AttributeError as error: answer.append(str(error))
+"""
+    )
+    modle, tipe, name = in_a_fresh_process(code)
+    assert "pymc.modle" in modle
+    assert "pytensor.tensor.tipe" in tipe
+    assert name == "module 'pymc' has no attribute 'Modell'; did you mean 'Model'?"
+
+
+def test_it_is_refused_after_the_real_one(tmp_path: Path) -> None:
+    """Libraries that hold PyMC's classes would not know ours: the right order is named."""
+    (tmp_path / "pymc").mkdir()
+    (tmp_path / "pymc" / "__init__.py").write_text("")
+    code = f"""
+import sys; sys.path.insert(0, {str(tmp_path)!r})
+import pymc
+try: import consilience.as_pymc
+except Exception as error: answer = [type(error).__name__, str(error), pymc.__file__ == sys.modules["pymc"].__file__]
+"""
+    kind, told, kept = in_a_fresh_process(code)
+    assert kind == "ConsilienceError"
+    assert "pymc was imported before `consilience.as_pymc`" in told
+    assert "has to come first" in told
+    assert kept
+
+
+def test_undone_the_names_mean_those_packages_again(tmp_path: Path) -> None:
+    """`undo()` gives `import pymc` back, `install()` asks for the stand-in again."""
+    (tmp_path / "pymc.py").write_text("__version__ = 'of a file'")
+    code = f"""
+import sys; sys.path.insert(0, {str(tmp_path)!r})
+import consilience.as_pymc as stand_in
+import pymc.distributions; first = pymc.__version__
+stand_in.undo()
+import pymc
+answer = [first, pymc.__version__, "pymc.distributions" in sys.modules]
+del sys.modules["pymc"]
+stand_in.install()
+import pymc
+stand_in.install()
+answer += [pymc.__version__, sum(f is stand_in._Finder for f in sys.meta_path)]
+stand_in.undo(); stand_in.undo()
+"""
+    first, undone, below, again, finders = in_a_fresh_process(code)
+    assert first == again
+    assert [undone, below, finders] == ["of a file", False, 1]
+
+
+def test_attributes_that_tests_replace_are_seen_by_all() -> None:
+    """`mock.patch("pymc.sample")` is what a library finds that writes `pm.sample`."""
+    code = (
+        OURS
+        + """
+from unittest import mock
+import pymc as pm, consilience
+with mock.patch("pymc.sample", lambda: "mine"):
+    answer = [pm.sample()]
+answer += [pm.sample is consilience.sample]
+"""
+    )
+    assert in_a_fresh_process(code) == ["mine", True]
+
+
+def test_models_are_pickled_by_the_names_of_this_library() -> None:
+    """A process without the stand-in reads them."""
+    code = (
+        OURS
+        + """
+import pickle, pymc as pm
+with pm.Model() as model: pm.Normal("x")
+answer = [pickle.dumps(model).hex()]
+"""
+    )
+    (pickled,) = in_a_fresh_process(code)
+    reading = f"import pickle; answer = list(pickle.loads(bytes.fromhex({pickled!r})).named_vars)"
+    assert in_a_fresh_process(reading) == ["x"]
+
+
+SCRIPT = """
+import sys
+import pymc as pm
+from sibling import NAME
+print(__name__, sys.argv[1:], pm.__name__, pm.Model.__module__, NAME)
+sys.exit(3)
+"""
+
+
+def _command(*words: str) -> subprocess.CompletedProcess[str]:
+    paths = os.pathsep.join(filter(None, sys.path))
+    return subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": paths}
+    )
+
+
+def test_a_program_runs_with_the_stand_in(tmp_path: Path) -> None:
+    """`python -m consilience run --as-pymc script.py args` is `python script.py args` but for what `pymc` means."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "sibling.py").write_text("NAME = 'beside'")
+    done = _command("-m", "consilience", "run", "--as-pymc", str(tmp_path / "script.py"), "-x", "--as-pymc")
+    assert done.stdout.split("\n")[0] == "__main__ ['-x', '--as-pymc'] pymc consilience.model.model beside", done.stderr
+    assert done.returncode == 3
+
+
+@pytest.mark.parametrize("words", [["run", "script.py"], ["run", "--as-pymc", "nowhere.py"]])
+def test_words_that_say_no_program_are_refused(words: list[str]) -> None:
+    """Without `--as-pymc` there is nothing that Python itself does not do."""
+    done = _command("-m", "consilience", *words)
+    assert done.returncode == 2
+    assert words[-1] in done.stderr or "--as-pymc" in done.stderr
+
+
+def test_modules_named_as_functions_are_imported_and_leave_the_functions() -> None:
+    """`pytensor.tensor.shape` is a module in an import, and a function behind a dot, as in PyTensor."""
+    code = (
+        OURS
+        + """
+import pytensor.tensor as pt
+from pytensor.tensor.shape import reshape, specify_shape
+from pytensor.tensor.sort import argsort
+import pytensor.tensor.sort
+answer = [callable(pt.sort), pt.sort is pytensor.tensor.sort, reshape is pt.reshape, argsort is pt.argsort,
+    specify_shape is pt.specify_shape]
+"""
+    )
+    assert in_a_fresh_process(code) == [True] * 5
