@@ -132,12 +132,18 @@ def _filled(parent: Context | None, values: Mapping[Node, npt.NDArray[Any]]) -> 
 
 
 def shared(
-    value: npt.ArrayLike | np.random.Generator, name: str | None = None, *, shape: tuple[int | None, ...] | None = None
+    value: npt.ArrayLike | np.random.Generator,
+    name: str | None = None,
+    *,
+    borrow: bool = False,
+    shape: tuple[int | None, ...] | None = None,
 ) -> Node:
     """A shared slot that starts with `value` in the default context; for a generator of NumPy's a random key.
 
+    borrow  of no influence: the value is copied
     shape   lengths that stay fixed; None in it lets a length change with the value, as all do by default
     """
+    del borrow
     if isinstance(value, np.random.Generator):
         return random_slot(seed_of(value), name)
     array = np.asarray(value)
