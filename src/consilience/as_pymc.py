@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Final, cast
 
+from consilience import module_paths
 from consilience.errors import ConsilienceError
 from consilience.pymc_names import inference_data
 
@@ -153,6 +154,8 @@ def install() -> None:
         )
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, cast(Any, _Finder))
+    for path in module_paths.NAMED_AS_FUNCTIONS:  # what is there already is not set as an attribute of its package
+        sys.modules[f"pytensor.{path}"] = module_paths.named_as_function(path)
 
 
 def undo() -> None:

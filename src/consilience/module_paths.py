@@ -34,7 +34,7 @@ _PLACES: Final = {
     "tensor.basic tensor.blas tensor.blockwise tensor.elemwise tensor.exceptions tensor.functional "
     "tensor.inplace tensor.math tensor.sharedvar tensor.subtensor "
     "tensor.symbolic tensor.type tensor.type_other tensor.utils tensor.variable ": (
-        "tensor tensor.extra_ops tensor.special graph errors compile pymc_names.graphs"
+        "tensor tensor.extra_ops tensor.special graph errors compile tensor.dtypes pymc_names.graphs"
     ),
     "tensor.linalg.constructors tensor.linalg.decomposition tensor.linalg.decomposition.cholesky "
     "tensor.linalg.decomposition.eigen tensor.linalg.decomposition.lu tensor.linalg.decomposition.qr "
@@ -72,9 +72,14 @@ _PLACES: Final = {
     ),
 }
 HOMES: Final = {path: homes.split() for paths, homes in _PLACES.items() for path in paths.split()}
-"""Modules whose name is that of a function here (`tensor.shape`) are left out: importing them would take its place.
+"""Where the names of a module are, by its path in PyTensor or PyMC; the first place that has one gives it."""
+NAMED_AS_FUNCTIONS: Final = {
+    f"tensor.{name}": ["tensor", "tensor.extra_ops"] for name in ["einsum", "pad", "reshape", "shape", "sort", "xlogx"]
+}
+"""Modules whose name is that of a function here: importing them by this library's name would take its place."""
 
-Where the names of a module are, by its path in PyTensor or PyMC; the first place that has one gives it."""
+
+_DOC: Final = "Names of PyTensor or PyMC, found where they are here."
 
 
 class _Module(ModuleType):
@@ -85,14 +90,18 @@ class _Module(ModuleType):
     def __getattr__(self, name: str) -> Any:
         path = self.__name__.removeprefix(f"{_ROOT}.")
         if not name.startswith("_"):
-            for home in HOMES[path]:
+            for home in _homes(path):
                 place = _place(home)
                 if name in _public(place):
                     return getattr(place, name)
         return attribute(self.__name__, name, [] if name.startswith("_") else dir(self))
 
     def __dir__(self) -> list[str]:
-        return sorted({n for home in HOMES[self.__name__.removeprefix(f"{_ROOT}.")] for n in _public(_place(home))})
+        return sorted({n for home in _homes(self.__name__.removeprefix(f"{_ROOT}.")) for n in _public(_place(home))})
+
+
+def _homes(path: str) -> Sequence[str]:
+    return HOMES.get(path) or NAMED_AS_FUNCTIONS[path]
 
 
 def _place(home: str) -> ModuleType:
@@ -115,7 +124,7 @@ def attribute(package: str, name: str, there: Sequence[str]) -> Any:
     if module is None and "consilience.as_pymc" in sys.modules:  # programs for PyMC name its graphs' classes
         module = import_module("consilience.pymc_names.graph_classes").find(name)
     if module is None:
-        where = sys.modules[package]
+        where = sys.modules.get(package)  # not there by this library's name if it is named as a function
         near = [] if name.startswith("_") else list(there)
         raise AttributeError(absent.reason(f"module {package!r}", name, near), name=name, obj=where)
     return module
@@ -126,9 +135,14 @@ def spec(path: str) -> ModuleSpec | None:
     return ModuleSpec(path, cast(Any, _Loader()), is_package=True) if path.removeprefix(f"{_ROOT}.") in HOMES else None
 
 
+def named_as_function(path: str) -> ModuleType:
+    """The module with a path of `NAMED_AS_FUNCTIONS`, for those who import it by another name than this library's."""
+    return _Module(f"{_ROOT}.{path}", _DOC)
+
+
 class _Loader:  # a subclass of `importlib.abc.Loader` would load much else
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _Module(spec.name, "Names of PyTensor or PyMC, found where they are here.")
+        return _Module(spec.name, _DOC)
 
     def exec_module(self, module: ModuleType) -> None:
         """There is no code to run: names are looked up when they are used."""

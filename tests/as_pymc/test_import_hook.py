@@ -170,3 +170,19 @@ def test_words_that_say_no_program_are_refused(words: list[str]) -> None:
     done = _command("-m", "consilience", *words)
     assert done.returncode == 2
     assert words[-1] in done.stderr or "--as-pymc" in done.stderr
+
+
+def test_modules_named_as_functions_are_imported_and_leave_the_functions() -> None:
+    """`pytensor.tensor.shape` is a module in an import, and a function behind a dot, as in PyTensor."""
+    code = (
+        OURS
+        + """
+import pytensor.tensor as pt
+from pytensor.tensor.shape import reshape, specify_shape
+from pytensor.tensor.sort import argsort
+import pytensor.tensor.sort
+answer = [callable(pt.sort), pt.sort is pytensor.tensor.sort, reshape is pt.reshape, argsort is pt.argsort,
+    specify_shape is pt.specify_shape]
+"""
+    )
+    assert in_a_fresh_process(code) == [True] * 5

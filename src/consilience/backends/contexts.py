@@ -135,15 +135,18 @@ def shared(
     value: npt.ArrayLike | np.random.Generator,
     name: str | None = None,
     *,
-    borrow: bool = False,
     shape: tuple[int | None, ...] | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    borrow: bool = False,
 ) -> Node:
     """A shared slot that starts with `value` in the default context; for a generator of NumPy's a random key.
 
-    borrow  of no influence: the value is copied
-    shape   lengths that stay fixed; None in it lets a length change with the value, as all do by default
+    shape                    lengths that stay fixed; None in it lets a length change with the value, as all do by
+                             default
+    strict, allow_downcast   accepted, as is `borrow`: later values are converted where their kind allows it, and
+                             values are copied
     """
-    del borrow
     if isinstance(value, np.random.Generator):
         return random_slot(seed_of(value), name)
     array = np.asarray(value)

@@ -36,6 +36,7 @@ from consilience.ir import (
     FLOATS,
     Node,
     Shared,
+    TensorType,
     computed_atoms,
     constant,
     numpy_dtype,
@@ -44,6 +45,7 @@ from consilience.ir import (
     topological,
 )
 from consilience.ir import dimension as dims
+from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
 from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import collect
@@ -444,25 +446,8 @@ class Function(Inspected):
             raise TypeError(f"`{self.name}` needs a value for {describe(node)}.")
         if isinstance(value, Node):
             raise TypeError(f"`{self.name}` needs numbers for {describe(node)}, got the expression {value!r}.")
-        if is_masked(value):
-            raise DtypeError(f"{describe(node)} cannot take a masked array; fill or drop the masked entries first.")
-        try:
-            array = np.asarray(seed_of(value) if node.dtype == "key" else value)
-        except ValueError as error:
-            raise DtypeError(f"{describe(node)} needs an array of numbers: {error}") from None
-        except RuntimeError as error:  # of a tensor of PyTorch with derivatives
-            raise DtypeError(f"{describe(node)} needs an array, for PyTorch's autograd see `.torch`: {error}") from None
-        wanted = numpy_dtype(node.dtype)
-        if array.dtype == wanted:
-            return array
         downcast = self._allow_downcast if item.allow_downcast is None else item.allow_downcast
-        number = array.dtype.kind in "biuf" and not item.strict
-        if item.strict or not _converts(value, array, wanted, downcast):
-            raise DtypeError(
-                f"{describe(node)} needs {node.dtype}, got an array of {array.dtype}; convert it with `.astype`"
-                + (", or pass `allow_input_downcast=True` to `function`." if not downcast and number else ".")
-            )
-        return array.astype(wanted)
+        return as_argument(node, value, strict=item.strict, downcast=downcast)
 
     def _executable(self, arrays: Sequence[Array]) -> Bound:
         shapes = tuple(array.shape for array in arrays)
@@ -499,6 +484,43 @@ def _rebuilt(
     """A function from a pickle; it is compiled when it is called."""
     times = FunctionProfile() if profile else None
     return Function(request, mode=mode, context=context, allow_downcast=allow_downcast, profile=times)
+
+
+def as_argument(node: Node, value: Any, *, strict: bool, downcast: bool | None) -> Array:
+    """A value as an array of a variable's dtype.
+
+    strict     whether it must have that dtype already
+    downcast   as `allow_input_downcast` of `function`
+    raises     DtypeError for what is no array of numbers, or would lose digits
+    """
+    if is_masked(value):
+        raise DtypeError(f"{describe(node)} cannot take a masked array; fill or drop the masked entries first.")
+    try:
+        array = np.asarray(seed_of(value) if node.dtype == "key" else value)
+    except ValueError as error:
+        raise DtypeError(f"{describe(node)} needs an array of numbers: {error}") from None
+    except RuntimeError as error:  # of a tensor of PyTorch with derivatives
+        raise DtypeError(f"{describe(node)} needs an array, for PyTorch's autograd see `.torch`: {error}") from None
+    wanted = numpy_dtype(node.dtype)
+    if array.dtype == wanted:
+        return array
+    number = array.dtype.kind in "biuf" and not strict
+    if strict or not _converts(value, array, wanted, downcast):
+        raise DtypeError(
+            f"{describe(node)} needs {node.dtype}, got an array of {array.dtype}; convert it with `.astype`"
+            + (", or pass `allow_input_downcast=True` to `function`." if not downcast and number else ".")
+        )
+    return array.astype(wanted)
+
+
+@means("filter")
+def filtered(of: TensorType, value: Any, strict: bool, downcast: bool | None) -> Array:
+    """A value as an array of a type; DtypeError or ShapeError for another dtype, rank or length."""
+    array = as_argument(of(), value, strict=strict, downcast=downcast)
+    fixed = [n if isinstance(n, int) else None for n in of.shape]
+    if len(fixed) != array.ndim or any(n not in (None, m) for n, m in zip(fixed, array.shape, strict=True)):
+        raise ShapeError(f"an array of shape {tuple(fixed)} was needed (None: any length), got shape {array.shape}.")
+    return array
 
 
 def _converts(value: object, array: Array, wanted: np.dtype[Any], downcast: bool | None) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from consilience.backends.registry import BACKENDS
+from consilience.ir.settings import config
 from consilience.record import Record
 
 _LINKERS: Final = {
@@ -43,6 +45,22 @@ class Mode(Record):
         object.__setattr__(self, "backend", _LINKERS.get(chosen, chosen))
         object.__setattr__(self, "simplified", bool(optimizer) if simplified is None else simplified)
 
+    @property
+    def linker(self) -> str:
+        """The backend, under PyTensor's name for what makes a function."""
+        return self.backend
+
+    @property
+    def optimizer(self) -> bool:
+        """Whether the graph is rewritten, under PyTensor's name for it."""
+        return self.simplified
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """PyTensor's settings of what is checked may be set, without influence: every call is checked alike."""
+        if name not in _DEBUG_SETTINGS - {"linker"}:
+            super().__setattr__(name, value)
+        _refuse_finite({name: value})
+
     def excluding(self, *tags: str) -> Mode:
         """This mode: PyTensor's tags of rewrites choose none here, where every rewrite keeps values and checks."""
         return self
@@ -75,11 +93,16 @@ class DebugMode(Mode):
         unknown = sorted(settings.keys() - _DEBUG_SETTINGS)
         if unknown:
             raise TypeError(f"DebugMode has no setting `{unknown[0]}`; it takes {', '.join(sorted(_DEBUG_SETTINGS))}.")
-        if settings.get("check_isfinite"):
-            raise ValueError("DebugMode compares values, finite or not; `NanGuardMode()` refuses those that are not.")
+        _refuse_finite(settings)
+
+
+def _refuse_finite(settings: Mapping[str, object]) -> None:
+    if settings.get("check_isfinite"):
+        raise ValueError("values are taken as they are, finite or not; `NanGuardMode()` refuses those that are not.")
 
 
 MODES: Final = {
+    "Mode": Mode(),
     "FAST_RUN": Mode(),
     "FAST_COMPILE": Mode("reference", simplified=False),
     "PY": Mode("reference"),
@@ -97,21 +120,23 @@ ABSENT: Final = {
 
 
 def mode_named(mode: Mode | str | None, backend: str | None = None) -> Mode:
-    """The mode for `mode=` and `backend=` of a function, of which at most one is given; the default for neither.
+    """The mode for `mode=` and `backend=` of a function, of which at most one is given; `config.mode` for neither.
 
     raises   ValueError for an unknown name or for both
     """
     if mode is not None and backend is not None:
         raise ValueError(f"give `mode` or `backend`, not both: got {mode!r} and {backend!r}.")
     wanted = backend if mode is None else mode
-    if wanted is None or isinstance(wanted, Mode):
-        return wanted or Mode()
+    if wanted is None:
+        wanted = config.mode
+    if isinstance(wanted, Mode):
+        return wanted
     if not isinstance(wanted, str):
         raise TypeError(f"`mode` must be a name such as 'FAST_RUN', got {wanted!r}.")
     found = MODES.get(wanted) or MODES.get(wanted.upper())
     if found is None:
         known = f"available are {', '.join(MODES)}"
         why = ABSENT.get(wanted.upper())
-        kind = "backend" if mode is None else "mode"
+        kind = "mode" if backend is None else "backend"
         raise ValueError(f"unknown {kind} {wanted!r}; " + (f"{why}; {known}." if why else f"{known}."))
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from consilience.ir.arithmetic import known_meaning
 from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe, name_of, origins_of
-from consilience.ops.elementwise import cast
+from consilience.ops.elementwise import as_tensor, cast
 from consilience.ops.random import fold_in
 from consilience.ops.shape import LengthOf
 from consilience.record import Record
@@ -171,6 +171,18 @@ def _plain(thing: Any) -> Any:
     return inside if isinstance(inside, Node) else thing
 
 
+def _shape_vector(thing: Any) -> Any:
+    """The shape of a tensor, a tuple of lengths, as one vector of integers; anything else as it is."""
+    if not isinstance(thing, tuple) or not all(
+        isinstance(n, int) or (isinstance(n, Node) and n.type == _LENGTH) for n in thing
+    ):
+        return thing
+    return as_tensor(thing) if thing else constant(np.zeros(0, "int64"))
+
+
+_LENGTH: Final = TensorType("int64")
+
+
 def _form(outputs: Outputs) -> tuple[str, tuple[str, ...], list[Node]]:
     """How results are returned, their keys, and the expressions."""
     keys: tuple[str, ...] = ()
@@ -186,7 +198,7 @@ def _form(outputs: Outputs) -> tuple[str, tuple[str, ...], list[Node]]:
         raise GraphError(f"an output must be a tensor expression, got {outputs!r}.")
     else:
         form, listed = "list", [*outputs]
-    nodes = [item.variable if isinstance(item, Out) else _plain(item) for item in listed]
+    nodes = [item.variable if isinstance(item, Out) else _shape_vector(_plain(item)) for item in listed]
     for output in nodes:
         if not isinstance(output, Node) or not isinstance(output.type, TensorType):
             raise GraphError(f"an output must be a tensor expression, got {output!r}.")

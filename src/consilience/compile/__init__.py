@@ -28,8 +28,8 @@ def get_mode(mode: Mode | str | None = None) -> Mode:
 
 
 def get_default_mode() -> Mode:
-    """The mode of functions that are given none."""
-    return Mode()
+    """The mode of functions that are given none: `config.mode`."""
+    return mode_named(None)
 
 
 def __getattr__(name: str) -> Any:

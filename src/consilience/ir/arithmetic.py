@@ -410,8 +410,8 @@ class Arithmetic:
         importlib.import_module("consilience.model.printing")  # loaded when first needed, as models are
         return str(meaning("str_repr")(self, formatting, include_params))
 
-    def get_value(self, borrow: bool = False) -> Any:
-        """The present value of a shared variable, a copy."""
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
+        """The present value of a shared variable, a copy whatever PyTensor's settings say."""
         return meaning("get_value")(self)
 
     def set_value(self, new_value: Operand = None, borrow: bool = False, *, seed: Operand = None) -> None:

@@ -1,68 +1,103 @@
-"""Settings of the language: the dtype of floats that nobody asked for."""
+"""Settings of the language: the dtype of floats that nobody asked for, and PyTensor's other flags."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 from typing import Any, Final
 
 from consilience.errors import DtypeError
 from consilience.ir.types import FLOATS
 
-OTHERS: Final[dict[str, object]] = {
-    "allow_gc": True, "blas__ldflags": "", "cast_policy": "custom", "check_input": True, "compute_test_value": "off",
-    "cxx": "", "device": "cpu", "exception_verbosity": "low", "gcc__cxxflags": "", "int_division": "int",
-    "linker": "auto", "mode": "Mode", "on_opt_error": "warn", "on_unused_input": "raise", "openmp": False,
-    "optdb__max_use_ratio": 8.0, "optimizer": "o4", "optimizer_excluding": "", "optimizer_including": "",
-    "optimizer_verbose": False, "profile": False, "traceback__limit": 8, "warn_float64": "ignore",
-}  # fmt: skip
-"""PyTensor's flags that say how it compiles and what it tells meanwhile, with what holds here: no C++ compiler."""
-_inside: ContextVar[str | None] = ContextVar("floatX", default=None)
+OTHERS: Final[Mapping[str, object]] = {
+    "allow_gc": True,
+    "base_compiledir": "",
+    "blas__check_openmp": True,
+    "blas__ldflags": "",
+    "cast_policy": "custom",
+    "check_input": True,
+    "check_stack_trace": "off",
+    "compile__timeout": 120,
+    "compile__wait": 5,
+    "compiledir": "",
+    "compiler_verbose": False,
+    "compute_test_value": "off",
+    "cxx": "",
+    "cycle_detection": "regular",
+    "exception_verbosity": "low",
+    "gcc__cxxflags": "",
+    "linker": "auto",
+    "mode": "Mode",
+    "numba__cache": True,
+    "numba__fastmath": False,
+    "on_opt_error": "raise",
+    "on_shape_error": "raise",
+    "on_unused_input": "raise",
+    "openmp": False,
+    "openmp_elemwise_minsize": 200000,
+    "optdb__max_use_ratio": 8.0,
+    "optimizer": "o4",
+    "optimizer_excluding": "",
+    "optimizer_including": "",
+    "optimizer_requiring": "",
+    "optimizer_verbose": False,
+    "profile": False,
+    "profile_memory": False,
+    "profile_optimizer": False,
+    "scan__allow_gc": False,
+    "scan__allow_output_prealloc": True,
+    "tensor__cmp_sloppy": 0,
+    "traceback__compile_limit": 0,
+    "traceback__limit": 8,
+    "unpickle_function": True,
+    "vm__lazy": None,
+    "warn_float64": "ignore",
+}
+"""PyTensor's other flags with their first values. `mode` is that of functions given none; the rest say how PyTensor
+compiles and what it tells meanwhile, and change nothing here."""
+_inside: ContextVar[Mapping[str, Any]] = ContextVar("flags", default={})  # noqa: B039 - never written to
 
 
 class Config:
     """`floatX`: dtype of symbolic variables, zeros, ones and Python floats that are given none.
 
     One of float64 (the default), float32 and float16. What is assigned holds for all threads, `change_flags` for the
-    block in its own thread. Variables and arrays keep the dtype they were given.
-
-    PyTensor's other flags can be read and assigned, and change nothing.
+    block in its own thread. Variables and arrays keep the dtype they were given. `mode` is how functions are compiled
+    that are given no mode; PyTensor's other flags can be read and set, and change no value.
     """
 
+    floatX: str  # PyTensor's name
+    mode: Any
+
     def __init__(self) -> None:
-        self._floatX = "float64"
-
-    @property
-    def floatX(self) -> str:  # PyTensor's name
-        """The dtype of floats that are given none."""
-        return _inside.get() or self._floatX
-
-    @floatX.setter
-    def floatX(self, dtype: str) -> None:
-        self._floatX = _checked(dtype)
+        vars(self)["_flags"] = {"floatX": "float64", **OTHERS}
 
     def __getattr__(self, name: str) -> Any:
-        if name not in OTHERS:
-            raise AttributeError(_unknown(name), name=name, obj=self)
-        return OTHERS[name]
+        inside = _inside.get()
+        if name in inside:
+            return inside[name]
+        flags = vars(self).get("_flags", {})
+        if name in flags:
+            return flags[name]
+        raise AttributeError(_unknown(name), name=name, obj=self)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        if name not in ("_floatX", "floatX", *OTHERS):
-            raise AttributeError(_unknown(name), name=name, obj=self)
-        super().__setattr__(name, value)
+    def __setattr__(self, name: str, value: Any) -> None:
+        vars(self)["_flags"].update(_checked({name: value}, AttributeError))
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *vars(self)["_flags"]})
 
     @contextmanager
-    def change_flags(self, *, floatX: str | None = None, **others: object) -> Iterator[None]:
-        """Another `floatX` inside a `with` block or a decorated function.
+    def change_flags(self, **flags: Any) -> Iterator[None]:
+        """Another `floatX` or `mode` inside a `with` block or a decorated function; None leaves `floatX` as it is.
 
         others   PyTensor's flags of compiling and checking, which change no value: accepted, without influence
-        raises   TypeError for a name that is none of them
+        raises   TypeError for a name that is none of them, DtypeError for values that would change dtypes otherwise
         """
-        for name in others:
-            if name not in OTHERS:
-                raise TypeError(_unknown(name))
-        token = _inside.set(self.floatX if floatX is None else _checked(floatX))
+        given = {name: value for name, value in flags.items() if name != "floatX" or value is not None}
+        token = _inside.set({**_inside.get(), **_checked(given, TypeError)})
         try:
             yield
         finally:
@@ -73,13 +108,21 @@ class Config:
 
 
 def _unknown(name: str) -> str:
-    return f"there is no flag `{name}`; `floatX` is one, and without influence {', '.join(OTHERS)}."
+    near = get_close_matches(name, ["floatX", *OTHERS], 3)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"those without influence are {', '.join(OTHERS)}."
+    return f"there is no flag `{name}`; `floatX` and `mode` have influence; {hint}"
 
 
-def _checked(dtype: str) -> str:
-    if dtype not in FLOATS:
-        raise DtypeError(f"floatX must be one of {', '.join(FLOATS)}, got {dtype!r}.")
-    return dtype
+def _checked(flags: dict[str, Any], kind: type[Exception]) -> dict[str, Any]:
+    for name, value in flags.items():
+        if name == "floatX":
+            if value not in FLOATS:
+                raise DtypeError(f"floatX must be one of {', '.join(FLOATS)}, got {value!r}.")
+        elif name not in OTHERS:
+            raise kind(_unknown(name))
+        elif name == "cast_policy" and value != "custom":
+            raise DtypeError(f"dtypes of results follow the policy 'custom', PyTensor's default, got {value!r}.")
+    return flags
 
 
 config = Config()

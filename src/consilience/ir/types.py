@@ -41,6 +41,12 @@ class TensorType(Record):
     dtype: str
     shape: Shape = ()
 
+    def __post_init__(self) -> None:
+        if self.dtype not in _STORED or self.dtype.__class__ is not str:
+            object.__setattr__(self, "dtype", _named(self.dtype))
+        if self.shape.__class__ is not tuple:
+            object.__setattr__(self, "shape", tuple(self.shape))
+
     @property
     def rank(self) -> int:
         """Number of axes."""
@@ -64,6 +70,15 @@ class TensorType(Record):
         return made
 
     make_variable = __call__
+
+    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """The data as an array of this type: what a function does with the value of an input.
+
+        strict           whether the data must be an array of this dtype already
+        allow_downcast   True: converted whatever is lost; None: Python's floats are rounded to float32
+        raises           DtypeError or ShapeError for data of another kind, rank or length
+        """
+        return meaning("filter")(self, data, strict, allow_downcast)
 
     def clone(self, dtype: str | None = None, shape: Any = None) -> TensorType:
         """The same type with another dtype or shape."""
@@ -96,6 +111,17 @@ Type: TypeAlias = TensorType | TupleType
 # NumPy builds the name of a dtype anew at every access.
 _NAMES = {np.dtype(name): name for name in NUMBERS}
 _STORED = {name: np.dtype("int64" if name == "key" else name) for name in DTYPES}
+
+
+def _named(dtype: Any) -> str:
+    """The name of a dtype that NumPy knows by another; DtypeError where there is none."""
+    try:
+        name = "" if dtype is None else dtype_name(np.dtype(dtype))
+    except TypeError:
+        name = ""
+    if name not in DTYPES:
+        raise DtypeError(f"there is no dtype {dtype!r}; give one of {', '.join(NUMBERS)}.")
+    return name
 
 
 def dtype_name(dtype: np.dtype[np.generic]) -> str:

@@ -87,7 +87,12 @@ from consilience.sparse.construction import neg as neg
 from consilience.sparse.construction import sp_ones_like as sp_ones_like
 from consilience.sparse.construction import sp_zeros_like as sp_zeros_like
 from consilience.sparse.construction import transpose as transpose
+from consilience.tensor.dtypes import all_dtypes as all_dtypes
+from consilience.tensor.dtypes import complex_dtypes as complex_dtypes
+from consilience.tensor.dtypes import float_dtypes as float_dtypes
+from consilience.tensor.dtypes import integer_dtypes as integer_dtypes
 
+sparse_formats = ["csc", "csr"]
 as_sparse = as_sparse_variable
 matmul, power, remove0 = dot, structured_pow, clean
 

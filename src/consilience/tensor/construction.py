@@ -21,27 +21,46 @@ from consilience.ops.dtypes import named
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.index import nonzero
 from consilience.ops.random import Key
-from consilience.ops.shape import arange, as_length, broadcast_arrays, broadcast_to, expand_dims, eye, full, length_of
+from consilience.ops.shape import (
+    arange,
+    as_length,
+    broadcast_arrays,
+    broadcast_to,
+    expand_dims,
+    eye,
+    full,
+    length_of,
+    squeeze,
+)
 from consilience.tensor.keywords import export
 
 
 def constant(
     x: npt.ArrayLike, name: str | None = None, ndim: int | None = None, dtype: npt.DTypeLike | None = None
 ) -> Node:
-    """A fixed array, of rank `ndim` if given; equal arrays are one node."""
+    """A fixed array; equal arrays are one node.
+
+    ndim   the rank: axes of length 1 are put before the others, or left out there
+    """
     return _checked(as_tensor(x, dtype), name, ndim)
 
 
 def as_tensor_variable(
     x: TensorLike, name: str | None = None, ndim: int | None = None, dtype: npt.DTypeLike | None = None
 ) -> Node:
-    """A node for any array, number, node or nested list of these, of rank `ndim` if given."""
+    """A node for any array, number, node or nested list of these.
+
+    ndim   the rank: axes of length 1 are put before the others, or left out there; ShapeError for longer ones
+    """
     return _checked(as_tensor(x, dtype), name, ndim)
 
 
 def _checked(node: Node, name: str | None, ndim: int | None) -> Node:
     if ndim is not None and node.ndim != ndim:
-        raise ShapeError(f"rank {ndim} was needed, got {node.ndim}: {describe(node)}.")
+        extra = node.ndim - ndim
+        if not all(node.broadcastable[: max(extra, 0)]):
+            raise ShapeError(f"rank {ndim} was needed, got {node.ndim}: {describe(node)}.")
+        node = squeeze(node, tuple(range(extra))) if extra > 0 else expand_dims(node, tuple(range(-extra)))
     if name is not None:
         set_name(node, name)
     return node
