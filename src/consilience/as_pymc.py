@@ -7,7 +7,7 @@ are those of this library. Outside: PyTensor's graph classes, whose users keep P
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import MutableSequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
@@ -31,7 +31,7 @@ _OWN: Final = "consilience"
 class _Root(ModuleType):
     """`pymc` or `pytensor`: this library's public names, under that name and version."""
 
-    __path__: Sequence[str] = []
+    __path__: MutableSequence[str] = []  # noqa: RUF012 - the form of a module; further modules lie below it
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -64,7 +64,7 @@ class _InParts(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
         if find_spec(f"{self.__name__}.{name}") is not None:
             return import_module(f"{self.__name__}.{name}")
-        self.__class__ = ModuleType
+        self.__class__ = ModuleType  # type: ignore[assignment]
         try:
             cast(Any, self.__spec__).loader.of_the_package.exec_module(self)
         except BaseException:
@@ -112,7 +112,7 @@ class _Loader:
             module: ModuleType = _Root(
                 root, f"This library under the name {root}, as consilience.as_pymc was imported."
             )
-            module.__version__ = f"{VERSIONS[root][inference_data.expected()]}+{_OWN}"
+            vars(module)["__version__"] = f"{VERSIONS[root][inference_data.expected()]}+{_OWN}"
             return module
         module = import_module(f"{_OWN}.{path}")
         self._spec = module.__spec__
