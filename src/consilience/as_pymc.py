@@ -7,7 +7,7 @@ are those of this library. Outside: PyTensor's graph classes, whose users keep P
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import MutableSequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
@@ -16,9 +16,11 @@ from typing import Any, Final, cast
 
 from consilience import module_paths
 from consilience.errors import ConsilienceError
+from consilience.pymc_names import inference_data
 
-VERSIONS: Final = {"pymc": "6.4.0+consilience", "pytensor": "3.3.8+consilience"}
-"""What `__version__` says: the versions whose interface is imitated, and that they are not those packages."""
+VERSIONS: Final = {"pymc": ("6.4.0", "5.28.5"), "pytensor": ("3.3.8", "2.38.3")}
+"""The versions whose interface is imitated: PyMC 6, and where ArviZ is below 1 that of PyMC 5, whose results are its
+`InferenceData`. `__version__` is followed by `+consilience`."""
 
 IN_PARTS: Final = ("pymc_extras",)
 """Packages of which some modules work with the stand-in, and others build on what is not imitated."""
@@ -29,19 +31,20 @@ _OWN: Final = "consilience"
 class _Root(ModuleType):
     """`pymc` or `pytensor`: this library's public names, under that name and version."""
 
-    __path__: Sequence[str] = []
+    __path__: MutableSequence[str] = []  # noqa: RUF012 - the form of a module; further modules lie below it
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return getattr(import_module(_OWN), name)
+            found = getattr(import_module(_OWN), name)
         except AttributeError as error:
             raise AttributeError(str(error).replace(repr(_OWN), repr(self.__name__)), name=name, obj=self) from None
+        return inference_data.taking(found) if name in inference_data.FUNCTIONS and inference_data.expected() else found
 
     def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("__"):
             super().__setattr__(name, value)
         else:  # what a test replaces in `pymc` is replaced for all who ask this library
-            setattr(import_module(_OWN), name, value)
+            setattr(import_module(_OWN), name, getattr(value, "of_trees", value))
 
     def __delattr__(self, name: str) -> None:
         delattr(import_module(_OWN), name)
@@ -61,7 +64,7 @@ class _InParts(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
         if find_spec(f"{self.__name__}.{name}") is not None:
             return import_module(f"{self.__name__}.{name}")
-        self.__class__ = ModuleType
+        self.__class__ = ModuleType  # type: ignore[assignment]
         try:
             cast(Any, self.__spec__).loader.of_the_package.exec_module(self)
         except BaseException:
@@ -109,7 +112,7 @@ class _Loader:
             module: ModuleType = _Root(
                 root, f"This library under the name {root}, as consilience.as_pymc was imported."
             )
-            module.__version__ = VERSIONS[root]
+            vars(module)["__version__"] = f"{VERSIONS[root][inference_data.expected()]}+{_OWN}"
             return module
         module = import_module(f"{_OWN}.{path}")
         self._spec = module.__spec__

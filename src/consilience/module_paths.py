@@ -19,8 +19,10 @@ _ROOT: Final = "consilience"
 _PLACES: Final = {
     "util": "pymc_names.util . errors model inference",
     "blocking": "pymc_names.points",
+    "pytensorf": ". pymc_names.graphs model distributions logprob inference tensor",
+    "scalar scalar.basic": "pymc_names.graphs tensor",
     "testing": "pymc_names.testing .",
-    "basic conditional configdefaults exceptions func_utils initial_point model_graph progress_bar pytensorf "
+    "basic conditional configdefaults exceptions func_utils initial_point model_graph progress_bar "
     "sampling stats step_methods tuning vartypes": ". errors model distributions logprob inference tensor",
     "compile.aliasing compile.builders compile.debug compile.debug.debugmode compile.debug.nanguardmode "
     "compile.executor compile.io compile.maker compile.mode compile.ops compile.sharedvalue": (
@@ -32,7 +34,7 @@ _PLACES: Final = {
     "tensor.basic tensor.blas tensor.blockwise tensor.elemwise tensor.exceptions tensor.functional "
     "tensor.inplace tensor.math tensor.sharedvar tensor.subtensor "
     "tensor.symbolic tensor.type tensor.type_other tensor.utils tensor.variable ": (
-        "tensor tensor.extra_ops tensor.special graph errors compile tensor.dtypes"
+        "tensor tensor.extra_ops tensor.special graph errors compile tensor.dtypes pymc_names.graphs"
     ),
     "tensor.linalg.constructors tensor.linalg.decomposition tensor.linalg.decomposition.cholesky "
     "tensor.linalg.decomposition.eigen tensor.linalg.decomposition.lu tensor.linalg.decomposition.qr "
@@ -41,7 +43,7 @@ _PLACES: Final = {
     "tensor.linalg.solvers.lstsq tensor.linalg.solvers.psd tensor.linalg.solvers.triangular "
     "tensor.linalg.solvers.tridiagonal tensor.linalg.summary": "tensor.linalg tensor",
     "tensor.random.basic tensor.random.op tensor.random.type tensor.random.utils tensor.random.variable": (
-        "tensor.random tensor"
+        "tensor.random tensor pymc_names.graphs"
     ),
     "tensor.signal.conv": "tensor.signal",
     "sparse.basic sparse.linalg sparse.math sparse.sharedvar sparse.type sparse.variable": "sparse",

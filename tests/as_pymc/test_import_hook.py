@@ -139,6 +139,94 @@ answer = [pickle.dumps(model).hex()]
     assert in_a_fresh_process(reading) == ["x"]
 
 
+def test_a_package_that_needs_more_is_imported_in_parts(tmp_path: Path) -> None:
+    """Its modules work by themselves; a name for which its own code has to run tells what that code lacks."""
+    package = tmp_path / "pymc_extras"
+    package.mkdir()
+    (package / "__init__.py").write_text("from pytensor.graph import node_rewriter\nnode_rewriter([None])\nfit = 1")
+    (package / "prior.py").write_text("import pymc as pm\nclass Prior: kind = pm.Normal")
+    code = f"""
+import sys; sys.path.insert(0, {str(tmp_path)!r})
+import consilience.as_pymc
+from pymc_extras.prior import Prior
+import pymc_extras
+answer = [Prior.kind.__name__, pymc_extras.prior.__name__]
+for _ in range(2):
+    try: pymc_extras.fit
+    except ImportError as error: answer.append(str(error))
+"""
+    kind, module, first, second = in_a_fresh_process(code)
+    assert [kind, module] == ["Normal", "pymc_extras.prior"]
+    assert "`node_rewriter` is a part of PyTensor's or PyMC's graphs" in first
+    assert first == second
+
+
+def test_results_are_those_of_the_arviz_that_is_there(tmp_path: Path) -> None:
+    """Below version 1 ArviZ has InferenceData: it comes out, is taken, and what a function adds to it is added."""
+    (tmp_path / "arviz.py").write_text(
+        """
+import xarray
+class InferenceData:
+    def __init__(self, tree): self.tree = tree
+    @classmethod
+    def from_datatree(cls, tree): return cls(tree)
+    def to_datatree(self): return self.tree.copy()
+    def groups(self): return list(self.tree.children)
+    def extend(self, other):
+        for name, group in other.tree.children.items(): self.tree[name] = group.copy()
+"""
+    )
+    info = tmp_path / "arviz-0.23.4.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: arviz\nVersion: 0.23.4\n")
+    code = f"""
+import sys; sys.path.insert(0, {str(tmp_path)!r})
+import consilience.as_pymc
+import consilience, pymc as pm
+from pymc.testing import mock_sample
+with pm.Model() as model:
+    mu = pm.Normal("mu"); pm.Normal("y", mu, observed=[1.0])
+    pm.sample, real = mock_sample, pm.sample
+    result = pm.sample(5)
+    answer = [pm.__version__, type(result).__name__, consilience.sample is mock_sample]
+    pm.sample = real
+    answer += [consilience.sample is mock_sample, pm.sample is real, pm.sample is consilience.sample]
+    again = pm.sample_posterior_predictive(result, extend_inferencedata=True, progressbar=False)
+    answer += [again is result, sorted(result.groups())]
+    new = pm.sample_posterior_predictive(result, progressbar=False)
+    answer += [type(new).__name__, "posterior_predictive" in new.groups()]
+"""
+    version, kind, *rest = in_a_fresh_process(code)
+    assert version.startswith("5.28")
+    assert kind == "InferenceData"
+    assert rest[:5] == [True, False, True, False, True]
+    assert {"posterior", "observed_data", "posterior_predictive"} <= set(rest[5])
+    assert rest[6:] == ["InferenceData", True]
+
+
+SPAWNING = """
+import consilience.as_pymc
+import multiprocessing
+import pymc as pm
+
+def names(model):
+    return [*model.named_vars, pm.__name__, str(isinstance(model, pm.Model))]
+
+if __name__ == "__main__":
+    with pm.Model() as model:
+        pm.Normal("x")
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(*pool.apply(names, (model,)))
+"""
+
+
+def test_processes_that_a_script_starts_have_the_stand_in_too(tmp_path: Path) -> None:
+    """They import the script anew, whose first line asks for it; models are sent to them."""
+    (tmp_path / "script.py").write_text(SPAWNING)
+    done = _command(str(tmp_path / "script.py"))
+    assert done.stdout == "x pymc True\n", done.stderr
+
+
 SCRIPT = """
 import sys
 import pymc as pm

@@ -273,7 +273,7 @@ def test_bounds_that_are_wrong() -> None:
     bound = tensor_input("float64", (), "bound")
     for family, start in ((pd.Truncated, 1.0), (pd.Censored, 1.0)):
         density = pd.logp(family.dist(pd.Normal.dist(), start, bound), 1.0)
-        with pytest.raises(ParameterError, match="upper must be a number >= lower, or infinite"):
+        with pytest.raises(ParameterError, match="upper must be a number >=? lower, or infinite"):
             function([bound], density)(0.5)
         assert not np.isfinite(function([bound], released([density])[0])(0.5))
     empty = function([bound], pd.density(pd.Truncated.dist(pd.Uniform.dist(0, 1), bound), 3.0))
@@ -291,7 +291,7 @@ def test_parameters_of_a_truncated_distribution_out_of_range() -> None:
     s = tensor_input("float64", (), "s")
     for family in (pd.Truncated, pd.Censored):
         density = pd.logp(family.dist(pd.Normal.dist(0, s), -1, 1), 0.5)
-        with pytest.raises(ParameterError, match=r"dist\.sigma must be > 0, got -1.0"):
+        with pytest.raises(ParameterError, match=r"(dist\.|Normal: )sigma must be > 0, got -1.0"):
             function([s], density)(-1.0)
         assert np.isnan(function([s], released([density])[0])(-1.0))
 

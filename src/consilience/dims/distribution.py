@@ -113,7 +113,7 @@ class DimDistribution(Record, eq=False):
         return self._variable(parameters, core_dims, lengths, None, named, None)
 
     if not TYPE_CHECKING:  # the same functions, with signatures that name the parameters
-        _dist, dist = dist, property(lambda self: Making(self.plain, self._dist))
+        _dist, dist = dist, property(lambda self: Making.bound(self.plain, self._dist))
         __signature__ = property(
             lambda self: import_module(PLAIN).signature_of_call(self.plain, [self.__call__], self._dist, "dim_lengths")
         )

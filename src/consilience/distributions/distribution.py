@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from importlib import import_module
+from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self, TypeAlias
 
 from consilience.distributions import context
@@ -43,6 +44,7 @@ from consilience.distributions.shapes import broadcast, full_shape, shape_from, 
 from consilience.distributions.transforms.registry import requested_transform
 from consilience.errors import MissingRuleError
 from consilience.ir import FLOATS, Node, Shape
+from consilience.ir.kinds import Kind
 
 __all__ = [
     "Continuous", "Discrete", "Distribution", "DistributionParameter", "component", "components", "derived",
@@ -56,18 +58,23 @@ Dims: TypeAlias = str | Sequence[str | None]
 
 
 class Making:
-    """`dist` of a class, with a signature that names its parameters."""
+    """`dist` of a class, with a signature that names its parameters; it is bound to the class, as any class method."""
 
     def __init__(self, cls: DistributionType, method: Callable[..., Node]) -> None:
         self._cls, self.__wrapped__ = cls, method
         self.__name__, self.__qualname__, self.__doc__ = "dist", f"{cls.__name__}.dist", method.__doc__
 
-    def __call__(self, *parameters: Any, **named: Any) -> Node:
+    @classmethod
+    def bound(cls, distribution: DistributionType, method: Callable[..., Node]) -> MethodType:
+        """The class method of a distribution that makes variables."""
+        return MethodType(cls(distribution, method), distribution)
+
+    def __call__(self, cls: DistributionType, /, *parameters: Any, **named: Any) -> Node:
         return self.__wrapped__(*parameters, **named)
 
     @property
     def __signature__(self) -> Any:
-        return import_module(PLAIN).signature_of_dist(self._cls, self.__wrapped__)
+        return import_module(PLAIN).with_class(import_module(PLAIN).signature_of_dist(self._cls, self.__wrapped__))
 
 
 class DistributionType(type):
@@ -83,7 +90,8 @@ class DistributionType(type):
         logccdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "logccdf"))
         icdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "icdf"))
         __signature__ = property(lambda cls: import_module(PLAIN).signature_of_call(cls, *cls.making()))
-        dist = property(lambda cls: Making(cls, cls.declaration("dist").__get__(None, cls)))
+        dist = property(lambda cls: Making.bound(cls, cls.declaration("dist").__get__(None, cls)))
+        rv_type = property(lambda cls: Kind.of(f"{cls.__name__}RV", lambda op: _draws_from(op, cls)))
 
     def making(cls) -> tuple[list[Any], Any]:
         """The functions that make a variable of a model, the class's own first, and the one for outside any."""
@@ -93,6 +101,10 @@ class DistributionType(type):
     def declaration(cls, name: str) -> Any:
         """What the class, or the nearest of its bases that has it, declares by a name."""
         return next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
+
+
+def _draws_from(op: object, cls: type[Any]) -> bool:
+    return isinstance(op, RandomVariable) and issubclass(op.distribution, cls)
 
 
 class Distribution(metaclass=DistributionType):

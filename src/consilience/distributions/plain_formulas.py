@@ -111,6 +111,12 @@ def signature_of_dist(cls: type[Distribution], method: Callable[..., Any]) -> in
     return inspect.Signature([*first, *own], return_annotation=declared.return_annotation)
 
 
+def with_class(signature: inspect.Signature) -> inspect.Signature:
+    """The signature of a class method before it is bound."""
+    cls = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_ONLY)
+    return signature.replace(parameters=[cls, *signature.parameters.values()])
+
+
 def signature_of_call(
     cls: type[Distribution], calls: Sequence[Callable[..., Any]], method: Callable[..., Any], outside: str = ""
 ) -> inspect.Signature:

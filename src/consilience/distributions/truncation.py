@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from consilience.distributions.bounded import TruncatedNormal
 from consilience.distributions.constraints import (
     Bound,
     Constraint,
@@ -44,6 +45,7 @@ from consilience.distributions.mathematics import (
 from consilience.distributions.parameters import known_value, whole
 from consilience.distributions.quadrature import probability_points
 from consilience.distributions.random_variable import distribution_of
+from consilience.distributions.real_line import Normal
 from consilience.distributions.set_operations import ends, known_bound, of_parameters, within
 from consilience.errors import ParameterError
 from consilience.ir import FLOATS, Node, Shape, constant
@@ -128,7 +130,8 @@ class Truncated(_Between):
     max_n_steps    how often a value is drawn at most until one lies between the bounds, where `dist` has no `icdf`;
                    all trials are made at once. To draw raises ParameterError if none does
 
-    Draws further out than the quantiles of `dist` reach (most know the tail above a bound as well) are NaN.
+    A truncated Normal is a `TruncatedNormal`. Of other distributions, draws further out than the quantiles of `dist`
+    reach (most know the tail above a bound as well) are NaN.
     """
 
     of = component(name="dist")
@@ -148,6 +151,9 @@ class Truncated(_Between):
                 f"{cls.title}: {distribution_of(own.of).title} has no probability between lower and upper; "
                 "move the bounds to where its density is not 0."
             )
+        if cls is Truncated and type(distribution_of(own.of)) is Normal:  # its formulas reach further into the tails
+            mu, sigma = distribution_of(own.of).values
+            return TruncatedNormal.dist(mu, sigma, lower=own.lower, upper=own.upper, shape=rv.static_shape)
         return rv
 
     @property
@@ -186,7 +192,7 @@ class Truncated(_Between):
             quantile(self.of, where(left, 0.5, by_ccdf), "iccdf"),
         )
         first = -floor(-self.lower) if self._discrete else self.lower
-        possible = isfinite(self._log_mass())
+        possible = greater(exp(self._log_mass()), 0.0)
         return where(possible, minimum(maximum(found, first), self.upper), math.nan)
 
     def draw(self, key: Node, shape: Shape) -> Node:

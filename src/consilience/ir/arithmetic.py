@@ -405,6 +405,11 @@ class Arithmetic:
         """Write what the value depends on as a tree; see `consilience.printing.debugprint`."""
         return meaning("dprint")(self, **options)
 
+    def str_repr(self, formatting: str = "plain", include_params: bool = True) -> str:
+        """A variable of a model in words: `y ~ Normal(f(a, b), sigma)`; `formatting` "plain" or "latex"."""
+        importlib.import_module("consilience.model.printing")  # loaded when first needed, as models are
+        return str(meaning("str_repr")(self, formatting, include_params))
+
     def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
         """The present value of a shared variable, a copy whatever PyTensor's settings say."""
         return meaning("get_value")(self)

@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 
 from consilience.distributions.distribution import Distribution
-from consilience.distributions.random_variable import distribution_of
+from consilience.distributions.random_variable import distribution_of, is_random
 from consilience.ir import Node, constant_value, topological
+from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import name_of
 from consilience.model.variables import ModelVariables
 from consilience.record import Record
@@ -79,13 +80,39 @@ def _of_parts(value: Node, own: set[Node], name: str) -> str:
     return f"f({', '.join(parts[:LISTED])}{', …' if len(parts) > LISTED else ''})"
 
 
+@means("str_repr")
+def variable_in_words(node: Node, formatting: str = "plain", include_params: bool = True) -> str:
+    """A variable by its distribution, or the variables it depends on: `y ~ Normal(f(a, b), sigma)`."""
+    if formatting not in ("plain", "latex"):
+        raise ValueError(f"`formatting` must be 'plain' or 'latex', got {formatting!r}.")
+    own = {n for n in topological([node]) if name_of(n) is not None and constant_value(n) is None}
+    name, random = name_of(node) or "", is_random(node)
+    shown = _parameters(distribution_of(node), own, name) if random else [_of_parts(node, own, name)]
+    kind = repr(node.op) if random else "Deterministic"
+    line = Line(name, "~", kind, tuple(shown) if include_params else ())
+    if formatting == "latex":
+        left, right = _latex_sides(line, include_params)
+        return rf"${left} \sim {right}$" if name else f"${right}$"
+    described = _right(line, include_params)
+    return f"{name} ~ {described}" if name else described
+
+
+def _right(line: Line, include_params: bool) -> str:
+    return line.distribution + (f"({', '.join(line.parameters)})" if include_params else "")
+
+
+def _latex_sides(line: Line, include_params: bool) -> tuple[str, str]:
+    parameters = ",~".join(map(_latex_of, line.parameters))
+    right = rf"\operatorname{{{line.distribution}}}" + (f"({parameters})" if include_params else "")
+    return rf"\text{{{_escaped(line.name)}}}", right
+
+
 def plain(model: ModelVariables, include_params: bool = True) -> str:
     """Aligned lines of text."""
     listed = lines(model, include_params)
     width = max((len(line.name) for line in listed), default=0)
     return "\n".join(
-        f"{line.name:>{width}} {line.relation} {line.distribution}"
-        + (f"({', '.join(line.parameters)})" if include_params else "")
+        f"{line.name:>{width}} {line.relation} {_right(line, include_params)}"
         + (f" ({line.remark})" if line.remark else "")
         for line in listed
     )
@@ -95,9 +122,8 @@ def latex(model: ModelVariables, include_params: bool = True) -> str:
     """A LaTeX array, one row per variable."""
     rows = []
     for line in lines(model, include_params):
-        parameters = ",~".join(map(_latex_of, line.parameters))
-        right = rf"\operatorname{{{line.distribution}}}" + (f"({parameters})" if include_params else "")
-        rows.append(rf"\text{{{_escaped(line.name)}}} &\sim & {right}")
+        left, right = _latex_sides(line, include_params)
+        rows.append(rf"{left} &\sim & {right}")
     if not rows:
         return ""
     return "\n".join([r"$$", r"\begin{array}{rcl}", " \\\\ ".join(rows), r"\end{array}", r"$$"])

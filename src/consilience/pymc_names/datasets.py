@@ -75,13 +75,17 @@ def apply_function_over_dataset(
     """The results of a function of a point at every draw of a data set, as a data set.
 
     fn                  function of a dictionary of arrays that gives as many arrays as `output_var_names` has names
-    dataset             draws, with the dims `sample_dims`
+    dataset             draws, with the dims `sample_dims`; the order of their other dims is that of `dims`
     coords, dims        labels of dims, and the dims of results that have more than `sample_dims`
     progressbar         of no effect, as `progressbar_theme`: the function is compiled and takes microseconds
     raises              ShapeError where the function gives another number of arrays than there are names
     """
     del progressbar, progressbar_theme
-    points, labels = dataset_to_point_list(dataset, sample_dims)
+    ordered = {
+        n: a.transpose(*sample_dims, *dims.get(n, ())) if {*sample_dims, *dims.get(n, ())} == {*a.dims} else a
+        for n, a in dataset.data_vars.items()
+    }
+    points, labels = dataset_to_point_list(ordered, sample_dims)
     draws: list[Sequence[Any]] = []
     for point in points:
         found = fn(point)

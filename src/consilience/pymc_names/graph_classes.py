@@ -9,10 +9,10 @@ import functools
 from importlib import import_module
 from typing import Any, Final, NoReturn
 
-from consilience.distributions.random_variable import RandomVariable
 from consilience.errors import MissingPackageError
 from consilience.ir import Constant, Node
-from consilience.tensor.kinds import Kind, SharedVariable
+from consilience.ir.kinds import Kind, SharedVariable
+from consilience.ops.sparse.products import SparseProduct, TransposedSparseProduct
 
 _KINDS: Final = {
     **dict.fromkeys(("SharedVariable", "TensorSharedVariable", "ScalarSharedVariable"), SharedVariable),
@@ -20,6 +20,7 @@ _KINDS: Final = {
         ("Constant", "TensorConstant"),
         Kind.of("Constant", lambda thing: isinstance(thing, Node) and isinstance(thing.op, Constant)),
     ),
+    "StructuredDot": Kind.of("StructuredDot", lambda op: isinstance(op, SparseProduct | TransposedSparseProduct)),
 }
 
 _NAMES: Final = """
@@ -30,7 +31,7 @@ _NAMES: Final = """
     model_free_rv model_from_fgraph model_named model_observed_rv model_potential ModelDeterministic ModelNamed
     ModelObservedRV ModelPotential ModelValuedVar ModelVar Node node_rewriter NoneTypeT ObjectiveFunction
     RandomType RandomVariable register_canonicalize register_specialize register_stabilize RewriteDatabaseQuery
-    RNGConsumerOp Scan SequenceDB Shape Shape_i StructuredDot Subtensor SymbolicOp SymbolicRandomVariable ViewOp
+    RNGConsumerOp Scan SequenceDB Shape Shape_i Subtensor SymbolicOp SymbolicRandomVariable ViewOp
 """
 _NOT_IMITATED: Final = frozenset(_NAMES.split())
 
@@ -41,12 +42,8 @@ def find(name: str) -> type[Any] | None:
     if name in _NOT_IMITATED:
         return _NotImitated.of(name, lambda _: False)
     if name.endswith("RV") and name[:-2] in dir(import_module("consilience.distributions")):
-        return Kind.of(name, lambda thing: _draws_from(thing, name[:-2]))
+        return getattr(import_module("consilience.distributions"), name[:-2]).rv_type
     return _KINDS.get(name)
-
-
-def _draws_from(op: object, distribution: str) -> bool:
-    return isinstance(op, RandomVariable) and op.distribution.__name__ == distribution
 
 
 class _NotImitated(Kind):
@@ -57,8 +54,8 @@ class _NotImitated(Kind):
         """Say what `name` takes, and which way there is."""
         raise MissingPackageError(
             f"`{name}` is a part of PyTensor's or PyMC's graphs, which `consilience.as_pymc` does not imitate. A "
-            "library that builds on it keeps PyMC: `import consilience.for_pymc` in place of `consilience.as_pymc`, and "
-            "its `pm.sample` samples here."
+            "library that builds on it keeps PyMC: `import consilience.for_pymc` in place of `consilience.as_pymc`, "
+            "and its `pm.sample` samples here."
         )
 
     def __getattr__(cls, name: str) -> NoReturn:

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from consilience.distributions.random_variable import batch_part, distribution_of
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node
 from consilience.ops.index import getitem
+from consilience.ops.shape import as_shape
 
 if TYPE_CHECKING:
     from consilience.model.model import Model
 
 __all__ = [
     "Dims", "DimsWithEllipsis", "Shape", "Size", "StrongDims", "StrongDimsWithEllipsis", "StrongShape", "StrongSize",
-    "convert_dims", "convert_dims_with_ellipsis", "convert_shape", "convert_size", "find_size", "rv_size_is_none",
-    "shape_from_dims", "to_tuple",
+    "change_dist_size", "convert_dims", "convert_dims_with_ellipsis", "convert_shape", "convert_size", "find_size",
+    "rv_size_is_none", "shape_from_dims", "to_tuple",
 ]  # fmt: skip
 
 Dims: TypeAlias = str | Sequence[str | None]
@@ -88,6 +90,17 @@ def shape_from_dims(dims: StrongDims, model: Model) -> tuple[Node, ...]:
 def find_size(shape: StrongShape | None, size: StrongSize | None, ndim_supp: int) -> StrongSize | None:
     """The batch part of a shape of a distribution whose events have `ndim_supp` axes; a size that is given counts."""
     return size if size is not None or shape is None else tuple(shape)[: len(shape) - ndim_supp]
+
+
+def change_dist_size(dist: Node, new_size: Any, expand: bool = False) -> Node:
+    """A variable of the same distribution and parameters with another batch shape.
+
+    new_size   the batch shape, without the axes of one event; with `expand` axes in front of those there are
+    raises     ShapeError where the parameters do not broadcast to it
+    """
+    bound = distribution_of(dist, "change_dist_size")
+    size = as_shape(new_size) + (batch_part(dist.static_shape, bound) if expand else ())
+    return type(bound).variable(bound.values, size=size, settings=bound.settings, components=bound.components)
 
 
 def rv_size_is_none(size: object) -> bool:

@@ -24,7 +24,7 @@ from consilience.xtensor.variable import XTensorVariable, as_xtensor
 _WRITTEN: Final = tuple(
     """
     angle betaln ceil_intdiv clip conj conjugate complex erfcinv float_power imag invprobit isclose isneginf isposinf
-    logaddexp logdiffexp pow power real round sinc stop_gradient where
+    logaddexp logdiffexp pow power real round sinc stop_gradient switch where
     """.split()  # noqa: SIM905 -- a list of words reads as one
 )
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from consilience.errors import GraphError
-from consilience.ir import Node, Shared
+from consilience.ir.leaves import Shared
+from consilience.ir.node import Node
 
 
 class Kind(type):

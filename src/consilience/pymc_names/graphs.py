@@ -1,0 +1,89 @@
+"""Questions to graphs that PyMC's and PyTensor's helpers answer: constants, shapes, random variables.
+
+In: expressions. Out: numbers, expressions. Outside: rewriting of graphs, which is `graph`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.backends import reference
+from consilience.distributions.random_variable import random_variables
+from consilience.errors import GraphError
+from consilience.ir import Node, constant_value, tensor_input, topological
+from consilience.ops.elementwise import as_tensor
+from consilience.rules import simplify
+
+__all__ = [
+    "NotConstantValueError", "NotScalarConstantError", "constant_fold", "get_underlying_scalar_constant_value",
+    "random_generator_type", "resolve_shapes", "rvs_in_graph", "upcast",
+]  # fmt: skip
+
+
+class NotScalarConstantError(GraphError, ValueError):
+    """An expression has no one number as its value before it is computed."""
+
+
+class NotConstantValueError(GraphError, ValueError):
+    """An expression depends on something that is not known before it is computed."""
+
+
+def get_underlying_scalar_constant_value(v: Any, **ignored: Any) -> npt.NDArray[Any]:
+    """The one number that all elements of an expression are, as an array of rank 0.
+
+    raises   NotScalarConstantError where the elements differ or depend on inputs
+    """
+    del ignored
+    value = _known(as_tensor(v))
+    if value is None or value.size == 0 or not (value == value.flat[0]).all():
+        raise NotScalarConstantError(f"{v!r} is no constant whose elements are all one number.")
+    return np.asarray(value.flat[0])
+
+
+def constant_fold(xs: Sequence[Node], raise_not_constant: bool = True) -> tuple[Any, ...]:
+    """Expressions as arrays where they depend on constants alone, simplified where they do not.
+
+    raises   NotConstantValueError for one that is not constant, unless `raise_not_constant` is False
+    """
+    found = [as_tensor(x) for x in xs]
+    values = [_known(node) for node in found]
+    if raise_not_constant and any(value is None for value in values):
+        unknown = next(x for x, value in zip(xs, values, strict=True) if value is None)
+        raise NotConstantValueError(f"{unknown!r} depends on more than constants.")
+    simplified = simplify(found)
+    return tuple(node if value is None else value for node, value in zip(simplified, values, strict=True))
+
+
+def _known(node: Node) -> npt.NDArray[Any] | None:
+    """The value of an expression of constants alone."""
+    if any(not n.inputs and constant_value(n) is None for n in topological([node])):
+        return None
+    return np.asarray(reference.evaluate([node], {})[0])
+
+
+def resolve_shapes(shapes: Sequence[Any]) -> tuple[Node, ...]:
+    """Lengths as expressions of the inputs' lengths: so they are from the start here, and are only simplified."""
+    return tuple(simplify([as_tensor(length) for length in shapes]))
+
+
+def rvs_in_graph(vars: Node | Sequence[Node], rv_ops: Any = None) -> set[Node]:
+    """The random variables on which expressions depend, themselves included.
+
+    rv_ops   a distribution's `rv_type`, or several in a tuple: those of these alone
+    """
+    found = random_variables([vars] if isinstance(vars, Node) else list(vars))
+    return {rv for rv in found if rv_ops is None or isinstance(rv.op, rv_ops)}
+
+
+def upcast(dtype: str, *dtypes: str) -> str:
+    """The dtype of the result of arithmetic on these dtypes."""
+    return str(np.result_type(dtype, *dtypes))
+
+
+def random_generator_type(name: str | None = None) -> Node:
+    """A symbolic random generator: a random key, for which a compiled function takes a generator of NumPy's."""
+    return tensor_input("key", (), name)
