@@ -125,6 +125,12 @@ class Arithmetic:
     def __rmod__(self, other: Operand) -> Node:
         return _meanings["mod"](other, self)
 
+    def __divmod__(self, other: Operand) -> tuple[Node, Node]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Operand) -> tuple[Node, Node]:
+        return other // self, other % self
+
     def __pow__(self, other: Operand) -> Node:
         return _meanings["pow"](self, other)
 

@@ -134,7 +134,8 @@ def mean(
     """Arithmetic mean; NaN for no elements. bool and integers give float64. `dtype` and `acc_dtype` as in `sum`."""
     x = as_tensor(input)
     if x.dtype == "float16":
-        return cast(mean(cast(x, "float32"), axis, dtype, keepdims, acc_dtype), "float16" if dtype is None else dtype)
+        found = mean(cast(x, "float32"), axis, dtype, keepdims, acc_dtype)
+        return cast(found, "float16") if dtype is None else found
     if x.dtype not in (*FLOATS, *COMPLEXES):
         x = cast(x, "float64")
     total = sum(x, axis, dtype, keepdims, acc_dtype)

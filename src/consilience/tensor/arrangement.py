@@ -312,10 +312,15 @@ def _row_major(order: str) -> bool:
 
 
 def inverse_permutation(perm: TensorLike) -> Node:
-    """The permutation of 0, 1, … that undoes a permutation."""
+    """The permutation of 0, 1, … that undoes a permutation; of a matrix, those of its rows, and so on."""
     node = as_tensor(perm)
-    positions = arange(length_of(node.static_shape[0]))
-    return index_set(getitem(full_like(node, 0), node), cast(positions, node.dtype))
+    if not node.ndim:
+        raise ShapeError(f"a permutation is a vector of integers, got {describe(node)}.")
+    positions = cast(arange(length_of(node.static_shape[-1])), node.dtype)
+    before = [
+        expand_dims(arange(length_of(n)), tuple(range(1, node.ndim - i))) for i, n in enumerate(node.static_shape[:-1])
+    ]
+    return index_set(getitem(full_like(node, 0), (*before, node) if before else node), positions)
 
 
 def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> Node:

@@ -1,0 +1,157 @@
+"""How tensors, shapes and products are made and asked for in PyTensor's programs: what enters, what dtype leaves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import consilience.tensor as pt
+from consilience import function
+from consilience.errors import DtypeError, ShapeError
+from consilience.ir.settings import config
+from consilience.tensor import dtypes, indexed
+from consilience.tensor import scalar_types as scalars
+
+A = np.array([[0.5, 0.5, 1.0], [2.0, 3.0, 4.0]])
+
+
+def test_rank_asked_for_adds_or_drops_axes_of_length_1() -> None:
+    assert pt.as_tensor_variable(3, ndim=2).eval().shape == (1, 1)
+    assert pt.constant(A[0], ndim=2).eval().shape == (1, 3)
+    assert pt.as_tensor_variable(np.ones((1, 1, 3)), ndim=1).eval().shape == (3,)
+    with pytest.raises(ShapeError, match="rank 1 was needed, got 2"):
+        pt.as_tensor_variable(A, ndim=1)
+
+
+@pytest.mark.parametrize("floats", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("nothing", [[], ()])
+def test_a_list_of_nothing_is_of_floats(floats: str, nothing: Any) -> None:
+    with config.change_flags(floatX=floats):
+        assert pt.as_tensor_variable(nothing).dtype == floats == pt.TensorType("floatX").dtype
+    assert pt.as_tensor_variable(nothing, dtype="int8").dtype == "int8"
+
+
+def test_lengths_and_shapes_are_outputs_of_functions() -> None:
+    """Also where a length is known beforehand, and so a number of Python."""
+    x = pt.tensor("x", dtype="float64", shape=(None, 3))
+    whole, first, second = function([x], [x.shape, x.shape[0], x.shape[1]])(A)
+    assert (whole.tolist(), int(first), int(second)) == ([2, 3], 2, 3)
+    assert int(function([], pt.ones((2, 3)).shape[1])()) == 3
+    assert function([], [pt.constant(1.0).shape])()[0].shape == (0,)
+
+
+def test_a_shape_may_be_one_number_in_an_array() -> None:
+    assert pt.full(np.array(5), 3).eval().tolist() == [3] * 5
+
+
+@pytest.mark.parametrize("k", [-2, 0, 1, 7])
+def test_eye_with_a_diagonal_known_at_the_call(k: int) -> None:
+    n, m, diagonal = pt.iscalars("n", "m", "k")
+    found = function([n, m, diagonal], pt.eye(n, m, diagonal))(3, 4, k)
+    assert (found == np.eye(3, 4, k)).all()
+
+
+def test_permutations_of_rows_are_undone() -> None:
+    rows = np.array([[2, 0, 1], [1, 2, 0]], "int32")
+    p = pt.imatrix("p")
+    found = pt.inverse_permutation(p).eval({p: rows})
+    assert found.dtype == np.int32
+    assert (found == np.argsort(rows)).all()
+
+
+def test_quotient_and_remainder_at_once() -> None:
+    x = pt.dvector("x")
+    values = np.array([5.0, -3.0, 0.5])
+    for found, wanted in zip(divmod(x, 2.0), np.divmod(values, 2.0), strict=True):
+        assert (found.eval({x: values}) == wanted).all()
+    for found, wanted in zip(divmod(7.0, x), np.divmod(7.0, values), strict=True):
+        assert (found.eval({x: values}) == wanted).all()
+
+
+@pytest.mark.parametrize(
+    ("product", "arguments"),
+    [(pt.vecdot, (A, A)), (pt.matvec, (A, A[0])), (pt.vecmat, (A[:, 0], A)), (pt.matmul, (A, A.T))],
+)
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_products_are_converted_after_they_are_summed(product: Any, arguments: Any, dtype: str) -> None:
+    """Elements cut off to integers beforehand would give another sum."""
+    exact = product(*arguments).eval()
+    found = product(*arguments, dtype=dtype).eval()
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, exact.astype(dtype))
+
+
+def test_short_integers_are_multiplied_in_the_dtype_asked_for() -> None:
+    big = np.full((1, 3), 100, "int8")
+    assert pt.matmul(big, big.T, dtype="int64").eval().item() == 30000
+
+
+def test_tensordot_over_axes_that_are_not_there_is_refused() -> None:
+    with pytest.raises(ShapeError, match="tensordot over 2 axes needs as many in both"):
+        pt.tensordot(A, A[0], 2)
+
+
+def test_mean_in_integers_is_a_float() -> None:
+    """Of halves as of other floats: sums are in integers, the division is not."""
+    for dtype in ("float16", "float32", "float64"):
+        assert pt.mean(np.ones((2, 2), dtype), dtype="int64").dtype == "float64"
+
+
+@pytest.mark.parametrize("at", [0.0, -0.0, -1e-309])
+def test_slope_of_log1mexp_where_it_is_steepest(at: float) -> None:
+    x = pt.dscalar("x")
+    assert pt.grad(pt.log1mexp(x), x).eval({x: at}) == -np.inf
+
+
+class TestNamesOfModules:
+    """`pytensor.tensor.type`, `pytensor.scalar` and others have names beside those of tensors."""
+
+    def test_lists_of_dtypes_are_those_of_numpys_kinds(self) -> None:
+        kinds = {
+            **{"integer_dtypes": "iu", "uint_dtypes": "u", "int_dtypes": "i", "float_dtypes": "f"},
+            **{"complex_dtypes": "c", "discrete_dtypes": "biu", "continuous_dtypes": "fc", "all_dtypes": "biufc"},
+        }
+        for name, kind in kinds.items():
+            assert getattr(dtypes, name) == [d for d in dtypes.all_dtypes if np.dtype(d).kind in kind]
+
+    def test_scalars_are_tensors_of_rank_0(self) -> None:
+        x, y = scalars.floats("xy")
+        assert (x.ndim, y.dtype, scalars.int8("i").dtype, scalars.ScalarType("int8").ndim) == (0, "float64", "int8", 0)
+        assert scalars.upcast("int8", "uint8", "float32") == "float32"
+        assert scalars.as_scalar(np.ones((1, 1))).eval().shape == ()
+        assert scalars.scalar_from_tensor(x) is x is scalars.tensor_from_scalar(x)
+        for refused in (scalars.as_scalar, scalars.scalar_from_tensor):
+            with pytest.raises(ShapeError):
+                refused(A)
+
+    def test_value_of_an_expression_that_no_call_decides(self) -> None:
+        x = pt.vector("x")
+        value = scalars.get_underlying_scalar_constant_value
+        assert value(pt.ones((3, 2)) * 2) == 2
+        assert value(pt.zeros_like(x)) == 0
+        assert scalars.get_scalar_constant_value(pt.constant(3)) == 3
+        for unknown in (x, pt.shared(1.0), pt.constant([1, 2]), None, x.shape[0]):
+            with pytest.raises(scalars.NotScalarConstantError):
+                value(unknown)
+        with pytest.raises(scalars.NotScalarConstantError):
+            scalars.get_scalar_constant_value(pt.ones(3))
+
+    def test_elements_at_positions(self) -> None:
+        """Taken, replaced, and added to as often as they are named."""
+        zeros = np.zeros(4)
+        assert indexed.advanced_subtensor1(A[1], [2, 0]).eval().tolist() == [4.0, 2.0]
+        assert indexed.advanced_set_subtensor1(zeros, 5.0, [1]).eval().tolist() == [0, 5, 0, 0]
+        assert indexed.advanced_inc_subtensor1(zeros, 1.0, [1, 1, 2]).eval().tolist() == [0, 2, 1, 0]
+
+
+@pytest.mark.parametrize("policy", ["custom", "numpy", "numpy+floatX"])
+def test_tensors_are_promoted_as_numpy_does_it(policy: str) -> None:
+    with config.change_flags(cast_policy=policy):
+        for left in dtypes.integer_dtypes + dtypes.continuous_dtypes:
+            for right in dtypes.integer_dtypes + dtypes.continuous_dtypes:
+                wanted = (np.ones(1, left) * np.ones(1, right)).dtype
+                assert (pt.vector(dtype=left) * pt.vector(dtype=right)).dtype == wanted
+    with pytest.raises(DtypeError, match="`cast_policy` is one of custom"):
+        config.cast_policy = "mine"
