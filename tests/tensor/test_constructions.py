@@ -109,10 +109,8 @@ class TestNamesOfModules:
     """`pytensor.tensor.type`, `pytensor.scalar` and others have names beside those of tensors."""
 
     def test_lists_of_dtypes_are_those_of_numpys_kinds(self) -> None:
-        kinds = {
-            **{"integer_dtypes": "iu", "uint_dtypes": "u", "int_dtypes": "i", "float_dtypes": "f"},
-            **{"complex_dtypes": "c", "discrete_dtypes": "biu", "continuous_dtypes": "fc", "all_dtypes": "biufc"},
-        }
+        names = ("integer", "uint", "int", "float", "complex", "discrete", "continuous", "all")
+        kinds = dict(zip((f"{name}_dtypes" for name in names), "iu u i f c biu fc biufc".split(), strict=True))
         for name, kind in kinds.items():
             assert getattr(dtypes, name) == [d for d in dtypes.all_dtypes if np.dtype(d).kind in kind]
 

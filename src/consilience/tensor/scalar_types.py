@@ -14,12 +14,12 @@ import numpy.typing as npt
 from consilience.backends.evaluation import eval as evaluate
 from consilience.errors import GraphError, ShapeError
 from consilience.ir import Constant, Input, Node, Shared, TensorType, topological
-from consilience.ir.lengths import sources_of
+from consilience.ir.lengths import sources_of, symbols_in
 from consilience.ir.side_tables import describe
 from consilience.ir.types import NUMBERS
 from consilience.ops.dtypes import named
 from consilience.ops.elementwise import TensorLike, as_tensor
-from consilience.ops.shape import reshape
+from consilience.ops.shape import BroadcastTo, reshape
 from consilience.rules import simplify
 from consilience.tensor.inputs import dscalars, lscalars, zscalars
 
@@ -87,7 +87,11 @@ def get_underlying_scalar_constant_value(v: Any, *_: Any, **__: Any) -> npt.NDAr
     if v is None:
         raise NotScalarConstantError("None is no number.")
     (node,) = simplify([as_tensor(v)])
+    while isinstance(node.op, BroadcastTo):  # as often as may be
+        (node,) = node.inputs
     nodes = topological([node, *sources_of([node])])
+    if symbols_in([node]):
+        raise NotScalarConstantError(f"{describe(node)} depends on lengths that are known at the call.")
     free = next((n for n in nodes if isinstance(n.op, Input | Shared) and not isinstance(n.op, Constant)), None)
     if free is not None:
         raise NotScalarConstantError(f"{describe(node)} depends on {describe(free)}, which is known at the call.")
