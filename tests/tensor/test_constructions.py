@@ -53,6 +53,52 @@ def test_eye_with_a_diagonal_known_at_the_call(k: int) -> None:
     assert (found == np.eye(3, 4, k)).all()
 
 
+@pytest.mark.parametrize("offset", [-5, -4, -1, 0, 1, 4, 5])
+@pytest.mark.parametrize("shape", [(4, 4), (3, 5), (5, 3)])
+def test_a_diagonal_known_at_the_call_is_filled(shape: tuple[int, int], offset: int) -> None:
+    x, k = pt.dmatrix("x"), pt.iscalar("k")
+    fixed = function([x], pt.fill_diagonal_offset(x, 7.0, offset))(np.zeros(shape))
+    assert (function([x, k], pt.fill_diagonal_offset(x, 7.0, k))(np.zeros(shape), offset) == fixed).all()
+    assert (fixed == 7.0 * np.eye(*shape, offset)).all()
+
+
+def test_the_main_diagonal_of_a_cube_whose_lengths_are_known_at_the_call() -> None:
+    fill = function([x := pt.dtensor3("x")], pt.fill_diagonal(x, 7.0))
+    wanted = np.zeros((3, 3, 3))
+    wanted[range(3), range(3), range(3)] = 7
+    assert (fill(np.zeros((3, 3, 3))) == wanted).all()
+    with pytest.raises(ShapeError, match="the main diagonal has equal lengths"):
+        fill(np.zeros((3, 3, 2)))
+    with pytest.raises(ShapeError, match="equal lengths for the main diagonal"):
+        pt.fill_diagonal(np.zeros((3, 3, 2)), 7.0)
+
+
+@pytest.mark.parametrize("points", [-1, 0, 1, 2, 7, 8])
+def test_bartletts_window_of_a_number_known_at_the_call(points: int) -> None:
+    m = pt.iscalar("m")
+    np.testing.assert_allclose(pt.bartlett(m).eval({m: points}), np.bartlett(points), atol=1e-15)
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 4, 5, 31])
+def test_differences_taken_many_times(times: int) -> None:
+    """Lengths stay one expression, however often an element is left out; nothing is left in the end."""
+    values = np.random.default_rng(0).normal(size=(3, 5))
+    x = pt.dmatrix("x")
+    np.testing.assert_allclose(pt.diff(x, times).eval({x: values}), np.diff(values, times), rtol=1e-12)
+
+
+def test_the_common_shape_of_shapes() -> None:
+    n = pt.iscalar("n")
+    rows, columns = pt.broadcast_shape((n, 1), (1, 4), arrays_are_shapes=True)
+    assert (int(pt.as_tensor(rows).eval({n: 3})), columns) == (3, 4)
+
+
+def test_tensors_of_several_ranks_are_not_joined() -> None:
+    for wrong in ([], [A, A[0]]):
+        with pytest.raises(ShapeError, match="tensors of one rank were needed"):
+            pt.concat_with_broadcast(wrong)
+
+
 def test_permutations_of_rows_are_undone() -> None:
     rows = np.array([[2, 0, 1], [1, 2, 0]], "int32")
     p = pt.imatrix("p")
@@ -109,10 +155,9 @@ class TestNamesOfModules:
     """`pytensor.tensor.type`, `pytensor.scalar` and others have names beside those of tensors."""
 
     def test_lists_of_dtypes_are_those_of_numpys_kinds(self) -> None:
-        names = ("integer", "uint", "int", "float", "complex", "discrete", "continuous", "all")
-        kinds = dict(zip((f"{name}_dtypes" for name in names), "iu u i f c biu fc biufc".split(), strict=True))
-        for name, kind in kinds.items():
-            assert getattr(dtypes, name) == [d for d in dtypes.all_dtypes if np.dtype(d).kind in kind]
+        kinds = {"integer": "iu", "uint": "u", "int": "i", "float": "f", "complex": "c", "discrete": "biu"}
+        for name, kind in {**kinds, "continuous": "fc", "all": "biufc"}.items():
+            assert getattr(dtypes, f"{name}_dtypes") == [d for d in dtypes.all_dtypes if np.dtype(d).kind in kind]
 
     def test_scalars_are_tensors_of_rank_0(self) -> None:
         x, y = scalars.floats("xy")
