@@ -139,10 +139,18 @@ def test_tensordot_over_axes_that_are_not_there_is_refused() -> None:
         pt.tensordot(A, A[0], 2)
 
 
-def test_mean_in_integers_is_a_float() -> None:
-    """Of halves as of other floats: sums are in integers, the division is not."""
-    for dtype in ("float16", "float32", "float64"):
-        assert pt.mean(np.ones((2, 2), dtype), dtype="int64").dtype == "float64"
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "bool"])
+def test_mean_in_integers_is_a_float(dtype: str) -> None:
+    """Sums are in the dtype asked for, the division is not: 8 bits do not count 300 elements."""
+    ones = np.ones(300, dtype)
+    for short, total in {"int64": 300, "int8": 300 - 256, "bool": 1}.items():
+        found = pt.mean(ones, dtype=short)
+        assert found.dtype == "float64"
+        assert found.eval() == total / 300
+
+
+def test_shape_by_its_name() -> None:
+    assert pt.as_tensor_variable(A).reshape(shape=(3, 2), ndim=2).eval().shape == (3, 2)
 
 
 @pytest.mark.parametrize("at", [0.0, -0.0, -1e-309])

@@ -139,7 +139,9 @@ def mean(
     if x.dtype not in (*FLOATS, *COMPLEXES):
         x = cast(x, "float64")
     total = sum(x, axis, dtype, keepdims, acc_dtype)
-    return apply("true_div", total, cast(as_tensor(count(x, normalised_axes(axis, x.ndim))), total.dtype))
+    number = as_tensor(count(x, normalised_axes(axis, x.ndim)))
+    exact = total.dtype not in (*FLOATS, *COMPLEXES)  # short integers do not hold any number
+    return apply("true_div", cast(total, "int64") if exact else total, number if exact else cast(number, total.dtype))
 
 
 def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Node:

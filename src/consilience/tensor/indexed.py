@@ -25,9 +25,9 @@ def advanced_set_subtensor(x: TensorLike, y: TensorLike, *index: Any) -> Node:
     return set_subtensor(advanced_subtensor(x, *index), y)
 
 
-def advanced_inc_subtensor(x: TensorLike, y: TensorLike, *index: Any) -> Node:
-    """x with y added at the positions, as often as each is named."""
-    return inc_subtensor(advanced_subtensor(x, *index), y)
+def advanced_inc_subtensor(x: TensorLike, y: TensorLike, *index: Any, **settings: bool) -> Node:
+    """x with y added at the positions, as often as each is named; `settings` are those of `inc_subtensor`."""
+    return inc_subtensor(advanced_subtensor(x, *index), y, **settings)
 
 
 advanced_subtensor1, advanced_set_subtensor1 = advanced_subtensor, advanced_set_subtensor
