@@ -42,6 +42,10 @@ class ShapeError(GraphError, ValueError):
     """Lengths of axes that do not fit together."""
 
 
+class AxisError(ShapeError, IndexError):
+    """An axis that a tensor does not have."""
+
+
 class DtypeError(GraphError, TypeError):
     """Element types that do not fit together."""
 

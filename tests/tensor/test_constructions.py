@@ -9,7 +9,7 @@ import pytest
 
 import consilience.tensor as pt
 from consilience import function
-from consilience.errors import DtypeError, ShapeError
+from consilience.errors import AxisError, DtypeError, ShapeError
 from consilience.ir.settings import config
 from consilience.tensor import dtypes, indexed
 from consilience.tensor import scalar_types as scalars
@@ -147,6 +147,30 @@ def test_mean_in_integers_is_a_float(dtype: str) -> None:
         found = pt.mean(ones, dtype=short)
         assert found.dtype == "float64"
         assert found.eval() == total / 300
+
+
+def test_an_axis_that_is_not_there_is_an_index_out_of_range_too() -> None:
+    """As in NumPy: IndexError and ValueError."""
+    for refused in (lambda: pt.swapaxes(A, 0, 2), lambda: pt.sum(A, axis=-3), lambda: pt.constant(A)[0, 0, 0]):
+        with pytest.raises(AxisError) as raised:
+            refused()
+        assert {IndexError, ValueError} <= set(type(raised.value).__mro__)
+    with pytest.raises(ShapeError, match="an axis must be known before a call, got `i`"):
+        pt.sort(A, pt.iscalar("i"))
+
+
+def test_promised_lengths_with_dots_between() -> None:
+    x = pt.tensor3("x")
+    for shape in ((2, ...), (..., 4), (2, ..., 4), (2, None, 4, ...), np.array([2, 3, 4])):
+        assert pt.specify_shape(x, shape).eval({x: np.ones((2, 3, 4))}).shape == (2, 3, 4)
+    assert pt.specify_shape(x, ...) is x
+    for wrong in ((2, 3, ..., 4, 5), (2, 3), (2, ..., 5)):
+        with pytest.raises(ShapeError):
+            pt.specify_shape(x, wrong).eval({x: np.ones((2, 3, 4))})
+
+
+def test_shape_of_a_list() -> None:
+    assert tuple(pt.shape([[1, 2, 3]])) == (1, 3)
 
 
 def test_shape_by_its_name() -> None:

@@ -38,6 +38,7 @@ from consilience.ops.shape import (
     expand_dims,
     full,
     length_of,
+    lengths_listed,
     reshape,
     stack,
 )
@@ -345,12 +346,15 @@ def split_dims(x: TensorLike, shape: object, axis: int = 0) -> Node:
 
 
 def specify_shape(x: TensorLike, shape: Sequence[object] | object) -> Node:
-    """x with lengths that are promised: a length per axis, None where nothing is said.
+    """x with lengths that are promised: a length per axis, None where nothing is said, `...` for axes between.
 
     Lengths known to be others are a ShapeError at once, those that turn out others when the function is called.
     """
     node = as_tensor(x)
-    given = list(shape) if isinstance(shape, list | tuple) else [shape]
+    given = [shape] if shape is None or shape is Ellipsis else lengths_listed(shape)
+    if any(length is Ellipsis for length in given):
+        place = next(i for i, length in enumerate(given) if length is Ellipsis)
+        given[place : place + 1] = [None] * (node.ndim - len(given) + 1)
     if len(given) != node.ndim:
         raise ShapeError(f"{node.ndim} lengths were needed, got {tuple(given)} for {describe(node)}.")
     wanted: list[Dim] = [
