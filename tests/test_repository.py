@@ -40,7 +40,8 @@ COMPILER = [
 SAMPLER = [{"vectorised"}, {"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
 ENTRY_POINTS = [
     {"", "__main__"},
-    {"callbacks", "doctor", "plots"},
+    {"as_pymc", "for_pymc"},
+    {"callbacks", "doctor", "plots", "pymc_names"},
     {"calibration"},
     {"exports", "filters", "smc", "variational"},
     {"inla"},
@@ -71,13 +72,19 @@ def tree(path: Path) -> ast.Module:
 
 
 @functools.cache
+def nodes(path: Path) -> list[ast.AST]:
+    """All nodes of the syntax tree of one file."""
+    return list(ast.walk(tree(path)))
+
+
+@functools.cache
 def imported(path: Path) -> list[tuple[str, int]]:
     """Every module of the library that `path` imports, at any depth of its text, with the line."""
     return list(_imported(path))
 
 
 def _imported(path: Path) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -96,7 +103,7 @@ def _imported(path: Path) -> Iterator[tuple[str, int]]:
 def for_types_only(path: Path) -> set[int]:
     """Lines below `if TYPE_CHECKING:`, which never run."""
     lines: set[int] = set()
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             for statement in node.body:
                 lines.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
@@ -108,6 +115,7 @@ def layer(module: str) -> str:
     return [*module.split("."), ""][1]
 
 
+@functools.cache
 def below(name: str) -> set[str]:
     """All layers that layer `name` may import."""
     ladders = [ENTRY_POINTS + COMPILER + GROUND, ENTRY_POINTS + SAMPLER + GROUND]
@@ -119,49 +127,78 @@ def below(name: str) -> set[str]:
     return reachable
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_name)
-class TestEveryModule:
-    def test_is_short_enough_to_read(self, path: Path) -> None:
-        """No file exceeds 800 lines."""
-        lines = len(path.read_text(encoding="utf-8").splitlines())
-        assert lines <= 800, f"{path.relative_to(ROOT)} has {lines} lines; split it by its ideas"
+def place(path: Path, line: int | None = None) -> str:
+    """Where something was found, as editors open it."""
+    return f"{path.relative_to(ROOT)}" + ("" if line is None else f":{line}")
 
-    def test_opens_with_a_docstring(self, path: Path) -> None:
-        """What enters, what leaves, what stays outside."""
-        assert ast.get_docstring(tree(path)), f"{path.relative_to(ROOT)} has no module docstring"
 
-    def test_documents_what_is_public(self, path: Path) -> None:
-        """Each public function and class of a module says what it gives."""
-        silent = [
-            f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
-            for node in tree(path).body
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-            and not node.name.startswith("_")
-            and not any(isinstance(mark, ast.Name) and mark.id == "overload" for mark in node.decorator_list)
-            and not ast.get_docstring(node)
-        ]
-        assert not silent, "without docstring:\n" + "\n".join(silent)
+def found_in(paths: list[Path], *patterns: re.Pattern[str]) -> list[str]:
+    """Each place where a pattern stands in a text."""
+    texts = [(path, path.read_text(encoding="utf-8")) for path in paths]
+    return [
+        f"{place(path, text.count(chr(10), 0, match.start()) + 1)} holds {match.group()!r}"
+        for path, text in texts
+        for pattern in patterns
+        for match in pattern.finditer(text)
+    ]
 
-    def test_imports_downwards_only(self, path: Path) -> None:
-        """The ladder holds for each import statement, those inside functions and type checks included."""
-        here = layer(module_name(path))
-        upward = [
-            f"{path.relative_to(ROOT)}:{line} imports {target}"
-            for target, line in imported(path)
-            if layer(target) != here and layer(target) not in below(here)
-        ]
-        assert not upward, "against the ladder of docs/design/0001-foundation.md:\n" + "\n".join(upward)
 
-    def test_has_a_name_with_meaning(self, path: Path) -> None:
-        """A file is named by its idea, never by being left over."""
-        assert not NAMES_WITHOUT_MEANING & set(path.relative_to(SOURCE).with_suffix("").parts)
+def test_every_module_is_short_enough_to_read() -> None:
+    """No file exceeds 800 lines."""
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    long = [f"{place(path)} has {count} lines; split it by its ideas" for path, count in lines.items() if count > 800]
+    assert not long, "\n".join(long)
 
-    def test_promises_nothing_and_silences_nothing(self, path: Path) -> None:
-        """No marks of unfinished work, no places of one machine, no checker silenced without a reason."""
-        text = path.read_text(encoding="utf-8")
-        for pattern in (WORDS_OF_UNFINISHED_WORK, PLACES_ON_ONE_MACHINE, UNREASONED_SILENCING):
-            found = pattern.search(text)
-            assert found is None, f"{path.relative_to(ROOT)} holds {found.group()!r}" if found else ""
+
+def test_every_module_opens_with_a_docstring() -> None:
+    """What enters, what leaves, what stays outside."""
+    silent = [place(path) for path in FILES if not ast.get_docstring(tree(path))]
+    assert not silent, "without module docstring:\n" + "\n".join(silent)
+
+
+def test_every_module_documents_what_is_public() -> None:
+    """Each public function and class of a module says what it gives."""
+    silent = [
+        f"{place(path, node.lineno)} {node.name}"
+        for path in FILES
+        for node in tree(path).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and not node.name.startswith("_")
+        and not any(isinstance(mark, ast.Name) and mark.id == "overload" for mark in node.decorator_list)
+        and not ast.get_docstring(node)
+    ]
+    assert not silent, "without docstring:\n" + "\n".join(silent)
+
+
+def test_every_module_imports_downwards_only() -> None:
+    """The ladder holds for each import statement, those inside functions and type checks included."""
+    upward = [
+        f"{place(path, line)} imports {target}"
+        for name, path in MODULES.items()
+        for target, line in imported(path)
+        if layer(target) != layer(name) and layer(target) not in below(layer(name))
+    ]
+    assert not upward, "against the ladder of docs/design/0001-foundation.md:\n" + "\n".join(upward)
+
+
+def test_every_module_has_a_name_with_meaning() -> None:
+    """A file is named by its idea, never by being left over."""
+    nameless = [
+        place(path) for path in FILES if NAMES_WITHOUT_MEANING & set(path.relative_to(SOURCE).with_suffix("").parts)
+    ]
+    assert not nameless, "\n".join(nameless)
+
+
+def test_no_module_promises_or_silences_anything() -> None:
+    """No marks of unfinished work, no places of one machine, no checker silenced without a reason."""
+    found = found_in(FILES, WORDS_OF_UNFINISHED_WORK, PLACES_ON_ONE_MACHINE, UNREASONED_SILENCING)
+    assert not found, "\n".join(found)
+
+
+def test_text_outside_the_library_promises_nothing_either() -> None:
+    """No marks of unfinished work and no places of one machine, wherever text is read by people."""
+    found = found_in(PROSE, WORDS_OF_UNFINISHED_WORK, PLACES_ON_ONE_MACHINE)
+    assert not found, "\n".join(found)
 
 
 def test_every_layer_stands_on_the_ladder() -> None:
@@ -182,15 +219,6 @@ def test_no_import_cycle_even_through_functions() -> None:
         pytest.fail("import cycle: " + " <- ".join(error.args[1]))
 
 
-@pytest.mark.parametrize("path", PROSE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_text_outside_the_library_promises_nothing_either(path: Path) -> None:
-    """No marks of unfinished work and no places of one machine, wherever text is read by people."""
-    text = path.read_text(encoding="utf-8")
-    for pattern in (WORDS_OF_UNFINISHED_WORK, PLACES_ON_ONE_MACHINE):
-        found = pattern.search(text)
-        assert found is None, f"{path.relative_to(ROOT)} holds {found.group()!r}" if found else ""
-
-
 def test_continuous_integration_runs_the_commands_of_the_readme() -> None:
     """`.ci/run` calls what the README tells a newcomer to type."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -203,7 +231,7 @@ def test_a_class_name_has_one_meaning() -> None:
     """No two classes of the package share a name, except a class and its stand-in for type checkers."""
     places: dict[str, set[Path]] = {}
     for path in FILES:
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, set()).add(path)
     twice = {name: sorted(map(str, found)) for name, found in places.items() if len(found) > 1}

@@ -27,7 +27,16 @@ _NAMES: Final = {
     "consilience.backends.request": "In Out",
     "consilience.compile": "get_default_mode get_mode",
     "consilience.diagnostics": "summary",
-    "consilience.distributions": " ".join([*distributions.PUBLIC.values(), *distributions.SPELLINGS, "Simulator"]),
+    "consilience.distributions": " ".join(
+        [
+            *distributions.PUBLIC.values(),
+            *distributions.SPELLINGS,
+            "Continuous",
+            "Discrete",
+            "Distribution",
+            "Simulator",
+        ]
+    ),
     "consilience.errors": """
         ConsilienceError ConsilienceWarning ConvergenceWarning ImplicitFreezeWarning ImputationWarning
         InitialPointError ModelError ParameterError SamplingError ShapeError StorageError

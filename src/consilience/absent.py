@@ -38,7 +38,7 @@ _GROUPS: Final = {
     """,
     "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
         blas_c blas_headers elemwise_cgen pytensor rewriting utils assumptions link misc npy_2_compat
-        values_eq_approx_always_true blocking data logging BaseModel FrozenModel compile_forward_sampling_function
+        values_eq_approx_always_true data logging BaseModel FrozenModel compile_forward_sampling_function
         compile_fn init_nuts SymbolicRandomVariable Sequence TYPE_CHECKING Union singledispatch Any Optional
         Callable NoReturn
     """,
@@ -47,7 +47,6 @@ _GROUPS: Final = {
     "this is a function of `pt.linalg`, no method": "norm",
     # Models.
     "`pm.Wishart` and `pm.LKJCholeskyCov` are there": "WishartBartlett",
-    "`pm.distributions` has the base classes": "Continuous Discrete Distribution",
     "PyMC's helper of its own samplers; step methods are written with `pm.Kernel`": "logbern",
     "an approximation has all variables of a model; of some alone, `pm.fit_laplace` has `vars=`": "Group",
     "an optimizer of `pm.fit` has its momentum, and `pm.fit` has `total_grad_norm_constraint`": """

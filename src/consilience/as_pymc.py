@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Final, cast
@@ -19,6 +19,9 @@ from consilience.errors import ConsilienceError
 
 VERSIONS: Final = {"pymc": "6.4.0+consilience", "pytensor": "3.3.8+consilience"}
 """What `__version__` says: the versions whose interface is imitated, and that they are not those packages."""
+
+IN_PARTS: Final = ("pymc_extras",)
+"""Packages of which some modules work with the stand-in, and others build on what is not imitated."""
 
 _OWN: Final = "consilience"
 
@@ -30,14 +33,52 @@ class _Root(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         try:
-            found = getattr(import_module(_OWN), name)
+            return getattr(import_module(_OWN), name)
         except AttributeError as error:
             raise AttributeError(str(error).replace(repr(_OWN), repr(self.__name__)), name=name, obj=self) from None
-        setattr(self, name, found)
-        return found
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name.startswith("__"):
+            super().__setattr__(name, value)
+        else:  # what a test replaces in `pymc` is replaced for all who ask this library
+            setattr(import_module(_OWN), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(import_module(_OWN), name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*vars(self), *dir(import_module(_OWN))})
+        return dir(import_module(_OWN))
+
+
+class _InParts(ModuleType):
+    """A package whose own code is run when a name of it is asked for that is none of its modules.
+
+    It imports all its modules, among them those that build on PyTensor's graph classes, which are not imitated.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__version__":
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+        if find_spec(f"{self.__name__}.{name}") is not None:
+            return import_module(f"{self.__name__}.{name}")
+        self.__class__ = ModuleType
+        try:
+            cast(Any, self.__spec__).loader.of_the_package.exec_module(self)
+        except BaseException:
+            self.__class__ = _InParts
+            raise
+        return getattr(self, name)
+
+
+class _LoaderInParts:
+    def __init__(self, of_the_package: Any) -> None:
+        self.of_the_package = of_the_package
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _InParts(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """The package's code waits until it is needed."""
 
 
 class _Finder:
@@ -46,6 +87,11 @@ class _Finder:
     @staticmethod
     def find_spec(name: str, *_: object) -> ModuleSpec | None:
         root, _dot, path = name.partition(".")
+        if name in IN_PARTS:
+            found = PathFinder.find_spec(name)
+            if found is not None and found.loader is not None:
+                found.loader = cast(Any, _LoaderInParts(found.loader))
+            return found
         if root not in VERSIONS:
             return None
         if path and (find_spec(f"{_OWN}.{path}") is None):
@@ -63,7 +109,7 @@ class _Loader:
             module: ModuleType = _Root(
                 root, f"This library under the name {root}, as consilience.as_pymc was imported."
             )
-            module.__version__ = VERSIONS[root]  # type: ignore[attr-defined]
+            module.__version__ = VERSIONS[root]
             return module
         module = import_module(f"{_OWN}.{path}")
         self._spec = module.__spec__

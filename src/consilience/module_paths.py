@@ -17,8 +17,11 @@ from consilience import absent
 
 _ROOT: Final = "consilience"
 _PLACES: Final = {
+    "util": "pymc_names.util . errors model inference",
+    "blocking": "pymc_names.points",
+    "testing": "pymc_names.testing .",
     "basic conditional configdefaults exceptions func_utils initial_point model_graph progress_bar pytensorf "
-    "sampling stats step_methods testing tuning util vartypes": ". errors model distributions logprob inference tensor",
+    "sampling stats step_methods tuning vartypes": ". errors model distributions logprob inference tensor",
     "compile.aliasing compile.builders compile.debug compile.debug.debugmode compile.debug.nanguardmode "
     "compile.executor compile.io compile.maker compile.mode compile.ops compile.sharedvalue": (
         "compile . tensor backends.modes"
@@ -44,13 +47,17 @@ _PLACES: Final = {
     "tensor.signal.conv": "tensor.signal",
     "sparse.basic sparse.linalg sparse.math sparse.sharedvar sparse.type sparse.variable": "sparse",
     "xtensor.basic xtensor.shape xtensor.type": "xtensor",
-    "backends.arviz backends.base": ". sample",
+    "backends.arviz": "pymc_names.datasets . sample",
+    "backends.base": ". sample",
     "distributions.censored distributions.continuous distributions.discrete distributions.multivariate "
-    "distributions.shape_utils distributions.timeseries distributions.truncated": "distributions . logprob",
+    "distributions.timeseries distributions.truncated": "distributions . logprob",
+    "distributions.shape_utils": "pymc_names.shapes distributions",
     "gp.gp": "gp",
     "gp.hsgp_approx": "gp.hilbert_space gp",
     "gp.util": "gp.numerics gp",
-    "logprob.abstract logprob.basic logprob.transforms logprob.utils": "logprob distributions.transforms errors",
+    "logprob.abstract logprob.basic logprob.transforms logprob.utils": (
+        "logprob distributions.transforms errors pymc_names.util"
+    ),
     "model.core model.fgraph model.transform model.transform.conditioning model.transform.deterministic "
     "model.transform.optimization": "model .",
     "ode.ode": "ode",
@@ -110,9 +117,11 @@ def below(package: str, name: str) -> ModuleType | None:
     return import_module(path) if path.removeprefix(f"{_ROOT}.") in HOMES else None
 
 
-def attribute(package: str, name: str, there: Sequence[str]) -> ModuleType:
-    """The module `name` below a package that has no such name itself; AttributeError says what serves instead."""
-    module = below(package, name)
+def attribute(package: str, name: str, there: Sequence[str]) -> Any:
+    """What a package that has no `name` gives: a module below; AttributeError says what serves instead."""
+    module: Any = below(package, name)
+    if module is None and "consilience.as_pymc" in sys.modules:  # programs for PyMC name its graphs' classes
+        module = import_module("consilience.pymc_names.graph_classes").find(name)
     if module is None:
         where = sys.modules.get(package)  # not there by this library's name if it is named as a function
         near = [] if name.startswith("_") else list(there)

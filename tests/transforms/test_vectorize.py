@@ -233,10 +233,13 @@ def test_reading_and_writing_at_given_places(name: str) -> None:
         check_all(write, [x, draw(shape, 5), *places])
 
 
-def test_a_mask_of_unknown_count_has_no_batched_form() -> None:
+def test_what_a_mask_selects_has_a_batched_form_where_it_is_reduced() -> None:
     x, xs = tensor_input("float64", (4,)), tensor_input("float64", (2, 4))
     with pytest.raises(MissingRuleError, match="differs from one batch position"):
-        vectorize([x[x > 0.0].sum()], {x: xs})
+        vectorize([x[x > 0.0]], {x: xs})
+    own = draw((2, 4))
+    (total,) = evaluate(vectorize([x[x > 0.0].sum()], {x: xs}), {xs: own})
+    np.testing.assert_allclose(total, np.where(own > 0, own, 0).sum(1))
     y, ys = tensor_input("float64", (4, 3)), tensor_input("float64", (2, 4, 3))
     mask = tensor_input("bool", (4,))
     (result,) = vectorize([y[mask]], {y: ys})

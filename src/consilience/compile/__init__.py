@@ -12,8 +12,8 @@ from consilience.backends.function import Function, function
 from consilience.backends.modes import DebugMode, Mode, NanGuardMode, mode_named
 from consilience.backends.request import In, Out
 from consilience.distributions.drawing import compile as _compile
-from consilience.ir import Shared as SharedVariable
 from consilience.tensor.functions import OpFromGraph
+from consilience.tensor.kinds import SharedVariable as SharedVariable
 from consilience.tensor.python_ops import FromFunctionOp, as_op, wrap_py
 
 __all__ = [

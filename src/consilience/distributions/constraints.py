@@ -111,6 +111,20 @@ class ExtremeValues(Real):
         return logical_and(isfinite(value), greater(self.shape * ((value - self.location) / self.scale), -1.0))
 
 
+class SmallShape(Real):
+    """Positive numbers as gamma variables of shape below 1 are, most far below 1 / rate; or their reciprocals."""
+
+    rate: Node
+    reciprocal: bool
+
+    @property
+    def rule(self) -> str:
+        return "a number > 0"
+
+    def holds(self, value: Node) -> Node:
+        return logical_and(isfinite(value), greater(value, 0.0))
+
+
 class ExtendedReal(Constraint):
     """Real numbers and both infinities, not below a bound, which belongs to the set or not."""
 

@@ -267,6 +267,11 @@ class Distribution(metaclass=DistributionType):
         """The set whose map to the line value variables tell of; another than the support where PyMC maps that one."""
         return self.bound_support if self.mapped is None else self.mapped
 
+    @property
+    def sampled_support(self) -> Constraint:
+        """The set whose map to the line samplers use; it may tell of tails where the support's map has bad ones."""
+        return self.bound_support
+
     def declared(self) -> tuple[DistributionParameter | None, ...]:
         """The declaration of each parameter; None for one without a constraint."""
         return self.parameters

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from consilience.distributions.constraints import nonnegative, positive, real
+import numpy as np
+
+from consilience.distributions.constraints import Constraint, SmallShape, nonnegative, positive, real
 from consilience.distributions.distribution import Continuous, instead_of, parameter
 from consilience.distributions.mathematics import (
     LOG_2,
@@ -41,8 +43,9 @@ from consilience.distributions.mathematics import (
     where,
     xlogy,
 )
+from consilience.distributions.parameters import known_value
 from consilience.distributions.tails import log_erf, log_erfc, log_of_size
-from consilience.ir import Node, Shape
+from consilience.ir import Node, Shape, constant
 from consilience.ops.random import draw, fold_in
 
 
@@ -250,6 +253,17 @@ class Exponential(Continuous):
         return reciprocal(square(self.lam))
 
 
+def _with_tails(support: Constraint, shape: Node, rate: Node, reciprocal: bool) -> Constraint:
+    """The support, with the rate of its tail where shapes below 1 are known.
+
+    Far below 0.05 a variable is often less than the least float64, and only its logarithm can tell where it is.
+    """
+    known, rates = known_value(shape), known_value(rate)
+    if known is None or rates is None or not np.all((known >= 0.05) & (known < 1.0)):
+        return support
+    return SmallShape(constant(rates), reciprocal)
+
+
 class Gamma(Continuous):
     """Sums of waiting times: beta^alpha x^(alpha-1) exp(-beta x) / Gamma(alpha).
 
@@ -267,6 +281,10 @@ class Gamma(Continuous):
             sigma=positive,
         ),
     )
+
+    @property
+    def sampled_support(self) -> Constraint:
+        return _with_tails(self.bound_support, self.alpha, self.beta, False)
 
     def logp(self, value: Node) -> Node:
         scaled = self.alpha * log(self.beta) - self.beta * value
@@ -311,6 +329,10 @@ class InverseGamma(Continuous):
             sigma=positive,
         ),
     )
+
+    @property
+    def sampled_support(self) -> Constraint:
+        return _with_tails(self.bound_support, self.alpha, self.beta, True)
 
     def logp(self, value: Node) -> Node:
         scaled = self.alpha * log(self.beta) - self.beta / value

@@ -3,6 +3,7 @@
 What another library knows of a model in; a `pm.Model`, the density of one, or a function of tensors, out.
 """
 
+from consilience.foreign import pytensor_dims as pytensor_dims  # enters its rule
 from consilience.foreign import pytensor_scan as pytensor_scan  # enters its rule
 from consilience.foreign.bridgestan import from_bridgestan
 from consilience.foreign.density import from_density

@@ -208,7 +208,7 @@ def random(*classes: str) -> Callable[[Rule], Rule]:
             try:
                 return rule(t, apply)
             except MissingRuleError as refusal:
-                return by_density(t, apply, refusal)
+                return by_density(t, next(o for o in apply.outputs if not is_generator(o)), refusal)
 
         return rule
 
@@ -300,43 +300,55 @@ def _minibatch(t: Translation, apply: Any) -> Any:
 # ---- by PyMC's own density
 
 
-def by_density(t: Translation, apply: Any, refusal: MissingRuleError) -> Node:
-    """A variable with the density that PyMC writes for it; nothing can be drawn from it.
+def by_density(t: Translation, theirs: Any, refusal: MissingRuleError) -> Node:
+    """A variable with the density that PyMC writes for it, drawn as it is computed where that has a translation.
 
+    theirs   the output of PyMC's op
     raises   `refusal`, with the reason added, where PyMC has no density as a graph, or one without translation
     """
-    pymc = sys.modules.get("pymc")
-    theirs = next(o for o in apply.outputs if not is_generator(o))
+    pymc, pytensor = sys.modules.get("pymc"), sys.modules["pytensor"]
     if pymc is None:
         raise refusal
+    title = type(theirs.owner.op).__name__.removesuffix("RV").strip("_")
     own = _known_ancestors(t, theirs)
     values = [t.tensor(v) for v in own]
     # PyMC rewrites the variables that a density depends on; other variables in their places stay as they are.
     places = [v.type() for v in own]
     place = theirs.type()
-    shape = tuple(theirs.shape.eval().tolist()) if None in theirs.type.shape else theirs.type.shape
-    (theirs,) = sys.modules["pytensor"].graph.replace.clone_replace([theirs], dict(zip(own, places, strict=True)))
+    (theirs,) = pytensor.graph.replace.clone_replace([theirs], dict(zip(own, places, strict=True)))
     try:
         graph = pymc.logp(theirs, place)
-        start = pymc.distributions.distribution.support_point(theirs)
     except (NotImplementedError, RuntimeError) as reason:
         raise MissingRuleError(f"{refusal} PyMC has no density for it as a graph either: {reason}") from reason
+    try:
+        start = pymc.distributions.distribution.support_point(theirs)
+    except NotImplementedError:  # observed variables need none
+        start = None
+    (lengths,) = pytensor.compile.builders.infer_shape([theirs], (), ())
+
+    def at(parameters: Sequence[Node]) -> Translation:
+        return Translation(dict(zip(places, parameters, strict=True)))
 
     def logp(value: Node, *parameters: Node) -> Node:
-        return Translation({place: value, **dict(zip(places, parameters, strict=True))}).tensor(graph)
+        inside = at(parameters)
+        inside.values[place] = value
+        return inside.tensor(graph)
 
     def support_point(*parameters: Node) -> Node:
-        return Translation(dict(zip(places, parameters, strict=True))).tensor(start)
+        return at(parameters).tensor(start)
+
+    def dist(*parameters: Node) -> Node:
+        return at(parameters[:-1]).tensor(theirs)
 
     found: Node = d.CustomDist.dist(
         *values,
         logp=logp,
-        support_point=support_point,
-        ndim_supp=apply.op.ndim_supp,
+        support_point=None if start is None else support_point,
+        ndim_supp=place.type.ndim - graph.type.ndim,
         ndims_params=[v.ndim for v in values],
-        shape=shape,
-        dtype="int64" if theirs.type.dtype.startswith(("int", "uint", "bool")) else "float64",
-        class_name=type(apply.op).__name__.removesuffix("RV").strip("_"),
+        shape=tuple(map(at(values).length, lengths)),
+        dtype="int64" if place.type.dtype.startswith(("int", "uint", "bool")) else "float64",
+        class_name=title,
     )
     logp(found, *values)  # what has no translation shows here
     return found

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from consilience.distributions import context
-from consilience.errors import ConsilienceError, ModelError
-from consilience.foreign import pymc_distributions as pymc_distributions  # enters its rules
+from consilience.distributions.random_variable import is_random
+from consilience.errors import ConsilienceError, MissingRuleError, ModelError
+from consilience.foreign.pymc_distributions import by_density
 from consilience.foreign.pymc_transforms import translated
 from consilience.foreign.pytensor_graph import Translation
 from consilience.ir import constant
@@ -73,6 +74,8 @@ def _add_random(ours: Model, model: Any, t: Translation, name: str, theirs: Any,
         rv, *sizes = theirs.owner.inputs
         total_size = [t.length(size) if t(size) is not None else None for size in sizes]
     node = t.tensor(rv)
+    if not is_random(node):  # a function of random variables, such as one with its axes in another order
+        node = by_density(t, rv, MissingRuleError(f"PyMC's variable `{name}` is an expression without translation."))
     if observed:
         ours.register_rv(node, name, observed=_observed(t, value), dims=axes, total_size=total_size)
     else:

@@ -17,7 +17,9 @@ from consilience.foreign.pytensor_graph import Translation
 
 
 def _interval(t: Translation, transform: Any, rv: Any) -> Any:
-    ends = [_end(t, end) for end in transform.args_fn(*rv.owner.inputs)]
+    named_axes = not hasattr(transform, "args_fn")
+    found = (transform.lower, transform.upper) if named_axes else transform.args_fn(*rv.owner.inputs)
+    ends = [_end(t, end) for end in found]
     return None if ends == [None, None] else transforms.Interval(*ends)
 
 
@@ -34,7 +36,25 @@ def _chain(t: Translation, transform: Any, rv: Any) -> Any:
 
 
 def _zero_sum(t: Translation, transform: Any, rv: Any) -> Any:
+    if hasattr(transform, "dims"):
+        return transforms.ZeroSumTransform(_axes(rv, transform.dims))
     return transforms.ZeroSumTransform(tuple(int(a) for a in transform.zerosum_axes))
+
+
+def _simplex(t: Translation, transform: Any, rv: Any) -> Any:
+    name = getattr(transform, "core_dim", None)
+    if name is not None and _axes(rv, [name]) != (-1,):
+        raise MissingRuleError(
+            f"PyMC's transform `SimplexTransform` along `{name}`, which is not the last of the dims {rv.type.dims} of "
+            f"`{rv.name}`, has no translation; put `{name}` last."
+        )
+    return transforms.simplex
+
+
+def _axes(rv: Any, names: Any) -> tuple[int, ...]:
+    """The axes with these names, counted from the last."""
+    dims = rv.type.dims
+    return tuple(dims.index(name) - len(dims) for name in names)
 
 
 def _always(found: Any) -> Callable[[Translation, Any, Any], Any]:
@@ -54,7 +74,7 @@ ROWS: Final[dict[str, Callable[[Translation, Any, Any], Any]]] = {
     "LogOddsTransform": _always(transforms.log_odds),
     "LogTransform": _always(transforms.log),
     "Ordered": _always(transforms.ordered),
-    "SimplexTransform": _always(transforms.simplex),
+    "SimplexTransform": _simplex,
     "SumTo1": _always(transforms.sum_to_1),
     "ZeroSumTransform": _zero_sum,
 }

@@ -114,6 +114,7 @@ class Translation:
     def inlined(self, inner_inputs: Sequence[Any], inner_outputs: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
         """Values of a graph inside an op, for these values of its inputs."""
         inside = Translation(dict(zip(inner_inputs, arguments, strict=True)))
+        inside.named = {i for i, value in inside.values.items() if isinstance(value, Node)}
         return [inside(output) for output in inner_outputs]
 
     def length(self, variable: Any) -> Any:

@@ -323,6 +323,11 @@ def as_atom(length: Dim) -> Atom | None:
     return None
 
 
+def of_atom(atom: Atom) -> Dim:
+    """The length that is nothing but one atom."""
+    return _polynomial({(atom,): 1})
+
+
 def substitute(length: Dim, values: Mapping[Atom, Dim]) -> Dim:
     """Replace symbols by lengths; an `int` when every symbol has an integer value."""
     if not isinstance(length, Dimension):
@@ -338,7 +343,7 @@ def substitute(length: Dim, values: Mapping[Atom, Dim]) -> Dim:
 
 def _substitute_atom(atom: Atom, values: Mapping[Atom, Dim]) -> Dim:
     if atom.kind in UNKNOWN:
-        return values.get(atom, _polynomial({(atom,): 1}))
+        return values.get(atom, of_atom(atom))
     arguments = [substitute(a, values) for a in atom.arguments]
     if atom.kind == "floordiv":
         return floordiv(arguments[0], arguments[1])

@@ -95,8 +95,7 @@ def cond(
     """`then` where the scalar condition holds, else `otherwise`; only the chosen one is computed.
 
     Both are one tensor or equally many, of equal ranks; dtypes are promoted pairwise. Where lengths differ, those of
-    the result are known when the condition is; where a step of a loop decides, or a batch of conditions, they must be
-    equal.
+    the result are known when the condition is; what a loop's step or a batch results in must have equal ones.
     """
     chosen = as_tensor(condition)
     if chosen.ndim:
@@ -120,14 +119,18 @@ def cond(
     if ours or theirs or any(a.static_shape != b.static_shape for a, b in pairs):
         choice = dims.computed(cast(chosen, "int64"), CONDITION, non_negative=True)
         lefts, rights = _guarded(lefts, ours, choice, 1), _guarded(rights, theirs, choice, 0)
+    results = chosen_of(chosen, lefts, rights, choice)
+    return results[0] if single else results
+
+
+def chosen_of(chosen: Node, lefts: Sequence[Node], rights: Sequence[Node], choice: Dim | None = None) -> list[Node]:
+    """The results of one of two branches of equal dtypes and ranks, chosen by a bool scalar."""
     _, operands = close([*lefts, *rights])
     then_region, _ = close(lefts, operands)
     otherwise_region, _ = close(rights, operands)
     owed = collect(lefts), collect(rights)
-    op = Cond(then_region, otherwise_region, owed, choice)
-    node = Node(op, chosen, *operands)
-    results = [Node(Item(i), node) for i in range(len(pairs))]
-    return results[0] if single else results
+    node = Node(Cond(then_region, otherwise_region, owed, choice), chosen, *operands)
+    return [Node(Item(i), node) for i in range(len(lefts))]
 
 
 def _needed(branch: Sequence[Node], other: Sequence[Node]) -> list[Atom]:
@@ -157,7 +160,10 @@ def _counts(source: Node) -> bool:
 
 
 def with_equal_lengths(nodes: Sequence[Node], leaves: Iterable[Node]) -> list[Node]:
-    """The graph in which results of branches whose condition depends on `leaves` must have equal lengths."""
+    """The graph whose branches must have equal lengths, where results would have the length of the chosen one.
+
+    Only for a condition that depends on `leaves`; lengths of inner values may differ (`ops.varying`).
+    """
     own, decided, plain = set(leaves), set[Atom](), dict[Atom, Dim]()
     for atom in computed_atoms(nodes):
         source = source_of(atom)
@@ -168,7 +174,7 @@ def with_equal_lengths(nodes: Sequence[Node], leaves: Iterable[Node]) -> list[No
             plain[atom] = 1
         elif _is_guard(source):
             plain[atom] = dims.computed(source.inputs[1], atom.name, non_negative=True)
-    if not decided:
+    if all(decided.isdisjoint(dims.atoms(length)) for node in nodes for length in node.static_shape):
         return list(nodes)
 
     def undecided(results: Sequence[Node]) -> list[Node]:

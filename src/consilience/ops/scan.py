@@ -24,14 +24,15 @@ from consilience.ir import (
     tensor_input,
     topological,
 )
-from consilience.ir.lengths import computed_atoms, source_of
+from consilience.ir.dimension import computed
+from consilience.ir.lengths import computed_atoms
 from consilience.ir.lengths import substitute as exchange
 from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import describe
 from consilience.ir.traversal import substitute
 from consilience.ops.control import Item, compatible_shapes, with_equal_lengths
-from consilience.ops.elementwise import as_tensor
-from consilience.ops.python_call import given_by_python, settled
+from consilience.ops.elementwise import apply, as_tensor
+from consilience.ops.python_call import settled
 from consilience.ops.random import fold_in
 from consilience.ops.shape import Iota, LengthOf, length_of
 from consilience.record import Record, replace
@@ -216,9 +217,18 @@ def scan(
                 f"a sequence of a loop of {length} steps needs that length along its first axis, got "
                 f"{describe(sequence)}; cut it (`x[:n]`)."
             )
+    leaves = [*carried, *sequences]
+
+    def greatest(count: Node) -> Dim:
+        return _greatest(count, carried, sequences, length, limit)
+
     wanted = [following for _, following in carried.values()] + list(traced) + ([] if stop is None else [stop])
     kept = [(a, b) for n, (_, to) in carried.items() for a, b in zip(n.static_shape, to.static_shape, strict=True)]
-    wanted = settled(with_equal_lengths(wanted, [*carried, *sequences]), kept)
+    wanted = settled(with_equal_lengths(wanted, leaves), kept)
+    if computed_atoms(wanted):
+        from consilience.ops.varying import at_greatest_lengths  # few loops need it
+
+        wanted = at_greatest_lengths(wanted, leaves, greatest, "step of a loop")
     if fixed:
         wanted = exchange(wanted, fixed)
     own = dict(sequences)
@@ -234,7 +244,6 @@ def scan(
         else:
             own[position] = Node(Iota(length))
     leaves = [*states, *own]
-    _check_lengths(wanted, leaves)
     constants = outside(wanted, leaves)
     types = tuple(leaf.tensor_type for leaf in (*leaves, *constants))
     inside = {leaf: Node(Parameter(i, types[i])) for i, leaf in enumerate((*leaves, *constants))}
@@ -274,16 +283,21 @@ def _check_carried(leaf: Node, initial: Node, following: Node) -> None:
         )
 
 
-def _check_lengths(wanted: Sequence[Node], leaves: Sequence[Node]) -> None:
-    """Refuse lengths that differ from one step to another."""
-    for atom in computed_atoms(wanted):
-        source = source_of(atom)
-        if not set(leaves).isdisjoint(topological([source])):
-            remedy = "give the function `infer_shape`" if given_by_python(source) else "use `where` in place of a mask"
-            raise MissingRuleError(
-                f"the length `{atom.name}` differs from one step of a loop to another: it is {describe(source)}; "
-                f"{remedy}, or lengths that do not depend on the step."
-            )
+def _greatest(
+    count: Node, carried: Mapping[Node, object], sequences: Mapping[Node, Node], length: Dim, limit: Node | None
+) -> Dim:
+    """The greatest of an integer over all steps, as a length: a loop of its own tells it."""
+    met = set(topological([count]))
+    if not met.isdisjoint(carried):
+        raise MissingRuleError(
+            f"a length in the step of a loop depends on what the loop carries: it is {describe(count)}, and its "
+            "greatest value is not known before the loop. Give a bound (`pt.minimum(n, 10)`), or let the length depend "
+            "on sequences alone."
+        )
+    most = tensor_input("int64", ())
+    own = {leaf: sequence for leaf, sequence in sequences.items() if leaf in met}
+    loop = scan({most: (constant(0), apply("maximum", most, count))}, own, [], length=length, limit=limit)
+    return computed(loop.last[0], "greatest length", non_negative=True)
 
 
 def step_limit(value: object) -> Node:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing
 
+from consilience import module_paths as _module_paths
 from consilience.ops.sparse.coordinates import block_diag as block_diag
 from consilience.ops.sparse.coordinates import csc_from_dense as csc_from_dense
 from consilience.ops.sparse.coordinates import csr_from_dense as csr_from_dense
@@ -86,7 +87,6 @@ from consilience.sparse.construction import neg as neg
 from consilience.sparse.construction import sp_ones_like as sp_ones_like
 from consilience.sparse.construction import sp_zeros_like as sp_zeros_like
 from consilience.sparse.construction import transpose as transpose
-from consilience.tensor import keywords as _keywords
 from consilience.tensor.dtypes import all_dtypes as all_dtypes
 from consilience.tensor.dtypes import complex_dtypes as complex_dtypes
 from consilience.tensor.dtypes import float_dtypes as float_dtypes
@@ -105,4 +105,4 @@ __all__ = sorted(
 if not typing.TYPE_CHECKING:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
-        raise _keywords.missing(__name__, name)
+        return _module_paths.attribute(__name__, name, __all__)

@@ -12,20 +12,21 @@ from typing import Any
 
 import numpy.typing as npt
 
+from consilience import module_paths as _module_paths
 from consilience import tensor as pt
-from consilience.tensor import keywords as _keywords
 from consilience.xtensor import linalg as linalg
 from consilience.xtensor import math as math
 from consilience.xtensor.arrangement import broadcast_together, joined
 from consilience.xtensor.math import dot as dot
 from consilience.xtensor.named import Named
+from consilience.xtensor.named import NamedType as XTensorType
 from consilience.xtensor.variable import XTensorVariable as XTensorVariable
 from consilience.xtensor.variable import as_xtensor as as_xtensor
 from consilience.xtensor.variable import xtensor as xtensor
 
 __all__ = [
-    "XTensorVariable", "as_xtensor", "broadcast", "concat", "dot", "full_like", "function", "grad", "linalg", "math",
-    "ones_like", "where", "xtensor", "zeros_like",
+    "XTensorType", "XTensorVariable", "as_xtensor", "broadcast", "concat", "dot", "full_like", "function", "grad",
+    "linalg", "math", "ones_like", "where", "xtensor", "zeros_like",
 ]  # fmt: skip
 
 
@@ -92,4 +93,4 @@ if not typing.TYPE_CHECKING:  # type checkers know by themselves what is not the
     def __getattr__(name: str) -> object:
         if name in ("random", "vectorization"):
             return _import_module(f"{__name__}.{name}")  # which most expressions do without
-        raise _keywords.missing(__name__, name)
+        return _module_paths.attribute(__name__, name, __all__)

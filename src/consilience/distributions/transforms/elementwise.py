@@ -73,6 +73,31 @@ class LogExpM1(Transform):
         return -softplus(-unconstrained)
 
 
+class SmallShape(Transform):
+    """(0, inf) to R by y = log(exp(rate x) - 1), or by minus that of 1 / x.
+
+    Along log x, a gamma density of shape below 1 falls slowly on one side and doubly exponentially on the other, and
+    no step fits both. Here both sides fall exponentially.
+    """
+
+    name: ClassVar[str] = "small_shape"
+    rate: Node
+    reciprocal: bool
+
+    def to_line(self, value: Node) -> Node:
+        z = self.rate / value if self.reciprocal else self.rate * value
+        y = z + log1mexp(-z)
+        return -y if self.reciprocal else y
+
+    def from_line(self, unconstrained: Node) -> Node:
+        return self.rate / softplus(-unconstrained) if self.reciprocal else softplus(unconstrained) / self.rate
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        if not self.reciprocal:
+            return -softplus(-unconstrained) - log(self.rate)
+        return log(self.rate) - 2.0 * log(softplus(-unconstrained)) - softplus(unconstrained)
+
+
 class Circular(Transform):
     """Angles in [-pi, pi] as any real number, of which whole turns are taken off.
 

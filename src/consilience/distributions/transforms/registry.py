@@ -22,6 +22,7 @@ from consilience.distributions.transforms.correlation import (
 from consilience.distributions.transforms.elementwise import (
     ExtremeValueLogarithm,
     Interval,
+    SmallShape,
     circular,
     log_odds,
     log_transform,
@@ -54,6 +55,7 @@ BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
 
 # Where samplers move along other coordinates than the table's, which are PyMC's: those of better geometry.
 FOR_SAMPLERS: dict[type[Constraint], Callable[[Any], Transform]] = {
+    constraints.SmallShape: lambda of: SmallShape(of.rate, of.reciprocal),
     matrix_constraints.CorrelationFactor: lambda of: correlation_partials,
     matrix_constraints.CorrelationMatrix: lambda of: chain(correlation_cholesky, correlation_partials),
     matrix_constraints.PackedCholeskyFactor: lambda of: covariance_partial,
@@ -83,7 +85,7 @@ def default_transform(rv: Node) -> Transform | None:
 
 def sampled_transform(rv: Node) -> Transform | None:
     """The map along whose coordinates samplers move a random variable unless the user asks for another."""
-    support = distribution_of(rv, "sampled_transform").bound_support
+    support = distribution_of(rv, "sampled_transform").sampled_support
     row = FOR_SAMPLERS.get(type(support))
     return to_unconstrained(support) if row is None else row(support)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from consilience.errors import DtypeError, MissingRuleError, ShapeError
+from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Node, computed_atoms, rebuild, topological, with_lengths
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
@@ -18,7 +18,9 @@ from consilience.ir.types import Shape
 from consilience.ops import Item
 from consilience.ops.assertion import require
 from consilience.ops.control import with_equal_lengths
+from consilience.ops.elementwise import apply
 from consilience.ops.python_call import common_length, given_by_python, settled
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, expand_dims
 from consilience.transforms.vectorize.table import Operand, batched_row
 
@@ -71,7 +73,7 @@ def with_common_lengths(
 ) -> tuple[list[Node], dict[Node, Operand]]:
     """The graph, where lengths that Python functions tell are the same at all batch positions.
 
-    raises   MissingRuleError for other lengths that differ from one position to another
+    raises   MissingRuleError where an output's own length differs from one position to another
     """
     values: dict[dims.Atom, Dim] = {}
     outputs = settled(outputs)
@@ -84,19 +86,15 @@ def with_common_lengths(
     if values:
         nodes = with_lengths([*outputs, *full], values, frozenset())
         outputs, full = nodes[: len(outputs)], dict(zip(nodes[len(outputs) :], full.values(), strict=True))
-    _check_computed(outputs, full)
+    if computed_atoms(outputs):
+        from consilience.ops.varying import at_greatest_lengths  # few batches need it
+
+        def greatest(count: Node) -> Dim:
+            most = reduce("max", propagate([count], full, batch)[0].full(batch))
+            return dims.computed(apply("maximum", most, 0), "greatest length", non_negative=True)
+
+        outputs = at_greatest_lengths(outputs, full, greatest, "batch position")
     return list(outputs), dict(full)
-
-
-def _check_computed(outputs: Sequence[Node], replacements: Mapping[Node, Operand]) -> None:
-    """Refuse lengths that differ from one batch position to another."""
-    for atom in computed_atoms(outputs):
-        source = source_of(atom)
-        if not set(replacements).isdisjoint(topological([source])):
-            raise MissingRuleError(
-                f"the length `{atom.name}` differs from one batch position to another: it is {describe(source)}; "
-                "use `where` in place of a mask, or lengths that do not depend on the batch."
-            )
 
 
 def propagate(outputs: Sequence[Node], operands: Mapping[Node, Operand], batch: Shape) -> list[Operand]:

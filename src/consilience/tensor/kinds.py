@@ -1,0 +1,45 @@
+"""Kinds of tensors as classes for `isinstance`: there is one class of tensors, and its op tells the kind.
+
+In: a name and a test. Out: a class of which things are instances that pass the test. Outside: making tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from consilience.errors import GraphError
+from consilience.ir import Node, Shared
+
+
+class Kind(type):
+    """A class whose instances are the things that pass a test; none is made by calling it, and none derived from it."""
+
+    test: Callable[[Any], bool]
+
+    @classmethod
+    def of(cls, name: str, test: Callable[[Any], bool]) -> Kind:
+        """The kind with this name."""
+        return cls(name, (), {"test": staticmethod(test)})
+
+    def __init__(cls, name: str, bases: tuple[type, ...], contents: dict[str, Any]) -> None:
+        if bases:
+            cls.refuse(bases[0].__name__)
+        super().__init__(name, bases, contents)
+
+    def __instancecheck__(cls, thing: object) -> bool:
+        return cls.test(thing)
+
+    def __call__(cls, *arguments: object, **keywords: object) -> NoReturn:
+        cls.refuse(cls.__name__)
+
+    @staticmethod
+    def refuse(name: str) -> NoReturn:
+        """Say what a kind is good for."""
+        raise GraphError(
+            f"`{name}` tells kinds of tensors apart, in `isinstance(x, {name})`; tensors are made by functions such as "
+            "`pt.dvector`, `pt.constant` and `pm.shared`."
+        )
+
+
+SharedVariable = Kind.of("SharedVariable", lambda thing: isinstance(thing, Node) and isinstance(thing.op, Shared))
