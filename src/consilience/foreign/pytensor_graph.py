@@ -163,7 +163,7 @@ def known(node: Node) -> npt.NDArray[Any] | None:
     graph = topological([node])
     if any(isinstance(n.op, Input) and not isinstance(n.op, Constant) for n in graph):
         return None
-    if any(isinstance(n.op, LengthOf) for n in graph):
+    if any(isinstance(n.op, LengthOf) or not all(isinstance(m, int) for m in n.static_shape) for n in graph):
         return None
     return np.asarray(reference.evaluate([node], {})[0])
 
@@ -585,6 +585,17 @@ def _cholesky_solve(t: Translation, apply: Any) -> Any:
     return pt.linalg.cho_solve((factor, op.lower), b, b_ndim=op.b_ndim)
 
 
+def _convolution(function: Callable[..., Node]) -> Rule:
+    def rule(t: Translation, apply: Any) -> Any:
+        x, kernel, full = t.arguments(apply)
+        whole = known(full)
+        if whole is None:
+            raise MissingRuleError("PyTensor's convolution in a mode that data decide has no translation.")
+        return function(x, kernel, "full" if whole.all() else "valid")
+
+    return rule
+
+
 def _eigh(t: Translation, apply: Any) -> Any:
     return list(pt.linalg.eigh(*t.arguments(apply), UPLO="L" if apply.op.core_op.lower else "U"))
 
@@ -613,13 +624,15 @@ MATRICES: Final[dict[str, Rule]] = {
     "Det": _of_matrix(pt.linalg.det),
     "SLogDet": _of_matrix(pt.linalg.slogdet),
     "Expm": _of_matrix(pt.linalg.expm),
+    "Convolve1d": _convolution(pt.signal.convolve1d),
+    "Convolve2d": _convolution(pt.signal.convolve2d),
     "BlockDiagonal": _of_matrix(pt.linalg.block_diag),
     "Eigh": _eigh,
     "MatrixPinv": _of_matrix(pt.linalg.pinv),
     "SolveSylvester": _of_matrix(pt.linalg.solve_sylvester),
     "SVD": _svd,
 }
-RULES["SolveSylvester"] = MATRICES["SolveSylvester"]
+RULES.update((name, MATRICES[name]) for name in ("SolveSylvester", "Convolve1d", "Convolve2d"))
 
 
 @translates("Blockwise")
