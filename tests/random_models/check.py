@@ -265,7 +265,7 @@ def _as_written(model: pm.Model, wanted: Truth) -> tuple[float, Array]:
 
 
 def _graph(model: pm.Model, simplified: bool) -> tuple[list[Node], list[Node]]:
-    terms = terms_of(model)
+    terms = terms_of(model, sampled=False)
     logp = total(terms.all)
     if simplified:
         (logp,) = simplify([logp])

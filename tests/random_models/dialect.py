@@ -17,6 +17,8 @@ from scipy import special
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience.graph import Apply, Op
+from consilience.ir import Node
 from tests.random_models.program import NAMES
 
 Array = npt.NDArray[Any]
@@ -34,6 +36,41 @@ def evaluate(text: str, words: Mapping[str, Any], values: Mapping[str, Any]) -> 
 
 # ---- tensors
 
+
+class _Boxed(Op):
+    """x / (1 + x^2) in plain Python, with its derivative in another box."""
+
+    __props__ = ("slope",)
+
+    def __init__(self, slope: bool = False) -> None:
+        self.slope = slope
+
+    def make_node(self, x: Any) -> Any:
+        x = pt.as_tensor(x) * 1.0
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
+        (x,) = inputs
+        outputs[0][0] = (1 - x * x) / (1 + x * x) ** 2 if self.slope else x / (1 + x * x)
+
+    def infer_shape(self, node: Any, shapes: Any) -> Any:
+        return shapes
+
+    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> Any:
+        return [cotangents[0] * _Boxed(slope=True)(inputs[0])]
+
+
+def boxed(x: Any) -> Node:
+    """x / (1 + x^2), a black box to the compiler."""
+    made: Node = _Boxed()(x)
+    return made
+
+
+def _reached(x: Node) -> Node:
+    """Sums of squares of the first 1, 2, … elements, each over a part of its own length."""
+    return pt.scan(lambda i: (x[: i + 1] ** 2).sum(), pt.arange(x.shape[0]), return_updates=False)
+
+
 TENSOR: dict[str, Any] = {name: getattr(pt, name) for name in NAMES if hasattr(pt, name)}
 TENSOR |= {
     "s_": np.s_,
@@ -45,6 +82,8 @@ TENSOR |= {
         lambda v, last: rate * v + (1 - rate) * last, pt.as_tensor(x) * 1.0, [pt.constant(0.0)], return_updates=False
     ),
     "halved": lambda x: pt.while_loop(lambda v: pt.abs(v) > 1.0, lambda v: v / 2, pt.as_tensor(x) * 1.0, max_steps=99),
+    "boxed": boxed,
+    "reached": lambda x: _reached(pt.as_tensor(x) * 1.0),
     "by_rows": lambda x: pt.vmap(lambda row: row / (1.0 + pt.sum(row**2)))(pt.as_tensor(x) * 1.0),
 }
 
@@ -171,6 +210,7 @@ def _by_rows(x: Any) -> Any:
 _DIFFERENT: dict[str, Callable[..., Any]] = {
     "abs": _absolute,
     "argmax": lambda x, axis=None: np.argmax(_real(x), axis),
+    "boxed": lambda x: x / (1 + x * x),
     "by_rows": _by_rows,
     "argmin": lambda x, axis=None: np.argmin(_real(x), axis),
     "cholesky": cholesky,
@@ -192,6 +232,7 @@ _DIFFERENT: dict[str, Callable[..., Any]] = {
     "normal_logp": normal_logp,
     "poisson_logp": poisson_logp,
     "set_at": _set_at,
+    "reached": lambda x: np.cumsum(np.asarray(x) ** 2),
     "sigmoid": _sigmoid,
     "smoothed": _smoothed,
     "softmax": lambda x, axis=None: np.exp(log_softmax(x, axis)),

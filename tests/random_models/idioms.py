@@ -64,6 +64,18 @@ def loop(g: Grammar, axes: Axes, depth: int) -> str | None:
 
 
 @idiom()
+def black_box(g: Grammar, axes: Axes, depth: int) -> str:
+    """An `Op` whose values and slopes are Python's."""
+    return f"boxed({g.real(axes, depth - 1)})"
+
+
+@idiom()
+def parts_of_steps(g: Grammar, axes: Axes, depth: int) -> str | None:
+    """A loop whose steps read parts of different lengths."""
+    return f"reached(tanh({g.real(axes, depth - 1)}))" if len(axes) == 1 else None
+
+
+@idiom()
 def choice_between_elements(g: Grammar, axes: Axes, depth: int) -> str | None:
     """`where(mask, l[0], l[1])`."""
     vectors = [k for k in g.known if len(k.axes) == 1 and g.elements(k.axes)]

@@ -297,6 +297,9 @@ _OWN = {
     return pt.scan(step, pt.as_tensor(x) * 1.0, [pt.constant(0.0)], return_updates=False)""",
     "halved": """def halved(x):
     return pt.while_loop(lambda v: pt.abs(v) > 1.0, lambda v: v / 2, pt.as_tensor(x) * 1.0, max_steps=99)""",
+    "boxed": "from tests.random_models.dialect import boxed  # x / (1 + x^2) as an Op in Python",
+    "reached": """def reached(x):
+    return pt.scan(lambda i: (x[: i + 1] ** 2).sum(), pt.arange(x.shape[0]), return_updates=False)""",
     "by_rows": "by_rows = lambda x: pt.vmap(lambda row: row / (1.0 + pt.sum(row**2)))(pt.as_tensor(x) * 1.0)",
     "s_": "s_ = np.s_",
     "set_at": "set_at = lambda x, i, v: pt.set_subtensor(x[i], v)",

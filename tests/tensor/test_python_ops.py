@@ -26,7 +26,7 @@ from consilience.graph.op import Op as SameOp
 from consilience.graph.replace import vectorize_graph
 from consilience.ir import Node
 
-BACKENDS = ("FAST_RUN", "reference")
+BACKENDS = ["FAST_RUN", "reference", "c"]
 X = np.array([0.3, -1.2, 2.0])
 
 

@@ -159,7 +159,7 @@ class BoundCode:
         self.run = compiled.library.function("entry", ctypes.c_int64, pointer, pointer, pointer, pointer)
 
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
-        given = [np.require(a, requirements=("C", "A")) for a in arrays]
+        given = [a if a.flags.carray else np.require(a, requirements=("C", "A")) for a in arrays]
         results = [allocated(shape, dtype) for shape, dtype in self.compiled.outputs]
         ins = (ctypes.c_void_p * max(1, len(given)))(*[a.ctypes.data for a in given])
         outs = (ctypes.c_void_p * max(1, len(results)))(*[r.ctypes.data for r in results])

@@ -212,10 +212,11 @@ def undefined(node: Node, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if not isinstance(node.op, RandomVariable) or values.dtype.kind not in "fi":
         return np.zeros(values.shape, bool)
     if values.dtype.kind == "f":
-        return np.isnan(values)
+        return np.asarray(np.isnan(values), bool)
     support = support_of(node)
     natural = isinstance(support, Whole) and isinstance(support.lower, float) and support.lower >= 0
-    return values == -1 if natural or isinstance(support, Counts) else np.zeros(values.shape, bool)
+    marked = natural or isinstance(support, Counts)
+    return np.asarray(values == -1, bool) if marked else np.zeros(values.shape, bool)
 
 
 def support_violation(rv: Node, value: TensorLike) -> Node:

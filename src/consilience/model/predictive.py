@@ -93,8 +93,7 @@ def _warn_of_nan(
     found = []
     for name, array in drawn.items():
         node = model.named[name]
-        wrong = undefined(node, array)
-        wrong = wrong.reshape(len(array), -1).any(axis=1)
+        wrong = np.atleast_1d(undefined(node, array).reshape(len(array), -1).any(axis=1))
         if wrong.any():
             first = int(wrong.argmax())
             known = {model.named[n]: constant(values[first]) for n, values in {**given, **drawn}.items() if n != name}
