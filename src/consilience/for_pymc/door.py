@@ -88,7 +88,12 @@ def _restore() -> None:
 
 
 def checked(pymc: Any) -> None:
-    """MissingPackageError for a version of PyMC that was not tried."""
+    """MissingPackageError for what is no PyMC, or a version of it that was not tried."""
+    if pymc.__version__.endswith("+consilience"):
+        raise MissingPackageError(
+            "`import pymc` means this library here, since `consilience.as_pymc` was imported: its `sample` is this "
+            "sampler already. `consilience.for_pymc` is for programs that keep PyMC; import one of the two."
+        )
     numbers = tuple(int(part) for part in pymc.__version__.split(".")[:2] if part.isdigit())
     if numbers < OLDEST or numbers[:1] > NEWEST[:1]:
         oldest, newest = (".".join(map(str, version)) for version in (OLDEST, NEWEST))
