@@ -44,13 +44,16 @@ from consilience.distributions import Categorical as Categorical
 from consilience.distributions import Cauchy as Cauchy
 from consilience.distributions import Censored as Censored
 from consilience.distributions import ChiSquared as ChiSquared
+from consilience.distributions import Continuous as Continuous
 from consilience.distributions import ConwayMaxwellPoisson as ConwayMaxwellPoisson
 from consilience.distributions import Dagum as Dagum
 from consilience.distributions import DiracDelta as DiracDelta
 from consilience.distributions import Dirichlet as Dirichlet
 from consilience.distributions import DirichletMultinomial as DirichletMultinomial
+from consilience.distributions import Discrete as Discrete
 from consilience.distributions import DiscreteUniform as DiscreteUniform
 from consilience.distributions import DiscreteWeibull as DiscreteWeibull
+from consilience.distributions import Distribution as Distribution
 from consilience.distributions import DoubleExponential as DoubleExponential
 from consilience.distributions import EulerMaruyama as EulerMaruyama
 from consilience.distributions import ExGaussian as ExGaussian

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import MutableSequence
+from functools import partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
@@ -119,9 +120,13 @@ class _Loader:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is run: the module is there, and keeps the name by which it can be found without the stand-in."""
+        """Nothing is run: the module is there, and keeps the name by which it can be found without the stand-in.
+
+        A module of this library that happens to have the path of one of PyMC's answers for names of PyMC's, too.
+        """
         if self._spec is not None:
             module.__spec__ = self._spec
+            vars(module).setdefault("__getattr__", partial(module_paths.attribute, module.__name__, there=()))
 
 
 def install() -> None:

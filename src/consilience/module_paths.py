@@ -49,7 +49,8 @@ _PLACES: Final = {
     "sparse.basic sparse.linalg sparse.math sparse.sharedvar sparse.type sparse.variable": "sparse",
     "xtensor.basic xtensor.shape xtensor.type": "xtensor",
     "backends.arviz": "pymc_names.datasets . sample",
-    "backends.base": ". sample",
+    "backends.base": "pymc_names.traces . sample",
+    "backends.ndarray": "pymc_names.traces",
     "distributions.censored distributions.continuous distributions.discrete distributions.multivariate "
     "distributions.timeseries distributions.truncated": "distributions . logprob",
     "distributions.shape_utils": "pymc_names.shapes distributions",

@@ -14,7 +14,8 @@ from consilience.ir import Constant, Node
 from consilience.ir.kinds import Kind, SharedVariable
 from consilience.ops.sparse.products import SparseProduct, TransposedSparseProduct
 
-_KINDS: Final = {
+_KINDS: Final[dict[str, type[Any]]] = {
+    "Variable": Node,
     **dict.fromkeys(("SharedVariable", "TensorSharedVariable", "ScalarSharedVariable"), SharedVariable),
     **dict.fromkeys(
         ("Constant", "TensorConstant"),
