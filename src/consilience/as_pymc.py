@@ -65,11 +65,11 @@ class _InParts(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
         if find_spec(f"{self.__name__}.{name}") is not None:
             return import_module(f"{self.__name__}.{name}")
-        self.__class__ = ModuleType  # type: ignore[assignment]
+        object.__setattr__(self, "__class__", ModuleType)
         try:
             cast(Any, self.__spec__).loader.of_the_package.exec_module(self)
         except BaseException:
-            self.__class__ = _InParts
+            object.__setattr__(self, "__class__", _InParts)
             raise
         return getattr(self, name)
 
@@ -100,10 +100,10 @@ class _Finder:
             return None
         if path and (find_spec(f"{_OWN}.{path}") is None):
             return None
-        return ModuleSpec(name, cast(Any, _Loader()), is_package=True)
+        return ModuleSpec(name, cast(Any, _LoaderOfOurs()), is_package=True)
 
 
-class _Loader:
+class _LoaderOfOurs:
     def __init__(self) -> None:
         self._spec: ModuleSpec | None = None
 

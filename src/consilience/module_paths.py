@@ -17,7 +17,7 @@ from consilience import absent
 
 _ROOT: Final = "consilience"
 _PLACES: Final = {
-    "util": "pymc_names.util . errors model inference",
+    "util": "pymc_names.value_names . errors model inference",
     "blocking": "pymc_names.points",
     "pytensorf": ". pymc_names.graphs model distributions logprob inference tensor",
     "scalar scalar.basic": "pymc_names.graphs tensor",
@@ -58,7 +58,7 @@ _PLACES: Final = {
     "gp.hsgp_approx": "gp.hilbert_space gp",
     "gp.util": "gp.numerics gp",
     "logprob.abstract logprob.basic logprob.transforms logprob.utils": (
-        "logprob distributions.transforms errors pymc_names.util"
+        "logprob distributions.transforms errors pymc_names.value_names"
     ),
     "model.core model.fgraph model.transform model.transform.conditioning model.transform.deterministic "
     "model.transform.optimization": "model .",
