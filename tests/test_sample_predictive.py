@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from scipy import stats
 
 import consilience as pm
+from consilience.ir import Node
 
 QUIET: dict[str, Any] = {"progressbar": False, "compute_convergence_checks": False}
 
@@ -214,18 +216,38 @@ def test_draws_that_are_nan_are_told_of() -> None:
     with pm.Model() as model:
         s = pm.Normal("s", 0, 1)
         pm.Normal("y", 0, s)
-        with pytest.warns(pm.ConsilienceWarning, match=r"draws are NaN.* `y` \(\d+ of 100\)"):
+        with pytest.warns(pm.ConsilienceWarning, match=r"draws are NaN.* `y` \(\d+ of 100, `sigma` is not > 0\)"):
             pm.sample_prior_predictive(100, random_seed=1)
     trace = {"s": np.array([[1.0, -1.0, 2.0]])}
-    with pytest.warns(pm.ConsilienceWarning, match=r"draws are NaN.* `y` \(1 of 3\)"):
+    with pytest.warns(pm.ConsilienceWarning, match=r"draws are NaN.* `y` \(1 of 3, `sigma` is not > 0\)"):
         pm.sample_posterior_predictive(trace, model, var_names=["y"], random_seed=1)
+
+
+@pytest.mark.parametrize(
+    ("make", "parameter"),
+    [
+        (lambda a: pm.Categorical("y", p=pm.math.stack([a, 1 - a])), "p"),
+        (lambda a: pm.Binomial("y", n=4, p=a), "p"),
+        (lambda a: pm.Multinomial("y", n=4, p=pm.math.stack([a, 1 - a])), "p"),
+        (lambda a: pm.Poisson("y", mu=pm.Data("d", -2.0) * pm.math.exp(a)), "mu"),
+        (lambda a: pm.Gamma("y", alpha=2.0, beta=pm.math.log(a)), "beta"),
+    ],
+    ids=["Categorical", "Binomial", "Multinomial", "Poisson", "Gamma"],
+)
+def test_undefined_draws_name_the_parameter_that_left_its_range(make: Callable[[Node], Node], parameter: str) -> None:
+    with pm.Model() as model:
+        y = make(pm.Normal("a", -2.0, 0.1))
+    with pytest.warns(pm.ConsilienceWarning, match=rf"`y` \(5 of 5, `{parameter}` is not .*\)\."):
+        pm.sample_prior_predictive(5, model=model, random_seed=1)
+    with pytest.warns(pm.ConsilienceWarning, match=r"draws are NaN, or -1 for whole numbers: `y`"):
+        pm.draw(y, 3, random_seed=1)
 
 
 def test_counts_that_stand_for_nan_are_told_of() -> None:
     with pm.Model() as model:
         rate = pm.Normal("rate")
         pm.Poisson("n", rate)
-    with pytest.warns(pm.ConsilienceWarning, match=r"-1 for whole numbers: `n` \(2 of 3\)"):
+    with pytest.warns(pm.ConsilienceWarning, match=r"-1 for whole numbers: `n` \(2 of 3, `mu` is not >= 0\)"):
         tree = pm.sample_posterior_predictive(
             {"rate": np.array([[1.0, -1.0, -2.0]])}, model, var_names=["n"], random_seed=1
         )

@@ -29,6 +29,8 @@ from __future__ import annotations
 
 import enum
 
+import numpy as np
+
 
 class ConsilienceError(Exception):
     """Base of all errors raised by this library."""
@@ -40,6 +42,10 @@ class GraphError(ConsilienceError):
 
 class ShapeError(GraphError, ValueError):
     """Lengths of axes that do not fit together."""
+
+
+class AxisError(ShapeError, IndexError):
+    """An axis that a tensor does not have."""
 
 
 class DtypeError(GraphError, TypeError):
@@ -82,8 +88,8 @@ class ExecutionError(ConsilienceError):
     """A compiled function could not finish."""
 
 
-class LinearAlgebraError(ExecutionError, ArithmeticError):
-    """A matrix has no factorisation or inverse."""
+class LinearAlgebraError(ExecutionError, ArithmeticError, np.linalg.LinAlgError):
+    """A matrix has no factorisation or inverse; NumPy's error of that name too."""
 
 
 class NotFiniteError(ExecutionError, AssertionError):

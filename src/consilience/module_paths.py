@@ -34,8 +34,10 @@ _PLACES: Final = {
     "tensor.basic tensor.blas tensor.blockwise tensor.elemwise tensor.exceptions tensor.functional "
     "tensor.inplace tensor.math tensor.sharedvar tensor.subtensor "
     "tensor.symbolic tensor.type tensor.type_other tensor.utils tensor.variable ": (
-        "tensor tensor.extra_ops tensor.special graph errors compile tensor.dtypes pymc_names.graphs"
+        "tensor tensor.extra_ops tensor.special graph errors compile tensor.dtypes tensor.scalar_types tensor.indexed "
+        "pymc_names.graphs"
     ),
+    "scalar scalar.basic scalar.math scalar.sharedvar": "tensor.scalar_types tensor tensor.special errors",
     "tensor.linalg.constructors tensor.linalg.decomposition tensor.linalg.decomposition.cholesky "
     "tensor.linalg.decomposition.eigen tensor.linalg.decomposition.lu tensor.linalg.decomposition.qr "
     "tensor.linalg.decomposition.schur tensor.linalg.decomposition.svd tensor.linalg.inverse tensor.linalg.products "

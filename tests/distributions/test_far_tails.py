@@ -8,6 +8,7 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
+import scipy.special
 
 import consilience as pm
 import consilience.tensor as pt
@@ -159,6 +160,159 @@ def test_censored_data_beyond_the_smallest_probability_have_a_density_with_a_slo
     assert np.isfinite(model.compile_dlogp()(point)).all()
     tail = pm.logp(pm.Censored.dist(pm.Gamma.dist(31.5, 1.0), lower=None, upper=1000.0), 1000.0)
     assert float(tail.eval()) == pytest.approx(-865.65, abs=0.01)
+
+
+# Distributions by their parameters, the ends of their support, and values far out below and above.
+Far = tuple[Callable[..., Any], tuple[float, ...], tuple[float, float], tuple[float, ...], tuple[float, ...]]
+INF = np.inf
+
+
+def _of(name: str, parameters: str) -> Callable[..., Any]:
+    return lambda *values: getattr(pm, name).dist(**dict(zip(parameters.split(), values, strict=True)))
+
+
+FAR: dict[str, Far] = {
+    "Normal": (_of("Normal", "mu sigma"), (0.3, 1.2), (-INF, INF), (-8, -60, -1e5), (8, 60, 1e5)),
+    "Laplace": (_of("Laplace", "mu b"), (0.3, 1.2), (-INF, INF), (-8, -2e3, -1e8), (8, 2e3, 1e8)),
+    "Logistic": (_of("Logistic", "mu s"), (0.3, 1.2), (-INF, INF), (-8, -2e3, -1e8), (8, 2e3, 1e8)),
+    "Cauchy": (_of("Cauchy", "alpha beta"), (0.3, 1.2), (-INF, INF), (-8, -1e8, -1e100), (8, 1e8, 1e100)),
+    "ExGaussian": (_of("ExGaussian", "mu sigma nu"), (0.3, 1.2, 2.0), (-INF, INF), (-8, -60, -1e4), (8, 3e3, 1e6)),
+    "ExGaussian, short": (_of("ExGaussian", "mu sigma nu"), (0.3, 1.2, 0.05), (-INF, INF), (-8, -1e4), (8, 20, 3e3)),
+    "AsymmetricLaplace": (
+        _of("AsymmetricLaplace", "kappa mu b"), (2.0, 0.3, 1.2), (-INF, INF), (-8, -2e3, -1e6), (8, 2e3, 1e6)
+    ),
+    "SkewNormal": (_of("SkewNormal", "mu sigma alpha"), (0.3, 1.2, 4.0), (-INF, INF), (-2, -60, -1e5), (8, 60, 1e5)),
+    "Gumbel": (_of("Gumbel", "mu beta"), (0.3, 1.2), (-INF, INF), (-2, -5, -9), (8, 200, 1e6)),
+    "Moyal": (_of("Moyal", "mu sigma"), (0.3, 1.2), (-INF, INF), (-2, -6, -12), (8, 200, 1e4)),
+    "LogGamma": (_of("LogGamma", "alpha beta"), (2.3, 1.2), (-INF, INF), (-5, -1e3, -1e6), (4, 8, 12)),
+    "SkewStudentT": (
+        _of("SkewStudentT", "a b mu sigma"), (2.3, 4.2, 0.3, 1.2), (-INF, INF), (-5, -1e3, -1e30), (5, 1e3, 1e30)
+    ),
+    "GeneralizedNormal": (
+        _of("GeneralizedNormal", "mu alpha beta"), (0.3, 1.2, 1.3), (-INF, INF), (-8, -600, -1e6), (8, 600, 1e6)
+    ),
+    "GeneralizedExtremeValue": (
+        _of("GeneralizedExtremeValue", "mu sigma xi"), (0.3, 1.2, 0.2), (-5.7, INF), (-3,), (80, 1e60)
+    ),
+    "GeneralizedExtremeValue, nearly Gumbel": (
+        _of("GeneralizedExtremeValue", "mu sigma xi"), (0.3, 1.2, 1e-9), (-INF, INF), (-3, -6), (80, 1e4)
+    ),
+    "LogNormal": (_of("LogNormal", "mu sigma"), (0.3, 1.2), (0, INF), (1e-3, 1e-200), (1e3, 1e30, 1e200)),
+    "HalfNormal": (_of("HalfNormal", "sigma"), (1.2,), (0, INF), (1e-3, 1e-100), (8, 60, 1e5)),
+    "HalfCauchy": (_of("HalfCauchy", "beta"), (1.2,), (0, INF), (1e-3, 1e-100), (8, 1e50)),
+    "Exponential": (_of("Exponential", "lam"), (1.2,), (0, INF), (1e-3, 1e-100), (8, 2e3, 1e8)),
+    "Weibull": (_of("Weibull", "alpha beta"), (2.5, 1.2), (0, INF), (1e-3, 1e-100), (8, 60, 1e3)),
+    "Wald": (_of("Wald", "mu lam"), (1.5, 2.0), (0, INF), (1e-2, 1e-4, 1e-8), (8, 2e3, 1e6)),
+    "Wald, narrow": (_of("Wald", "mu lam"), (1.5, 200.0), (0, INF), (0.1, 1e-2, 1e-4), (3, 8, 2e3)),
+    "Wald, wide": (_of("Wald", "mu lam"), (1.5, 0.02), (0, INF), (1e-2, 1e-4, 1e-6), (8, 2e3, 1e6)),
+    "Rice": (_of("Rice", "nu sigma"), (1.5, 1.2), (0, INF), (0.1, 1e-3, 1e-100), (8, 60, 1e4)),
+    "Rice, far from 0": (_of("Rice", "nu sigma"), (30.0, 1.2), (0, INF), (20, 5, 1e-3), (40, 60, 1e4)),
+    "Frechet": (_of("Frechet", "alpha sigma"), (2.0, 1.5), (0, INF), (0.3, 0.05, 1e-3), (8, 1e60)),
+    "Dagum": (_of("Dagum", "p a b"), (0.7, 2.0, 1.5), (0, INF), (1e-3, 1e-100), (8, 1e60)),
+    "Kumaraswamy": (_of("Kumaraswamy", "a b"), (2.5, 1.2), (0, 1), (1e-3, 1e-80), (0.999,)),
+    "Kumaraswamy, near 0": (_of("Kumaraswamy", "a b"), (2.5, 300.0), (0, 1), (1e-3, 1e-80), (0.5, 0.999)),
+    "LogitNormal": (_of("LogitNormal", "mu sigma"), (0.3, 1.2), (0, 1), (1e-3, 1e-100), (0.999,)),
+    "VonMises": (_of("VonMises", "mu kappa"), (0.3, 200.0), (-np.pi, np.pi), (-1, -3.1), (1, 2, 3.1)),
+    "VonMises, narrow": (_of("VonMises", "mu kappa"), (0.3, 5e3), (-np.pi, np.pi), (-1, -3.1), (1, 2, 3.1)),
+    "Truncated gamma": (
+        lambda a, b: pm.Truncated.dist(pm.Gamma.dist(a, b), lower=1.0), (2.0, 1.0), (1, INF), (1.001,), (80, 3e3, 1e5)
+    ),
+    "Truncated in the tail": (
+        lambda *p: pm.Truncated.dist(pm.ExGaussian.dist(*p), lower=50.0), (0.0, 1.0, 2.0), (50, INF), (51,), (80, 1e5)
+    ),
+    "Normal mixture": (
+        lambda a, b, s: pm.NormalMixture.dist(w=[0.3, 0.7], mu=pt.stack([a, b]), sigma=s),
+        (0.1, 3.0, 1.2), (-INF, INF), (-9, -60, -1e4), (10, 60, 1e4),
+    ),
+    "Mixture of kinds": (
+        lambda a, b, m: pm.Mixture.dist(w=[0.3, 0.7], comp_dists=[pm.Gamma.dist(a, b), pm.LogNormal.dist(m, 1.0)]),
+        (2.0, 3.0, 1.2), (0, INF), (1e-3, 1e-30), (100, 1e5, 1e20),
+    ),
+}  # fmt: skip
+COUNTS: dict[str, Far] = {
+    "Poisson": (_of("Poisson", "mu"), (9.0,), (0, INF), (0, 3), (30, 2000)),
+    "NegativeBinomial": (_of("NegativeBinomial", "mu alpha"), (9.0, 2.0), (0, INF), (0, 3), (100, 20000)),
+    "Binomial": (lambda p: pm.Binomial.dist(1000, p), (0.2,), (0, 1000), (0, 3), (500, 990)),
+    "Geometric": (_of("Geometric", "p"), (0.2,), (1, INF), (1, 3), (100, 20000)),
+    "DiscreteWeibull": (_of("DiscreteWeibull", "q beta"), (0.4, 1.3), (0, INF), (0, 3), (100, 2000)),
+    "ZeroInflatedPoisson": (_of("ZeroInflatedPoisson", "psi mu"), (0.4, 9.0), (0, INF), (0, 3), (30, 2000)),
+    "ZeroInflatedNegativeBinomial": (
+        _of("ZeroInflatedNegativeBinomial", "psi mu alpha"), (0.4, 9.0, 2.0), (0, INF), (0, 3), (100, 20000)
+    ),
+    "ZeroInflatedBinomial": (
+        lambda psi, p: pm.ZeroInflatedBinomial.dist(psi, 1000, p), (0.4, 0.2), (0, 1000), (0, 3), (500, 990)
+    ),
+    "HurdlePoisson": (_of("HurdlePoisson", "psi mu"), (0.4, 9.0), (0, INF), (0, 3), (30, 2000)),
+    "HurdleNegativeBinomial": (
+        _of("HurdleNegativeBinomial", "psi mu alpha"), (0.4, 9.0, 2.0), (0, INF), (0, 3), (100, 20000)
+    ),
+    "ConwayMaxwellPoisson": (_of("ConwayMaxwellPoisson", "mu nu"), (9.0, 1.5), (0, 800), (0, 3), (30, 500)),
+    "Skellam": (_of("Skellam", "mu1 mu2"), (9.0, 5.0), (-600, 800), (-30, -300), (30, 500)),
+    "Censored Poisson": (
+        lambda mu: pm.Censored.dist(pm.Poisson.dist(mu), lower=None, upper=300), (5.0,), (0, 300), (0, 2), (100, 299)
+    ),
+    "Categorical": (
+        lambda a: pm.Categorical.dist(logit_p=pt.stack([a, 0.0, -a, 3.0])), (300.0,), (0, 3), (0,), (0, 1, 2)
+    ),
+    "Bernoulli": (_of("Bernoulli", "logit_p"), (800.0,), (0, 1), (0,), (0,)),
+}  # fmt: skip
+
+
+def _log_integral(log_density: Callable[[Any], Any], at: float, end: float) -> float:
+    """log of the integral from a value to an end of the support, by double-exponential quadrature."""
+    u = np.linspace(-4.5, 4.5, 801)
+    if np.isinf(end):  # in steps of the length over which the density falls
+        h = max(abs(at), 1e-3) * 1e-6
+        slope = abs(np.diff(log_density(np.array([at - h, at + h])))[0]) / (2 * h)
+        t = np.exp(np.pi / 2 * np.sinh(u))
+        weight = np.pi / 2 * np.cosh(u) * t / slope
+        x = at + np.sign(end) * t / slope
+    else:
+        u = u * 0.8
+        s = np.pi / 2 * np.sinh(u)
+        x = min(at, end) + abs(end - at) / (1 + np.exp(-2 * s))
+        weight = abs(end - at) * np.pi / 4 * np.cosh(u) / np.cosh(s) ** 2
+    inside = (x > min(at, end)) & (x < max(at, end))
+    terms = log_density(x[inside]) + np.log(weight[inside])
+    return float(scipy.special.logsumexp(terms) + np.log(u[1] - u[0]))
+
+
+def _log_sum(log_mass: Callable[[Any], Any], first: float, last: float) -> float:
+    return float(scipy.special.logsumexp(log_mass(np.arange(first, min(last, first + 200_000) + 1))))
+
+
+@pytest.mark.parametrize("name", [*FAR, *COUNTS])
+def test_tails_are_those_of_the_density_where_they_underflow(name: str) -> None:
+    """logcdf and logccdf beside integrals and sums of the density, with finite and right slopes in each parameter."""
+    whole = name in COUNTS
+    dist, parameters, (low, high), below, above = (COUNTS if whole else FAR)[name]
+    nodes = [pt.scalar() for _ in parameters]
+    x = pt.lvector() if whole else pt.vector()
+    rv = dist(*nodes)
+    density = pt.function([x, *nodes], pm.logp(rv, x))
+    tails = [pm.logcdf(rv, x), pm.logccdf(rv, x)]
+    slopes = [pt.jacobian(tail, node) for tail in tails for node in nodes]
+    compute = pt.function([x, *nodes], [*tails, *slopes])
+
+    def exact(v: float, upper: bool, *at: float) -> float:
+        def log_density(values: Any) -> Any:
+            return density(values.astype(int if whole else float), *at)
+
+        if whole:
+            return _log_sum(log_density, v + 1, high) if upper else _log_sum(log_density, low, v)
+        return _log_integral(log_density, v, high if upper else low)
+
+    for upper, values in enumerate((below, above)):
+        found = compute(np.array(values), *parameters)
+        for k, v in enumerate(values):
+            wanted = exact(v, bool(upper), *parameters)
+            np.testing.assert_allclose(found[upper][k], wanted, rtol=1e-8, err_msg=str(v))
+            for i, parameter in enumerate(parameters):
+                h = 1e-6 * (abs(parameter) if abs(parameter) > 1e-3 else 1.0)
+                moved = [[p + s * (i == j) for j, p in enumerate(parameters)] for s in (h, -h)]
+                step = (exact(v, bool(upper), *moved[0]) - exact(v, bool(upper), *moved[1])) / (2 * h)
+                own = found[2 + upper * len(parameters) + i][k]
+                np.testing.assert_allclose(own, step, rtol=1e-4, atol=1e-8 * abs(wanted) + 1e-6, err_msg=f"{v}, {i}")
 
 
 # Functions of x whose logarithm is that of a normal tail, with the exact one.

@@ -273,7 +273,7 @@ def test_bounds_that_are_wrong() -> None:
     bound = tensor_input("float64", (), "bound")
     for family, start in ((pd.Truncated, 1.0), (pd.Censored, 1.0)):
         density = pd.logp(family.dist(pd.Normal.dist(), start, bound), 1.0)
-        with pytest.raises(ParameterError, match="upper must be a number >=? lower, or infinite"):
+        with pytest.raises(ParameterError, match=r"upper must be a number >=? lower, or infinite"):
             function([bound], density)(0.5)
         assert not np.isfinite(function([bound], released([density])[0])(0.5))
     empty = function([bound], pd.density(pd.Truncated.dist(pd.Uniform.dist(0, 1), bound), 3.0))

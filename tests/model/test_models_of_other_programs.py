@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -286,3 +287,31 @@ def test_nested_models_of_one_name_are_told_apart_or_refused() -> None:
             with pytest.raises(pm.ModelError, match="has a variable `a::x` already"):
                 pm.Normal("x")
     assert list(whole.named_vars) == ["a::x", "a::y"]
+
+
+def test_pictures_have_the_attributes_of_formatters() -> None:
+    """In place of our own; the rest stays."""
+    pytest.importorskip("graphviz")
+    free = {"label": "free", "style": "dotted"}
+    source = pm.model_to_graphviz(regression(), node_formatters={"Free Random Variable": lambda _: free}).source
+    assert source.count('label="free"') == sum(not v.name.startswith("y") for v in regression().free_RVs)
+    assert 'style="dotted"' in source
+    with pytest.raises(ValueError, match="has the kinds"):
+        pm.model_to_graphviz(regression(), node_formatters={"Free": dict})
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: pm.gp.cov.ExpQuad(1, lengthscales=1.0), "`ls`"),
+        (lambda: pm.gp.cov.Periodic(1, perid=1.0, ls=1.0), "did you mean `period`"),
+        (lambda: pm.gp.HSGP(m=[3], c=2.0, cov_fun=pm.gp.cov.ExpQuad(1, ls=1.0)), "did you mean `cov_func`"),
+        (lambda: pm.Model(coord={"a": [1]}), "did you mean `coords`"),
+        (lambda: pm.Data("d", [1.0], export_index_as_coords=True, model=pm.Model()), "`infer_dims_and_coords`"),
+        (lambda: pm.Data("d", [1.0], dim="a", model=pm.Model()), "did you mean `dims`"),
+    ],
+    ids=["lengthscales", "perid", "cov_fun", "coord", "export_index_as_coords", "dim"],
+)
+def test_keywords_that_do_not_exist_are_met_with_the_nearest(call: Callable[[], object], told: str) -> None:
+    with pytest.raises(TypeError, match=told):
+        call()

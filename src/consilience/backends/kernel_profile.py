@@ -82,6 +82,16 @@ class KernelProfile(Record):
     clock_seconds: float
     repeat: int
 
+    @property
+    def fct_callcount(self) -> int:
+        """Number of calls, under PyTensor's name."""
+        return self.repeat
+
+    @property
+    def fct_call_time(self) -> float:
+        """Seconds of all calls together, under PyTensor's name."""
+        return self.call_seconds * self.repeat
+
     def summary(self) -> None:
         """Print it."""
         print(self)

@@ -171,8 +171,10 @@ def _plain(thing: Any) -> Any:
     return inside if isinstance(inside, Node) else thing
 
 
-def _shape_vector(thing: Any) -> Any:
-    """The shape of a tensor, a tuple of lengths, as one vector of integers; anything else as it is."""
+def _lengths_tensor(thing: Any) -> Any:
+    """A length, or the tuple of lengths that a shape is, as a tensor of integers; anything else as it is."""
+    if isinstance(thing, int) and not isinstance(thing, bool):
+        return constant(thing, "int64")
     if not isinstance(thing, tuple) or not all(
         isinstance(n, int) or (isinstance(n, Node) and n.type == _LENGTH) for n in thing
     ):
@@ -188,6 +190,8 @@ def _form(outputs: Outputs) -> tuple[str, tuple[str, ...], list[Node]]:
     keys: tuple[str, ...] = ()
     listed: list[Any]
     outputs = _plain(outputs)
+    if isinstance(outputs, int):
+        outputs = _lengths_tensor(outputs)
     if outputs is None:
         return "nothing", keys, []
     if isinstance(outputs, Node | Out):
@@ -198,7 +202,7 @@ def _form(outputs: Outputs) -> tuple[str, tuple[str, ...], list[Node]]:
         raise GraphError(f"an output must be a tensor expression, got {outputs!r}.")
     else:
         form, listed = "list", [*outputs]
-    nodes = [item.variable if isinstance(item, Out) else _shape_vector(_plain(item)) for item in listed]
+    nodes = [item.variable if isinstance(item, Out) else _lengths_tensor(_plain(item)) for item in listed]
     for output in nodes:
         if not isinstance(output, Node) or not isinstance(output.type, TensorType):
             raise GraphError(f"an output must be a tensor expression, got {output!r}.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from consilience.distributions.constraints import (
     Whole,
     binary,
@@ -24,6 +26,7 @@ from consilience.distributions.mathematics import (
     floor,
     greater,
     less,
+    less_equal,
     log,
     log1p,
     log_betainc_odds,
@@ -267,7 +270,14 @@ class Categorical(Discrete):
         return log(picked(self.p, value))
 
     def logcdf(self, value: Node) -> Node:
-        return log(picked(cumulative("sum", self.p, -1), value))
+        return self._log_sum(less_equal(Node(Iota(self._categories())), expand_dims(value, -1)))
+
+    def logccdf(self, value: Node) -> Node:
+        return self._log_sum(greater(Node(Iota(self._categories())), expand_dims(value, -1)))
+
+    def _log_sum(self, of: Node) -> Node:
+        """Logarithm of the probability of a set of categories."""
+        return log(reduce("sum", where(of, self.p, 0.0), -1))
 
     def icdf(self, q: Node) -> Node:
         return cast(category_at(self.p, q), "float64")
@@ -297,6 +307,9 @@ class LogitCategorical(Categorical, parameterization=True):
 
     def logp(self, value: Node) -> Node:
         return picked(self._log_p(), value)
+
+    def _log_sum(self, of: Node) -> Node:
+        return reduce("logsumexp", where(of, self._log_p(), -math.inf), -1)
 
     def _log_p(self) -> Node:
         return softmax(self.logit_p, -1, logarithm=True)

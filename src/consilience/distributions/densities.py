@@ -7,12 +7,12 @@ draws are `drawing`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.distributions.constraints import Constraint, IntervalConstraint, Real, RealVector, Whole
+from consilience.distributions.constraints import Constraint, Counts, IntervalConstraint, Real, RealVector, Whole
 from consilience.distributions.mathematics import floor, greater_equal, less, logical_and, where
 from consilience.distributions.parameters import checks_parameters, first_outside, is_known, nan_outside
 from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, fresh_keys
@@ -205,6 +205,17 @@ def drawn(rv: Node, key: Node | None = None, shape: Shape | None = None) -> Node
 def support_of(rv: Node) -> Constraint:
     """The support, with the parameters that bound it."""
     return distribution_of(rv, "support_of").bound_support
+
+
+def undefined(node: Node, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Which values of a random variable stand for no draw, as its parameters leave their range: NaN, -1 for counts."""
+    if not isinstance(node.op, RandomVariable) or values.dtype.kind not in "fi":
+        return np.zeros(values.shape, bool)
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    support = support_of(node)
+    natural = isinstance(support, Whole) and isinstance(support.lower, float) and support.lower >= 0
+    return values == -1 if natural or isinstance(support, Counts) else np.zeros(values.shape, bool)
 
 
 def support_violation(rv: Node, value: TensorLike) -> Node:

@@ -6,6 +6,7 @@ draw of the whole graph.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,9 +18,9 @@ from consilience.backends.contexts import random_slot
 from consilience.backends.function import Function, function
 from consilience.backends.modes import Mode
 from consilience.backends.request import In, Outputs
-from consilience.distributions.densities import realised_with
+from consilience.distributions.densities import realised_with, undefined
 from consilience.distributions.seeds import seed_from
-from consilience.errors import GraphError, ShapeError
+from consilience.errors import ConsilienceWarning, GraphError, ShapeError
 from consilience.ir import Input, Node, tensor_input, topological
 from consilience.ir.lengths import sources_of
 from consilience.ir.side_tables import describe
@@ -65,7 +66,18 @@ def draw(
         graph = [broadcast_to(g, (draws, *o.static_shape)) for g, o in zip(graph, outputs, strict=True)]
     call = function([key], graph, name="draw", on_unused_input="ignore")
     results: list[npt.NDArray[Any]] = call(np.int64(seed))
+    _warn_of_undefined(outputs, results)
     return results[0] if isinstance(vars, Node) else results
+
+
+def _warn_of_undefined(nodes: Sequence[Node], results: Sequence[npt.NDArray[Any]]) -> None:
+    found = [describe(n) for n, values in zip(nodes, results, strict=True) if undefined(n, values).any()]
+    if found:
+        warnings.warn(
+            f"draws are NaN, or -1 for whole numbers: {', '.join(found)}. A parameter left its range.",
+            ConsilienceWarning,
+            stacklevel=3,
+        )
 
 
 def _one_by_one(key: Node, graph: Sequence[Node], draws: int, seed: int, single: bool) -> Any:

@@ -222,7 +222,8 @@ class GeneralizedExtremeValue(Continuous):
         """Whether the value lies inside the support, and log t; infinite beyond an end."""
         z = (value - self.mu) / self.sigma
         inside = greater(self.xi * z, -1.0)
-        return inside, where(inside, -log1p_quotient(self.xi, where(inside, z, 0.0)), math.inf * self.xi)
+        end = where(greater(self.xi, 0.0), math.inf, -math.inf)
+        return inside, where(inside, -log1p_quotient(self.xi, where(inside, z, 0.0)), end)
 
 
 # zeta(2), zeta(3), ...: log Gamma(1 - x) = EULER_GAMMA x + sum of zeta(k) x^k / k.

@@ -526,11 +526,13 @@ def nan_outside(declared: DistributionParameter, value: Node, parameters: Mappin
     Constants were checked when the variable was made; a random variable lies in its support, or has no density.
     """
     constraint = declared.constraint.bind(parameters)
-    if not (declared.nan_check and checks_parameters()) or constraint.contains_all(value):
+    if not (declared.nan_check and checks_parameters()):
         return value
     if is_random(value) and distribution_of(value).bound_support == constraint:
         return value
     value = constraint.settled(value)
+    if constraint.contains_all(value):
+        return value
     valid = constraint.admits(value)
     if constant_value(value) is not None and is_known(valid):
         return value

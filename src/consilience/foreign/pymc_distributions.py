@@ -14,6 +14,7 @@ import numpy as np
 
 import consilience.tensor as pt
 from consilience import distributions as d
+from consilience.distributions.random_variable import distribution_of
 from consilience.errors import MissingRuleError
 from consilience.foreign.pytensor_graph import Rule, Translation, is_generator, known, known_integer, translates
 from consilience.foreign.pytensor_scalars import SCALARS
@@ -233,6 +234,8 @@ def _mixture(t: Translation, apply: Any) -> Any:
 @random("CensoredRV")
 def _censored(t: Translation, apply: Any) -> Any:
     base, lower, upper = t.arguments(apply)
+    if isinstance(distribution_of(base), d.CustomDist):
+        raise MissingRuleError("PyMC's `Censored` of a distribution of one's own has no translation.")
     return d.Censored.dist(base, lower=bound(lower), upper=bound(upper))
 
 
@@ -297,11 +300,18 @@ def _minibatch(t: Translation, apply: Any) -> Any:
     )
 
 
+@translates("BARTRV")
+def _trees(t: Translation, apply: Any) -> Any:
+    raise MissingRuleError(
+        "PyMC-BART's trees have no density, PyMC samples them by a step of its own; write them here with `pm.BART`."
+    )
+
+
 # ---- by PyMC's own density
 
 
 def by_density(t: Translation, theirs: Any, refusal: MissingRuleError) -> Node:
-    """A variable with the density that PyMC writes for it, drawn as it is computed where that has a translation.
+    """A variable with the density that PyMC writes for it; nothing can be drawn from it.
 
     theirs   the output of PyMC's op
     raises   `refusal`, with the reason added, where PyMC has no density as a graph, or one without translation
@@ -315,16 +325,16 @@ def by_density(t: Translation, theirs: Any, refusal: MissingRuleError) -> Node:
     # PyMC rewrites the variables that a density depends on; other variables in their places stay as they are.
     places = [v.type() for v in own]
     place = theirs.type()
-    (theirs,) = pytensor.graph.replace.clone_replace([theirs], dict(zip(own, places, strict=True)))
+    lengths = _lengths(theirs)
+    (theirs, *lengths) = pytensor.graph.replace.clone_replace([theirs, *lengths], dict(zip(own, places, strict=True)))
     try:
         graph = pymc.logp(theirs, place)
-    except (NotImplementedError, RuntimeError) as reason:
+    except Exception as reason:
         raise MissingRuleError(f"{refusal} PyMC has no density for it as a graph either: {reason}") from reason
     try:
         start = pymc.distributions.distribution.support_point(theirs)
     except NotImplementedError:  # observed variables need none
         start = None
-    (lengths,) = pytensor.compile.builders.infer_shape([theirs], (), ())
 
     def at(parameters: Sequence[Node]) -> Translation:
         return Translation(dict(zip(places, parameters, strict=True)))
@@ -336,9 +346,6 @@ def by_density(t: Translation, theirs: Any, refusal: MissingRuleError) -> Node:
 
     def support_point(*parameters: Node) -> Node:
         return at(parameters).tensor(start)
-
-    def dist(*parameters: Node) -> Node:
-        return at(parameters[:-1]).tensor(theirs)
 
     found: Node = d.CustomDist.dist(
         *values,
@@ -352,6 +359,18 @@ def by_density(t: Translation, theirs: Any, refusal: MissingRuleError) -> Node:
     )
     logp(found, *values)  # what has no translation shows here
     return found
+
+
+def _lengths(theirs: Any) -> list[Any]:
+    """Lengths of the axes of a random variable of PyMC, as its variables."""
+    pytensor: Any = sys.modules["pytensor"]
+    as_tensor = pytensor.tensor.as_tensor
+    if None not in theirs.type.shape:
+        return [as_tensor(n) for n in theirs.type.shape]
+    (found,) = pytensor.compile.builders.infer_shape([theirs], (), ())
+    if theirs not in pytensor.graph.traversal.ancestors(found):
+        return list(found)
+    return [as_tensor(n) for n in theirs.shape.eval()]  # nothing but its values tells
 
 
 def _known_ancestors(t: Translation, graph: Any) -> list[Any]:

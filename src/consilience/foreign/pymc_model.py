@@ -12,7 +12,7 @@ import numpy as np
 
 from consilience.distributions import context
 from consilience.distributions.random_variable import is_random
-from consilience.errors import ConsilienceError, MissingRuleError, ModelError
+from consilience.errors import ConsilienceError, MissingRuleError, ModelError, ShapeError
 from consilience.foreign.pymc_distributions import by_density
 from consilience.foreign.pymc_transforms import translated
 from consilience.foreign.pytensor_graph import Translation
@@ -61,7 +61,10 @@ def _add(ours: Model, model: Any, t: Translation, name: str, theirs: Any, dims: 
     elif theirs in model.deterministics:
         t.values[theirs] = ours.add_deterministic(name, t.tensor(theirs), axes)
     elif theirs in model.potentials:
-        t.values[theirs] = ours.add_potential(name, t.tensor(theirs), axes)
+        try:
+            t.values[theirs] = ours.add_potential(name, t.tensor(theirs), axes)
+        except ShapeError:  # dims of other lengths, which PyMC lets pass; values of potentials are not kept
+            t.values[theirs] = ours.add_potential(name, t.tensor(theirs))
     else:
         ours.add_named_variable(t.tensor(theirs), axes)
 

@@ -20,6 +20,9 @@ from consilience.errors import GraphError, MissingRuleError
 from consilience.foreign.pytensor_scalars import SCALARS
 from consilience.ir import Constant, Input, Node, constant, topological
 from consilience.ops.shape import LengthOf
+from consilience.ops.sparse.coordinates import dense_from_sparse
+from consilience.ops.sparse.multiplication import dot as sparse_dot
+from consilience.ops.sparse.variable import SparseVariable, as_sparse_variable
 
 Rule = Callable[["Translation", Any], Any]
 RULES: Final[dict[str, Rule]] = {}
@@ -96,12 +99,7 @@ class Translation:
 
     def applied(self, apply: Any) -> Sequence[Any]:
         """Values of the outputs of an op whose inputs are known."""
-        rule = rule_of(apply.op)
-        if rule is None:
-            raise MissingRuleError(
-                f"PyTensor's op `{name_of(apply.op)}` has no translation (in the computation of "
-                f"`{_named(apply)}`); write that part of the model here, or give its values as data."
-            )
+        rule = rule_of(apply.op) or _of_constants
         found = rule(self, apply)
         if isinstance(found, list):
             return found
@@ -165,9 +163,23 @@ def known(node: Node) -> npt.NDArray[Any] | None:
     graph = topological([node])
     if any(isinstance(n.op, Input) and not isinstance(n.op, Constant) for n in graph):
         return None
-    if any(isinstance(n.op, LengthOf) for n in graph):
+    if any(isinstance(n.op, LengthOf) or not all(isinstance(m, int) for m in n.static_shape) for n in graph):
         return None
     return np.asarray(reference.evaluate([node], {})[0])
+
+
+def _of_constants(t: Translation, apply: Any) -> Any:
+    """Values that PyTensor computes itself: those of an op without rule whose inputs are constants."""
+    arguments = [known(value) if isinstance(value, Node) else value for value in t.arguments(apply)]
+    if not all(isinstance(value, np.ndarray) for value in arguments):
+        raise MissingRuleError(
+            f"PyTensor's op `{name_of(apply.op)}` has no translation (in the computation of "
+            f"`{_named(apply)}`); write that part of the model here, or give its values as data."
+        )
+    given = [i.type.filter(value, allow_downcast=True) for i, value in zip(apply.inputs, arguments, strict=True)]
+    made: list[list[Any]] = [[None] for _ in apply.outputs]
+    apply.op.perform(apply, given, made)
+    return [_number(value, output) for (value,), output in zip(made, apply.outputs, strict=True)]
 
 
 def rule_of(op: Any) -> Rule | None:
@@ -206,7 +218,7 @@ def is_generator(variable: Any) -> bool:
 def _number(value: Any, variable: Any) -> Any:
     """A constant, in double precision."""
     if hasattr(value, "tocsr"):
-        raise MissingRuleError(f"the sparse matrix `{variable}` of PyTensor has no translation; make it dense.")
+        return as_sparse_variable(value.astype("float64"))
     array = np.asarray(value)
     if array.dtype.kind in "iu":
         return constant(array.astype("int64"))
@@ -485,8 +497,35 @@ def _subtensor(t: Translation, apply: Any) -> Any:
 @translates("IncSubtensor", "AdvancedIncSubtensor", "AdvancedIncSubtensor1")
 def _inc_subtensor(t: Translation, apply: Any) -> Any:
     x, y, *rest = apply.inputs
+    chosen = _chosen(t, x, y, apply.op, rest)
+    if chosen is not None:
+        value = t(y) if y.type.ndim == 0 else pt.squeeze(t(y), 0)
+        return pt.switch(chosen, value, t(x)) if apply.op.set_instead_of_inc else t(x) + pt.switch(chosen, value, 0)
     part = t(x)[index_of(t, apply.op, rest)]
     return part.set(t(y)) if apply.op.set_instead_of_inc else part.inc(t(y))
+
+
+def _chosen(t: Translation, x: Any, y: Any, op: Any, index: Sequence[Any]) -> Node | None:
+    """What a mask of the first axes chooses, where all chosen elements get the same value; None for other indices."""
+    if not index or any(isinstance(entry, slice) for entry in getattr(op, "idx_list", ())):
+        return None
+    if all(i.owner is not None and type(i.owner.op).__name__ == "Nonzero" for i in index):
+        masks = {i.owner.inputs[0] for i in index}
+        places = [i.owner.outputs.index(i) for i in index]
+    else:
+        masks, places = set(index), [*range(index[0].type.ndim)] * len(index)
+    mask = masks.pop()
+    if masks or mask.type.dtype != "bool":
+        return None
+    rank, axes = mask.type.ndim, len(places)
+    if y.type.ndim and (y.type.ndim != x.type.ndim - axes + 1 or y.type.shape[0] != 1):
+        return None
+    true = t(mask)
+    if rank == 1 and places == [0, 0]:  # of both axes at once, so places on the diagonal
+        true = pt.and_(pt.eye(true.shape[0], dtype="bool"), pt.dimshuffle(true, 0, "x"))
+    elif not rank or places != list(range(rank)):
+        return None
+    return pt.dimshuffle(true, *range(axes), *("x" for _ in range(x.type.ndim - axes)))
 
 
 @translates("IfElse")
@@ -500,9 +539,15 @@ def _ifelse(t: Translation, apply: Any) -> Any:
 # ---- linear algebra
 
 
-@translates("Dot")
+@translates("Dot", "StructuredDot", "TrueDot")
 def _dot(t: Translation, apply: Any) -> Any:
-    return pt.dot(*t.arguments(apply))
+    a, b = t.arguments(apply)
+    return (sparse_dot if isinstance(a, SparseVariable) or isinstance(b, SparseVariable) else pt.dot)(a, b)
+
+
+@translates("DenseFromSparse")
+def _dense(t: Translation, apply: Any) -> Any:
+    return dense_from_sparse(t(apply.inputs[0]))
 
 
 def _blockwise_dot(t: Translation, apply: Any) -> Any:
@@ -540,6 +585,27 @@ def _cholesky_solve(t: Translation, apply: Any) -> Any:
     return pt.linalg.cho_solve((factor, op.lower), b, b_ndim=op.b_ndim)
 
 
+def _convolution(function: Callable[..., Node]) -> Rule:
+    def rule(t: Translation, apply: Any) -> Any:
+        x, kernel, full = t.arguments(apply)
+        whole = known(full)
+        if whole is None:
+            raise MissingRuleError("PyTensor's convolution in a mode that data decide has no translation.")
+        return function(x, kernel, "full" if whole.all() else "valid")
+
+    return rule
+
+
+def _eigh(t: Translation, apply: Any) -> Any:
+    return list(pt.linalg.eigh(*t.arguments(apply), UPLO="L" if apply.op.core_op.lower else "U"))
+
+
+def _svd(t: Translation, apply: Any) -> Any:
+    op = apply.op.core_op
+    found = pt.linalg.svd(t(apply.inputs[0]), full_matrices=op.full_matrices, compute_uv=op.compute_uv)
+    return list(found) if op.compute_uv else found
+
+
 def _of_matrix(function: Callable[..., Any]) -> Rule:
     def rule(t: Translation, apply: Any) -> Any:
         found = function(*t.arguments(apply))
@@ -558,18 +624,21 @@ MATRICES: Final[dict[str, Rule]] = {
     "Det": _of_matrix(pt.linalg.det),
     "SLogDet": _of_matrix(pt.linalg.slogdet),
     "Expm": _of_matrix(pt.linalg.expm),
+    "Convolve1d": _convolution(pt.signal.convolve1d),
+    "Convolve2d": _convolution(pt.signal.convolve2d),
+    "BlockDiagonal": _of_matrix(pt.linalg.block_diag),
+    "Eigh": _eigh,
+    "MatrixPinv": _of_matrix(pt.linalg.pinv),
+    "SolveSylvester": _of_matrix(pt.linalg.solve_sylvester),
+    "SVD": _svd,
 }
+RULES.update((name, MATRICES[name]) for name in ("SolveSylvester", "Convolve1d", "Convolve2d"))
 
 
 @translates("Blockwise")
 def _blockwise(t: Translation, apply: Any) -> Any:
     core = apply.op.core_op
-    rule = MATRICES.get(type(core).__name__)
-    if rule is not None:
-        return rule(t, apply)
-    raise MissingRuleError(
-        f"PyTensor's op `{name_of(apply.op)}` has no translation; write that part of the model here."
-    )
+    return MATRICES.get(type(core).__name__, _of_constants)(t, apply)
 
 
 @translates("OpFromGraph")

@@ -58,7 +58,7 @@ def _svd(x: Any, full_matrices: bool = False, compute_uv: bool = True, **_: Any)
 @rule("linalg_qr")
 def _qr(x: Any, mode: str = "reduced") -> list[Any]:
     if mode == "r":
-        return [None, pt.linalg.qr(x, mode="r")]
+        return [None, pt.linalg.qr(x, mode="economic")[1]]
     return list(pt.linalg.qr(x, mode="economic" if mode == "reduced" else "full"))
 
 

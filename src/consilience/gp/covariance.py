@@ -17,6 +17,7 @@ import consilience.tensor as pt
 from consilience.errors import ConsilienceWarning, GraphError, ParameterError, ShapeError
 from consilience.ir import Node, constant_value
 from consilience.ir.side_tables import describe
+from consilience.model.keywords import naming
 from consilience.tensor import TensorLike
 
 Function: TypeAlias = Callable[..., TensorLike]
@@ -58,6 +59,11 @@ def _of_points(method: Callable[..., Node]) -> Callable[..., Node]:
     return taking
 
 
+_taking = naming(
+    dict.fromkeys(("lengthscale", "lengthscales", "length_scale", "lenghtscale"), "lengthscales are `ls`.")
+)
+
+
 class BaseCovariance:
     """A covariance function of points.
 
@@ -70,6 +76,8 @@ class BaseCovariance:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if "__init__" in vars(cls):
+            setattr(cls, "__init__", _taking(vars(cls)["__init__"]))  # noqa: B010  # as type checkers refuse the other
         for name in ("diag", "full", "square_dist", "euclidean_dist"):
             if name in vars(cls):
                 setattr(cls, name, _of_points(vars(cls)[name]))

@@ -24,6 +24,7 @@ from consilience.ir.leaves import tensor_input
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe
 from consilience.model import Model, modelcontext
+from consilience.model.keywords import naming
 from consilience.tensor import TensorLike
 
 JITTER_LIMIT = 1e-3
@@ -37,6 +38,11 @@ class GaussianProcess:
 
     `a + b` is the process of the sum, whose parts can be asked for afterwards with `given={"gp": a + b, …}`.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "__init__" in vars(cls):
+            setattr(cls, "__init__", naming({})(vars(cls)["__init__"]))  # noqa: B010  # as type checkers refuse the other
 
     def __init__(self, *, mean_func: MeanFunction | None = None, cov_func: Any = None) -> None:
         if not isinstance(cov_func, BaseCovariance):

@@ -125,6 +125,12 @@ class Arithmetic:
     def __rmod__(self, other: Operand) -> Node:
         return _meanings["mod"](other, self)
 
+    def __divmod__(self, other: Operand) -> tuple[Node, Node]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Operand) -> tuple[Node, Node]:
+        return other // self, other % self
+
     def __pow__(self, other: Operand) -> Node:
         return _meanings["pow"](self, other)
 
@@ -305,8 +311,10 @@ class Arithmetic:
     def cumprod(self, axis: int | None = None) -> Node:
         return _meanings["cumprod"](self, axis)
 
-    def reshape(self, *shape: Operand, ndim: int | None = None) -> Node:
-        return _meanings["reshape"](self, shape[0] if len(shape) == 1 else shape, ndim=ndim)
+    def reshape(self, *lengths: Operand, ndim: int | None = None, shape: Operand = None) -> Node:
+        if shape is not None:
+            lengths = (shape,)
+        return _meanings["reshape"](self, lengths[0] if len(lengths) == 1 else lengths, ndim=ndim)
 
     def ravel(self) -> Node:
         return _meanings["reshape"](self, (-1,))

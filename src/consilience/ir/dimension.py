@@ -355,6 +355,10 @@ def _substitute_atom(atom: Atom, values: Mapping[Atom, Dim]) -> Dim:
 def slice_length(start: Dim | None, stop: Dim | None, step: Dim | None, length: Dim) -> Dim:
     """Number of elements of `range(length)[start:stop:step]`; the step is an integer."""
     stride = 1 if step is None else int(step)
+    if stride == 1 and stop is None and isinstance(start, int) and start >= 0:
+        return _shortened(length, start)
+    if stride == 1 and start is None and isinstance(stop, int) and stop < 0:
+        return _shortened(length, -stop)
     if not any(isinstance(n, Dimension) for n in (start, stop, length)):
         return len(range(length)[start:stop:stride])
     if stride > 0 or (start is None and stop is None):
@@ -365,6 +369,14 @@ def slice_length(start: Dim | None, stop: Dim | None, step: Dim | None, length: 
             return span if size == 1 else floordiv(_combine(span, size - 1, 1), size)
     first, last = (0, length) if stride > 0 else (length - 1, -1 - length)
     return _compound("slice", (first if start is None else start, last if stop is None else stop, stride, length))
+
+
+def _shortened(length: Dim, count: int) -> Dim:
+    """What is left of a length without `count` elements, at least 0; one form, however often elements are left out."""
+    atom = as_atom(length)
+    if atom is not None and atom.kind == "max" and atom.arguments[1] == 0:
+        length = atom.arguments[0]
+    return maximum(_combine(length, count, -1), 0)
 
 
 def _clipped(bound: Dim | None, length: Dim, default: Dim) -> Dim | None:

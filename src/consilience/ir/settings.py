@@ -57,6 +57,8 @@ OTHERS: Final[Mapping[str, object]] = {
 }
 """PyTensor's other flags with their first values. `mode` is that of functions given none; the rest say how PyTensor
 compiles and what it tells meanwhile, and change nothing here."""
+CAST_POLICIES: Final = ("custom", "numpy", "numpy+floatX")
+"""All three give NumPy's dtypes of tensors with tensors; Python's numbers take the dtype beside them under each."""
 _inside: ContextVar[Mapping[str, Any]] = ContextVar("flags", default={})  # noqa: B039 - never written to
 
 
@@ -120,8 +122,8 @@ def _checked(flags: dict[str, Any], kind: type[Exception]) -> dict[str, Any]:
                 raise DtypeError(f"floatX must be one of {', '.join(FLOATS)}, got {value!r}.")
         elif name not in OTHERS:
             raise kind(_unknown(name))
-        elif name == "cast_policy" and value != "custom":
-            raise DtypeError(f"dtypes of results follow the policy 'custom', PyTensor's default, got {value!r}.")
+        elif name == "cast_policy" and value not in CAST_POLICIES:
+            raise DtypeError(f"`cast_policy` is one of {', '.join(CAST_POLICIES)}, got {value!r}.")
     return flags
 
 

@@ -60,6 +60,11 @@ class TensorType(Record):
         return tuple(isinstance(n, int) and n == 1 for n in self.shape)
 
     @property
+    def numpy_dtype(self) -> np.dtype[np.generic]:
+        """The dtype as NumPy's."""
+        return numpy_dtype(self.dtype)
+
+    @property
     def size(self) -> Dim:
         """Number of elements."""
         return product(self.shape)
@@ -114,7 +119,11 @@ _STORED = {name: np.dtype("int64" if name == "key" else name) for name in DTYPES
 
 
 def _named(dtype: Any) -> str:
-    """The name of a dtype that NumPy knows by another; DtypeError where there is none."""
+    """The name of a dtype that NumPy knows by another, or of "floatX"; DtypeError where there is none."""
+    if isinstance(dtype, str) and dtype == "floatX":
+        from consilience.ir.settings import config  # which asks this file what floats there are
+
+        return str(config.floatX)
     try:
         name = "" if dtype is None else dtype_name(np.dtype(dtype))
     except TypeError:

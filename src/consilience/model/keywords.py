@@ -6,9 +6,11 @@ A function's name, what it was given besides its own arguments, and tables of ke
 from __future__ import annotations
 
 import difflib
+import functools
 import warnings
-from collections.abc import Collection, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping
+from types import FunctionType
+from typing import Any, Final, TypeVar, cast
 
 from consilience.errors import ConsilienceWarning
 
@@ -25,6 +27,7 @@ COMPILATION: Final[Mapping[str, str | None]] = {
     "trust_input": None,
 }
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 _told: set[tuple[str, str]] = set()
 
 
@@ -58,6 +61,30 @@ def take(
             near = difflib.get_close_matches(name, [*accepted, *ignored], n=1, cutoff=0.6)
             hint = f"; did you mean `{near[0]}`?" if near else f"; its arguments are {', '.join(accepted)}."
             raise TypeError(f"`{function}` has no argument `{name}`{hint}")
+
+
+def naming(absent: Mapping[str, str]) -> Callable[[_F], _F]:
+    """A function or `__init__` that refuses keywords it has not, with the nearest one or what `absent` says of them."""
+
+    def decorate(function: _F) -> _F:
+        assert isinstance(function, FunctionType)
+        code = function.__code__
+        own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+        @functools.wraps(function)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            if not keywords.keys() <= set(own):
+                made = function.__name__ == "__init__"
+                title = type(arguments[0]).__name__ if made else function.__name__
+                given = {name: value for name, value in keywords.items() if name not in own}
+                for name in absent.keys() & given.keys():
+                    raise TypeError(f"`{title}` has no argument `{name}`: {absent[name]}")
+                take(title, given, {}, own[1:] if made else own)
+            return function(*arguments, **keywords)
+
+        return cast(_F, call)
+
+    return decorate
 
 
 def check_compile_kwargs(given: Mapping[str, Any] | None, function: str = "compile_kwargs") -> None:

@@ -21,7 +21,7 @@ from consilience.ir import FLOATS, Node, constant
 from consilience.model import functions, model_graph, observation, printing, sparse_data
 from consilience.model.blocks import total
 from consilience.model.coordinates import Labels
-from consilience.model.keywords import check_compile_kwargs
+from consilience.model.keywords import check_compile_kwargs, naming
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.value_graphs import (
     Chosen,
@@ -78,6 +78,7 @@ class Model(ModelVariables):
     model          the model of which this is a part; the one around by default
     """
 
+    @naming({})
     def __init__(
         self,
         name: str = "",
@@ -517,6 +518,7 @@ def model_to_graphviz(
     save: str | None = None,
     figsize: tuple[float, float] | None = None,
     dpi: int = 300,
+    node_formatters: model_graph.Formatters | None = None,
     include_dim_lengths: bool = True,
 ) -> Any:
     """What depends on what in a model, as a `graphviz.Source`, with plates of equal axes.
@@ -525,11 +527,14 @@ def model_to_graphviz(
     formatting            "plain", or "plain_with_params" to show parameters
     save                  a file to draw it into, its format by its suffix (needs the programs of Graphviz)
     figsize, dpi          width and height in inches, and dots per inch
+    node_formatters       per kind of variable, such as "Free Random Variable" (`NodeType`), a function that takes the
+                          variable and gives attributes of Graphviz in place of ours: label, shape, style
     include_dim_lengths   whether plates tell the lengths of dims
-    raises                ImportError without the package `graphviz`
+    raises                ImportError without the package `graphviz`, ValueError for another kind
     """
-    graph = model_graph.model_graph(modelcontext(model), var_names, formatting, include_dim_lengths)
-    return model_graph.graphviz(graph, save, figsize, dpi)
+    owner = modelcontext(model)
+    graph = model_graph.model_graph(owner, var_names, formatting, include_dim_lengths)
+    return model_graph.graphviz(graph, save, figsize, dpi, model_graph.formatted(graph, owner, node_formatters))
 
 
 def model_to_mermaid(
@@ -573,6 +578,7 @@ def Point(*points: Any, model: Model | None = None, filter_model_vars: bool = Fa
     return {name: np.asarray(value) for name, value in given.items() if not filter_model_vars or name in known}
 
 
+@naming({"export_index_as_coords": "it is called `infer_dims_and_coords`."})
 def Data(
     name: str,
     value: npt.ArrayLike,

@@ -42,6 +42,7 @@ class NodeType(StrEnum):
 
 # What gives the attributes of a variable's node, by kind: the variable in, names and values out.
 Formatters = Mapping["NodeType | str", Callable[[Node], Mapping[str, Any]]]
+Attributes = Mapping[str, Mapping[str, Any]]
 _KINDS: Final = dict(zip(("potential", "free", "observed", "deterministic", "data"), NodeType, strict=True))
 
 
@@ -162,8 +163,13 @@ def _identifier(name: str, number: int) -> str:
     return plain if plain == name else f"{plain}_{number}"
 
 
-def dot(graph: ModelGraph, figsize: tuple[float, float] | None = None, dpi: int = 300) -> str:
-    """The graph in the language of Graphviz; `figsize` in inches."""
+def dot(
+    graph: ModelGraph,
+    figsize: tuple[float, float] | None = None,
+    dpi: int = 300,
+    attributes: Attributes | None = None,
+) -> str:
+    """The graph in the language of Graphviz; `figsize` in inches, `attributes` of vertices in place of ours."""
     written = ["digraph {", f"  dpi={dpi}"]
     if figsize is not None:
         written.append(f'  size="{figsize[0]},{figsize[1]}"')
@@ -173,9 +179,10 @@ def dot(graph: ModelGraph, figsize: tuple[float, float] | None = None, dpi: int 
             written.append(f"    label={_quoted(plate)} labeljust=r labelloc=b style=rounded")
         for vertex in members:
             relation = "" if vertex.kind == "data" else "~\n"
-            label = _quoted(f"{vertex.name}\n{relation}{vertex.text}")
-            style = " ".join(f"{name}={_quoted(value)}" for name, value in STYLES[vertex.kind][0].items())
-            written.append(f"    {_quoted(vertex.name)} [label={label} {style}]")
+            own: dict[str, Any] = {"label": f"{vertex.name}\n{relation}{vertex.text}", **STYLES[vertex.kind][0]}
+            own |= (attributes or {}).get(vertex.name, {})
+            listed = " ".join(f"{name}={_quoted(str(value))}" for name, value in own.items())
+            written.append(f"    {_quoted(vertex.name)} [{listed}]")
         if plate:
             written.append("  }")
     written += [f"  {_quoted(parent)} -> {_quoted(child)}" for parent, child in graph.edges]
@@ -188,7 +195,11 @@ def _quoted(text: str) -> str:
 
 
 def graphviz(
-    graph: ModelGraph, save: str | None = None, figsize: tuple[float, float] | None = None, dpi: int = 300
+    graph: ModelGraph,
+    save: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    dpi: int = 300,
+    attributes: Attributes | None = None,
 ) -> Any:
     """The graph as a `graphviz.Source`, which notebooks show.
 
@@ -200,7 +211,7 @@ def graphviz(
         raise ImportError(
             "the picture needs the package `graphviz` (`pip install graphviz`); `pm.model_to_mermaid` needs nothing."
         ) from None
-    made = library.Source(dot(graph, figsize, dpi))
+    made = library.Source(dot(graph, figsize, dpi, attributes))
     if save is not None:
         stem, _, suffix = save.rpartition(".")
         made.render(filename=stem or save, format=suffix if stem else "png", cleanup=True)
@@ -209,7 +220,7 @@ def graphviz(
 
 def networkx(graph: ModelGraph, model: ModelVariables, node_formatters: Formatters | None = None) -> Any:
     """The graph as a `networkx.DiGraph`; nodes have the attributes kind, label and plate, and those of formatters."""
-    formatters = {NodeType(kind): formatter for kind, formatter in _checked(node_formatters or {}).items()}
+    attributes = formatted(graph, model, node_formatters)
     try:
         import networkx as nx
     except ImportError:
@@ -217,17 +228,18 @@ def networkx(graph: ModelGraph, model: ModelVariables, node_formatters: Formatte
     made = nx.DiGraph()
     for vertex in graph.vertices:
         own = {"kind": vertex.kind, "label": f"{vertex.name}\n~\n{vertex.text}", "plate": vertex.plate}
-        if _KINDS[vertex.kind] in formatters:
-            own |= formatters[_KINDS[vertex.kind]](model.named[vertex.name])
-        made.add_node(vertex.name, **own)
+        made.add_node(vertex.name, **{**own, **attributes.get(vertex.name, {})})
     made.add_edges_from(graph.edges)
     return made
 
 
-def _checked(formatters: Formatters) -> Formatters:
-    unknown = [kind for kind in formatters if kind not in [*NodeType]]
+def formatted(graph: ModelGraph, model: ModelVariables, node_formatters: Formatters | None) -> Attributes:
+    """What formatters, one per kind of variable, say of the graph's vertices."""
+    given = node_formatters or {}
+    unknown = [kind for kind in given if kind not in [*NodeType]]
     if unknown:
         raise ValueError(
             f"`node_formatters` has the kinds {unknown}; there are {', '.join(map(repr, map(str, NodeType)))}."
         )
-    return formatters
+    own = {NodeType(kind): formatter for kind, formatter in given.items()}
+    return {v.name: own[_KINDS[v.kind]](model.named[v.name]) for v in graph.vertices if _KINDS[v.kind] in own}

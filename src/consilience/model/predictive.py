@@ -14,11 +14,17 @@ import numpy.typing as npt
 
 from consilience.backends.registry import Executable, backend
 from consilience.backends.shapes import Lengths, check_shape_constraints
-from consilience.distributions.constraints import Whole
-from consilience.distributions.densities import density_of_data, realise, support_of, supported_density
+from consilience.distributions.densities import (
+    density_of_data,
+    parameter_violation,
+    realise,
+    supported_density,
+    undefined,
+)
+from consilience.distributions.parameters import is_known, known_value
 from consilience.distributions.random_variable import RandomVariable, fresh_keys, random_variables
 from consilience.errors import ConsilienceWarning, ModelError, ShapeError
-from consilience.ir import Node, numpy_dtype, substitute, tensor_input, topological
+from consilience.ir import Node, constant, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import without_sources
@@ -76,27 +82,24 @@ def predict(
     results, complete = values_of_draws(compiled.bind(values), inputs, count, names)
     drawn = dict(zip(names, results, strict=True))
     if complete:
-        _warn_of_nan(model, drawn)
+        _warn_of_nan(model, drawn, dict(zip(slots, values, strict=True)), given)
     return drawn
 
 
-def _warn_of_nan(model: ModelVariables, drawn: Mapping[str, Array]) -> None:
-    """Tell of draws that are NaN, or -1 where that stands for it."""
+def _warn_of_nan(
+    model: ModelVariables, drawn: Mapping[str, Array], slots: Mapping[Node, Array], given: Mapping[str, Array]
+) -> None:
+    """Tell of draws that are NaN, or -1 where that stands for it, and of the parameter that left its range."""
     found = []
     for name, array in drawn.items():
         node = model.named[name]
-        if not isinstance(node.op, RandomVariable):
-            continue
-        support = support_of(node)
-        if array.dtype.kind == "f":
-            wrong = np.isnan(array)
-        elif isinstance(support, Whole) and isinstance(support.lower, float) and support.lower >= 0:
-            wrong = array == -1
-        else:
-            continue
-        count = int(wrong.reshape(len(array), -1).any(axis=1).sum())
-        if count:
-            found.append(f"`{name}` ({count} of {len(array)})")
+        wrong = undefined(node, array)
+        wrong = wrong.reshape(len(array), -1).any(axis=1)
+        if wrong.any():
+            first = int(wrong.argmax())
+            known = {model.named[n]: constant(values[first]) for n, values in {**given, **drawn}.items() if n != name}
+            why = _violated(node, known | {slot: constant(value) for slot, value in slots.items()})
+            found.append(f"`{name}` ({int(wrong.sum())} of {len(array)}{why})")
     if found:
         warnings.warn(
             f"draws are NaN, or -1 for whole numbers: {', '.join(found)}. A parameter left its range, or a value it "
@@ -104,6 +107,15 @@ def _warn_of_nan(model: ModelVariables, drawn: Mapping[str, Array]) -> None:
             ConsilienceWarning,
             stacklevel=4,
         )
+
+
+def _violated(node: Node, known: Mapping[Node, Node]) -> str:
+    """Which parameter of a variable is out of its range, given values of all that it depends on."""
+    for parameter, constraint, valid in parameter_violation(node):
+        (graph,) = substitute([valid], known)
+        if is_known(graph) and not np.all(known_value(graph)):
+            return f", `{parameter}` is not {constraint.rule}"
+    return ""
 
 
 def log_likelihood(

@@ -10,8 +10,9 @@ import operator
 from collections.abc import Sequence
 from typing import SupportsIndex, TypeAlias, TypeGuard
 
-from consilience.errors import ShapeError
+from consilience.errors import AxisError, ShapeError
 from consilience.ir import Dimension, Node, constant_value
+from consilience.ir.side_tables import describe
 
 Axis: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
 
@@ -25,6 +26,8 @@ def integers(given: object) -> tuple[int, ...]:
     """One whole number, or several, as Python's."""
     known = constant_value(given) if isinstance(given, Node) else None
     plain = given if known is None else known
+    if isinstance(plain, Node):
+        raise ShapeError(f"an axis must be known before a call, got {describe(plain)}.")
     if is_integer(plain):
         return (operator.index(plain),)
     return tuple(operator.index(i) for i in plain)  # type: ignore[attr-defined]  # a sequence, or an error says so
@@ -52,5 +55,5 @@ def distinct(axes: Sequence[int], rank: int) -> tuple[int, ...]:
 
 def _from_front(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
-        raise ShapeError(f"axis {axis} does not exist in a tensor of rank {rank}; give one from {-rank} to {rank - 1}.")
+        raise AxisError(f"axis {axis} does not exist in a tensor of rank {rank}; give one from {-rank} to {rank - 1}.")
     return axis % rank

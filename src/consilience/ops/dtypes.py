@@ -81,8 +81,9 @@ def fitted(value: Any, dtype: str) -> npt.NDArray[Any]:
 def float_dtype(function: str, given: tuple[str | type, ...]) -> str:
     """The float dtype in which a function of floats takes operands that are integers or bools.
 
-    NumPy's, from float16 for 8 bits to float64 for 32 and more; float64 for functions NumPy does not have, as in
-    SciPy. Truth values are no numbers of 8 bits: they alone, and tests of floats, are taken as float64.
+    PyTensor's, float32 for 8 and 16 bits and float64 for 32 and more: NumPy takes float16 for 8 bits, where exp(12) is
+    infinite. float64 for functions NumPy does not have, as in SciPy. Truth values are no numbers of 8 bits: they alone,
+    and tests of floats, are taken as float64.
     """
     entry = TABLE[function]
     dtypes = [numpy_dtype(d) if isinstance(d, str) else d for d in given]
@@ -92,7 +93,7 @@ def float_dtype(function: str, given: tuple[str | type, ...]) -> str:
         return "float64"
     operands = tuple(np.dtype(bool) if d is bool else d for d in dtypes)
     found = entry.numpy.resolve_dtypes((*operands, None))[-1].name
-    return found if found in FLOATS else "float64"
+    return {"float16": "float32", "float32": "float32"}.get(found, "float64")
 
 
 @functools.cache

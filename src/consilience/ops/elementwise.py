@@ -48,6 +48,8 @@ def as_tensor(value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     labelled = getattr(value, "data", None) if hasattr(value, "dims") else None
     if isinstance(labelled, Node):  # what xarray makes of an array times an expression
         return as_tensor(labelled, dtype)
+    if dtype is None and (isinstance(value, list | tuple) and not value):
+        return constant(value, config.floatX)
     if dtype is None and isinstance(value, float) and not isinstance(value, np.generic):
         return constant(value, config.floatX)
     return constant(value, None if dtype is None else named(dtype))

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from consilience.errors import DtypeError, OutOfBoundsError, ShapeError
+from consilience.errors import AxisError, DtypeError, OutOfBoundsError, ShapeError
 from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, constant_value
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import ShapeConstraint
@@ -229,7 +229,7 @@ def parse_index(x: Node, index: Any) -> tuple[Node, Specification, list[Node]]:
     items = [_tensor_index(item) for item in items]
     consumed = sum(_axes_used(item) for item in items)
     if consumed > x.ndim:
-        raise ShapeError(f"too many indices: {consumed} for rank {x.ndim} of {describe(x)}.")
+        raise AxisError(f"too many indices: {consumed} for rank {x.ndim} of {describe(x)}.")
     if sum(item is Ellipsis for item in items) > 1:
         raise ShapeError("an index can hold one `...` only.")
     if Ellipsis in [i for i in items if not isinstance(i, Node)]:

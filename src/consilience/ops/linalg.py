@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import DtypeError, ShapeError
@@ -14,6 +15,7 @@ from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ir.types import COMPLEXES, FLOATS, Shape
 from consilience.ops.axes import distinct, integers, is_integer
+from consilience.ops.dtypes import named
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
@@ -197,11 +199,14 @@ def _float(value: TensorLike) -> Node:
 
 
 def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
-    """NumPy's matmul, in `dtype` if one is given; rank 0 is an error. Operands may be sparse, as in `sparse.dot`."""
+    """NumPy's matmul, as `dtype` if one is given; rank 0 is an error. Operands may be sparse, as in `sparse.dot`."""
     if is_sparse(x1) or is_sparse(x2):
         product: Node = meaning("sparse_dot")(x1, x2)
         return product if dtype is None else product.astype(dtype)
-    (a, b), _ = promote([x1, x2] if dtype is None else [cast(x1, dtype), cast(x2, dtype)])
+    (a, b), common = promote([x1, x2])
+    if dtype is not None:  # computed no less precisely than the operands are
+        wide = np.result_type(common, named(dtype)).name
+        return cast(matmul(cast(a, wide), cast(b, wide)), dtype)
     if not a.ndim or not b.ndim:
         raise ShapeError("matmul needs vectors or matrices; multiply by a number with `*`.")
     if a.dtype == "bool":
@@ -232,6 +237,8 @@ def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) ->
     (a, b), _ = promote([a, b])
     if is_integer(axes):
         (count,) = integers(axes)
+        if not 0 <= count <= min(a.ndim, b.ndim):
+            raise ShapeError(f"tensordot over {count} axes needs as many in both, got {describe(a)} and {describe(b)}.")
         over_a, over_b = tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
     else:
         over_a, over_b = (distinct(integers(given), node.ndim) for given, node in zip(axes, (a, b), strict=True))  # type: ignore[arg-type]  # no integer, as seen

@@ -151,9 +151,9 @@ class Lengths(tuple[Any, ...]):
 
 
 @means("shape")
-def shape_of(x: Node) -> Lengths:
+def shape_of(x: TensorLike) -> Lengths:
     """Lengths of all axes: integers where static, else int64 scalar nodes that can be used as lengths."""
-    return Lengths(n if isinstance(n, int) else shape.length_of(n) for n in x.static_shape)
+    return Lengths(n if isinstance(n, int) else shape.length_of(n) for n in as_tensor(x).static_shape)
 
 
 @means("len")

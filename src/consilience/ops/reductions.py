@@ -134,11 +134,14 @@ def mean(
     """Arithmetic mean; NaN for no elements. bool and integers give float64. `dtype` and `acc_dtype` as in `sum`."""
     x = as_tensor(input)
     if x.dtype == "float16":
-        return cast(mean(cast(x, "float32"), axis, dtype, keepdims, acc_dtype), "float16" if dtype is None else dtype)
+        found = mean(cast(x, "float32"), axis, dtype, keepdims, acc_dtype)
+        return cast(found, "float16") if dtype is None else found
     if x.dtype not in (*FLOATS, *COMPLEXES):
         x = cast(x, "float64")
     total = sum(x, axis, dtype, keepdims, acc_dtype)
-    return apply("true_div", total, cast(as_tensor(count(x, normalised_axes(axis, x.ndim))), total.dtype))
+    number = as_tensor(count(x, normalised_axes(axis, x.ndim)))
+    exact = total.dtype not in (*FLOATS, *COMPLEXES)  # short integers do not hold any number
+    return apply("true_div", cast(total, "int64") if exact else total, number if exact else cast(number, total.dtype))
 
 
 def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Node:

@@ -239,7 +239,8 @@ def lengths_listed(value: object) -> list[object]:
                 f"a shape is a vector of known length, got {describe(value)}; the number of axes must be known."
             )
         return list(value) if known is None else known.tolist()
-    return list(value) if hasattr(value, "__iter__") and not isinstance(value, Node) else [value]
+    several = hasattr(value, "__iter__") and not isinstance(value, Node) and getattr(value, "ndim", 1)
+    return list(value) if several else [value]  # type: ignore[call-overload]  # what has `__iter__` is listed
 
 
 def reshape(x: TensorLike, newshape: object, *, ndim: int | None = None) -> Node:
@@ -398,10 +399,10 @@ def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = No
     return broadcast_to(x, shape)
 
 
-def eye(n: object, m: object | None = None, k: int = 0, dtype: npt.DTypeLike | None = None) -> Node:
+def eye(n: object, m: object | None = None, k: TensorLike = 0, dtype: npt.DTypeLike | None = None) -> Node:
     """Ones where column - row equals `k`, zeros elsewhere: n x m (n x n for None), of `config.floatX` unless said."""
     rows = as_length(n)
     columns = rows if m is None else as_length(m)
     row_index = expand_dims(Node(Iota(rows)), 1)
-    shifted = apply("add", row_index, k) if k else row_index
+    shifted = row_index if isinstance(k, int) and not k else apply("add", row_index, k)
     return cast(apply("eq", shifted, expand_dims(Node(Iota(columns)), 0)), dtype)

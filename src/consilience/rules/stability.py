@@ -11,7 +11,8 @@ from math import inf
 
 from consilience.ir import Constant, Node, Shared
 from consilience.ops import BroadcastTo, ExpandDims, Index, Reduce, Softmax, apply
-from consilience.ops.shape import expand_dims
+from consilience.ops.index import At
+from consilience.ops.shape import Iota, expand_dims
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import Term, at_least, given, non_negative, non_positive, probability
 from consilience.rewrite.rule import Rule, rewrites, rule
@@ -282,15 +283,31 @@ def of_softmax(node: Node, facts: Facts) -> Node | None:
 @rewrites(
     "xlogy",
     name="xlogy of softmax",
-    operands=[Softmax],
-    examples=[lambda t: t.xlogy(t.x, t.softmax(t.vector))],
+    operands=[Softmax, Index, BroadcastTo, ExpandDims],
+    examples=[
+        lambda t: t.xlogy(t.x, t.softmax(t.vector)),
+        lambda t: t.xlogy(t.x, t.softmax(t.vector)[0]),
+    ],
 )
 def xlogy_of_softmax(node: Node, facts: Facts) -> Node | None:
     """y log(softmax(x)) is y log_softmax(x), which is finite where softmax is 0; an infinite x is outside."""
     weight, inner = node.inputs
+    found = _log_of_softmax(inner)
+    return None if found is None else apply("mul", weight, found)
+
+
+def _log_of_softmax(inner: Node) -> Node | None:
+    """The logarithm of a softmax, or of elements of one."""
+    path = []
+    while isinstance(inner.op, Index | BroadcastTo | ExpandDims):
+        path.append(inner)
+        inner = inner.inputs[0]
     if not isinstance(inner.op, Softmax) or inner.op.logarithm:
         return None
-    return apply("mul", weight, Node(Softmax(inner.op.axes, logarithm=True), *inner.inputs))
+    result = Node(Softmax(inner.op.axes, logarithm=True), *inner.inputs)
+    for taken in reversed(path):
+        result = Node(taken.op, result, *taken.inputs[1:])
+    return result
 
 
 @rewrites(
@@ -305,16 +322,41 @@ def xlogy_of_softmax(node: Node, facts: Facts) -> Node | None:
 )
 def of_elements_of_softmax(node: Node, facts: Facts) -> Node | None:
     """log(softmax(x)[i]) is log_softmax(x)[i], which is finite where softmax is 0; an infinite x is outside."""
-    path, inner = [], node.inputs[0]
-    while isinstance(inner.op, Index | BroadcastTo | ExpandDims):
-        path.append(inner)
-        inner = inner.inputs[0]
-    if not isinstance(inner.op, Softmax) or inner.op.logarithm:
+    return _log_of_softmax(node.inputs[0])
+
+
+@rewrites(
+    "log1p",
+    "xlog1py",
+    name="log of 1 - an element of softmax",
+    operands=["neg"],
+    examples=[
+        lambda t: t.xlog1py(t.x, -t.softmax(t.vector)[0]),
+        lambda t: t.log1p(-t.softmax(t.vector)[0]),
+        lambda t: t.log1p(-t.softmax(t.assumed_matrix, 1)[:, 1]),
+    ],
+)
+def of_the_rest_of_softmax(node: Node, facts: Facts) -> Node | None:
+    """log(1 - softmax(x)[i]) is the logarithm of the sum of the others, finite where softmax(x)[i] is 1."""
+    *weight, minus = node.inputs
+    part = minus.inputs[0] if function_of(minus) == "neg" else node
+    if not isinstance(part.op, Index) or not isinstance(part.inputs[0].op, Softmax):
         return None
-    result = Node(Softmax(inner.op.axes, logarithm=True), *inner.inputs)
-    for taken in reversed(path):
-        result = Node(taken.op, result, *taken.inputs[1:])
-    return result
+    whole = part.inputs[0]
+    assert isinstance(whole.op, Softmax)
+    entries = list(part.op.specification)
+    if whole.op.logarithm or len(whole.op.axes) > 1 or len(entries) != whole.ndim:
+        return None
+    (axis,) = whole.op.axes
+    entry = entries.pop(axis)
+    if not isinstance(entry, At) or entry.position < 0 or whole.static_shape[axis] == 1:
+        return None
+    own = apply("eq", Node(Iota(whole.static_shape[axis])), entry.position)
+    own = expand_dims(own, range(1, whole.ndim - axis))
+    rest = apply("where", own, -math.inf, Node(Softmax(whole.op.axes, logarithm=True), *whole.inputs))
+    total = Node(Reduce("logsumexp", whole.op.axes), rest)
+    result = Node(Index(tuple(entries)), total, *part.inputs[1:]) if entries else total
+    return apply("mul", *weight, result) if weight else result
 
 
 @rewrites(
@@ -438,6 +480,7 @@ RULES: tuple[Rule, ...] = (
     of_softmax,
     xlogy_of_softmax,
     of_elements_of_softmax,
+    of_the_rest_of_softmax,
     log_softmax,
     log_of_product,
     log_of_power,

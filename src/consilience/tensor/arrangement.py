@@ -38,6 +38,7 @@ from consilience.ops.shape import (
     expand_dims,
     full,
     length_of,
+    lengths_listed,
     reshape,
     stack,
 )
@@ -141,6 +142,8 @@ def stacklists(arg: Any) -> Node:
 def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
     """Joined along an axis, the other axes broadcast before."""
     nodes = [as_tensor(value) for value in tensor_list]
+    if not nodes or len({node.ndim for node in nodes}) > 1:
+        raise ShapeError(f"tensors of one rank were needed, got {', '.join(map(describe, nodes)) or 'none'}.")
     place = one_axis(axis, nodes[0])
     common = common_shape([node.sum(place, keepdims=True) for node in nodes])[0]
     return concatenate(
@@ -312,10 +315,15 @@ def _row_major(order: str) -> bool:
 
 
 def inverse_permutation(perm: TensorLike) -> Node:
-    """The permutation of 0, 1, … that undoes a permutation."""
+    """The permutation of 0, 1, … that undoes a permutation; of a matrix, those of its rows, and so on."""
     node = as_tensor(perm)
-    positions = arange(length_of(node.static_shape[0]))
-    return index_set(getitem(full_like(node, 0), node), cast(positions, node.dtype))
+    if not node.ndim:
+        raise ShapeError(f"a permutation is a vector of integers, got {describe(node)}.")
+    positions = cast(arange(length_of(node.static_shape[-1])), node.dtype)
+    before = [
+        expand_dims(arange(length_of(n)), tuple(range(1, node.ndim - i))) for i, n in enumerate(node.static_shape[:-1])
+    ]
+    return index_set(getitem(full_like(node, 0), (*before, node) if before else node), positions)
 
 
 def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> Node:
@@ -338,12 +346,15 @@ def split_dims(x: TensorLike, shape: object, axis: int = 0) -> Node:
 
 
 def specify_shape(x: TensorLike, shape: Sequence[object] | object) -> Node:
-    """x with lengths that are promised: a length per axis, None where nothing is said.
+    """x with lengths that are promised: a length per axis, None where nothing is said, `...` for axes between.
 
     Lengths known to be others are a ShapeError at once, those that turn out others when the function is called.
     """
     node = as_tensor(x)
-    given = list(shape) if isinstance(shape, list | tuple) else [shape]
+    given = [shape] if shape is None or shape is Ellipsis else lengths_listed(shape)
+    if any(length is Ellipsis for length in given):
+        place = next(i for i, length in enumerate(given) if length is Ellipsis)
+        given[place : place + 1] = [None] * (node.ndim - len(given) + 1)
     if len(given) != node.ndim:
         raise ShapeError(f"{node.ndim} lengths were needed, got {tuple(given)} for {describe(node)}.")
     wanted: list[Dim] = [
@@ -388,9 +399,13 @@ def broadcast_dynamic(x: TensorLike, axes: Mapping[int, object]) -> Node:
     return node
 
 
-def broadcast_shape(*arrays: TensorLike) -> tuple[Node | int, ...]:
-    """The common shape to which tensors broadcast: integers where static, else int64 scalars."""
-    lengths = common_shape([as_tensor(a) for a in arrays])[0]
+def broadcast_shape(*arrays: Any, arrays_are_shapes: bool = False) -> tuple[Node | int, ...]:
+    """The common shape to which tensors broadcast: integers where static, else int64 scalars.
+
+    arrays_are_shapes   whether shapes are given in place of tensors
+    """
+    nodes = [full(a, 0, "bool") if arrays_are_shapes else as_tensor(a) for a in arrays]
+    lengths = common_shape(nodes)[0]
     return tuple(n if isinstance(n, int) else length_of(n) for n in lengths)
 
 
@@ -435,13 +450,28 @@ def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
     return fill_diagonal_offset(a, val, 0)
 
 
-def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: int) -> Node:
-    """A matrix with one number all along diagonal `offset` (above the main one if positive)."""
+def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: TensorLike) -> Node:
+    """A matrix with one number all along diagonal `offset` (above the main one if positive), which may be symbolic."""
     node = as_tensor(a)
-    if node.ndim < 2 or (node.ndim > 2 and (offset or len(set(node.static_shape)) != 1)):
+    if node.ndim > 2 and isinstance(offset, int) and not offset:
+        node = _of_equal_lengths(node)
+    if node.ndim != 2 and (node.ndim < 2 or not isinstance(offset, int) or offset):
         raise ShapeError(f"a matrix was needed, or equal lengths for the main diagonal, got {describe(node)}.")
+    if not isinstance(offset, int):
+        rows, columns = (arange(length_of(n)) for n in node.static_shape)
+        on = apply("eq", apply("add", expand_dims(rows, 1), offset), columns)
+        return apply("where", on, cast(val, node.dtype), node)
     rows, columns = diagonal_positions(node.static_shape[0], node.static_shape[1], offset)
     return index_set(getitem(node, (rows, columns) + (rows,) * (node.ndim - 2)), val)
+
+
+def _of_equal_lengths(node: Node) -> Node:
+    """A tensor whose lengths are required to be equal, where it is not known that they are."""
+    first, *others = node.static_shape
+    if len({n for n in node.static_shape if isinstance(n, int)}) > 1:
+        raise ShapeError(f"a matrix was needed, or equal lengths for the main diagonal, got {describe(node)}.")
+    pairs = tuple(ShapeConstraint(first, n, "the main diagonal has equal lengths") for n in others if n != first)
+    return Node(Require(pairs), node) if pairs else node
 
 
 def tril(m: TensorLike, k: int = 0) -> Node:

@@ -297,8 +297,12 @@ mgrid = _Grid(sparse=False)
 ogrid = _Grid(sparse=True)
 
 
-def bartlett(M: int) -> Node:
-    """The triangular window of M points."""
+def bartlett(M: int | Node) -> Node:
+    """The triangular window of M points; of none for less than 1. M may be known at the call only."""
+    if isinstance(M, Node):
+        count = apply("maximum", M, 0)
+        from_middle = apply("abs", apply("sub", apply("mul", 2.0, arange(count)), apply("sub", count, 1)))
+        return apply("sub", 1.0, apply("true_div", from_middle, apply("maximum", apply("sub", count, 1), 1)))
     return _constant(np.bartlett(M))
 
 

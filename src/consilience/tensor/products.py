@@ -12,7 +12,7 @@ from consilience.ir import Dim, Node
 from consilience.ir.side_tables import describe
 from consilience.ops.arrangement import flatten
 from consilience.ops.axes import integers, is_integer
-from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
+from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.linalg import batch_shape, dot, matmul, tensordot
 from consilience.ops.shape import broadcast_to, expand_dims, reshape, squeeze
 from consilience.ops.structured import BlockDiagonal, Kronecker
@@ -33,22 +33,22 @@ def vdot(x: TensorLike, y: TensorLike) -> Node:
 
 def vecdot(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """Products of vectors with vectors: the last axis of both is summed over, the others broadcast."""
-    a, b = _vector(x1, dtype), _vector(x2, dtype)
-    return squeeze(matmul(expand_dims(a, -2), expand_dims(b, -1)), (-2, -1))
+    a, b = _vector(x1), _vector(x2)
+    return squeeze(matmul(expand_dims(a, -2), expand_dims(b, -1), dtype), (-2, -1))
 
 
 def matvec(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """Products of matrices with vectors; leading axes broadcast."""
-    return squeeze(matmul(as_tensor(x1), expand_dims(_vector(x2, dtype), -1), dtype), -1)
+    return squeeze(matmul(as_tensor(x1), expand_dims(_vector(x2), -1), dtype), -1)
 
 
 def vecmat(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """Products of vectors with matrices; leading axes broadcast."""
-    return squeeze(matmul(expand_dims(_vector(x1, dtype), -2), as_tensor(x2), dtype), -2)
+    return squeeze(matmul(expand_dims(_vector(x1), -2), as_tensor(x2), dtype), -2)
 
 
-def _vector(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
-    node = as_tensor(x) if dtype is None else cast(x, dtype)
+def _vector(x: TensorLike) -> Node:
+    node = as_tensor(x)
     if not node.ndim:
         raise ShapeError(f"a vector was needed, got {describe(node)}; multiply by a number with `*`.")
     return node

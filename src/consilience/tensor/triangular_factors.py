@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from consilience.errors import ShapeError
 from consilience.ir import Node
-from consilience.ir.dimension import minimum
+from consilience.ir.dimension import maximum, minimum
 from consilience.ir.side_tables import describe
 from consilience.ops import Iota, Item
 from consilience.ops.arrangement import take_along_axis
@@ -17,7 +17,7 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.factorisations import LDL, LU, QR, ColumnOrder, Householder, PivotPermutation, real_matrix
 from consilience.ops.index import getitem
 from consilience.ops.linalg import batch_shape, cholesky, solve_triangular
-from consilience.ops.shape import broadcast_to, expand_dims, eye, length_of, squeeze
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, full, length_of, squeeze
 from consilience.tensor.arrangement import flip, tril, triu
 
 _QR_MODES = {"full": "full", "complete": "full", "economic": "reduced", "reduced": "reduced", "r": "r", "raw": "raw"}
@@ -46,8 +46,8 @@ def qr(
     """Q with orthonormal columns and upper triangular R with A = Q R, for A of m rows and n columns.
 
     mode   "full" (or "complete"): Q is m x m, R is m x n. "economic" (or "reduced"): m x k and k x n for k = min(m, n);
-           their derivative needs the first k columns of A to be independent. "r": R of "economic" alone. "raw": what
-           LAPACK makes, R and below it the vectors of k reflections (m x n), and their factors tau
+           their derivative needs the first k columns of A to be independent. "r": R of "full" alone. "raw": what
+           LAPACK makes, R and below it the vectors of k reflections (m x n), their factors tau, and R of "economic"
 
     With `pivoting` these are factors of A[:, p], and an order p of columns (int64) is the last result: sizes of R's
     diagonal descend, those behind the rank of A are 0 but for rounding.
@@ -60,8 +60,13 @@ def qr(
         return (found, order) if isinstance(found, Node) else (*found, order)
     x, dtype = real_matrix(A, "qr")
     if mode == "r":
-        return cast(Node(QR("r"), x), dtype)
+        upper = cast(Node(QR("r"), x), dtype)
+        *_, rows, columns = x.static_shape
+        below = full((*upper.static_shape[:-2], maximum(rows - columns, 0), columns), 0, upper.dtype)
+        return upper if below.static_shape[-2] == 0 else concatenate([upper, below], -2)
     first, second = _members(Node(Householder() if mode == "raw" else QR(_QR_MODES[mode]), x), dtype, 2)
+    if mode == "raw":
+        return first, second, getitem(triu(first), (..., slice(length_of(second.static_shape[-1])), slice(None)))
     return first, second
 
 

@@ -228,7 +228,7 @@ derivative(
     lambda g, y, a, b: g * apply("exp2", a - raised(y)),
     lambda g, y, a, b: g * apply("exp2", b - raised(y)),
 )
-derivative("log1mexp", lambda g, y, x: -g / apply("expm1", -x))
+derivative("log1mexp", lambda g, y, x: -g / apply("abs", apply("expm1", -x)))  # -inf at 0.0 too
 derivative("softplus", lambda g, y, x: g * apply("sigmoid", x))
 derivative("sigmoid", lambda g, y, x: g * (y * (1.0 - y)))
 derivative("logit", lambda g, y, x: g / (x * (1.0 - x)))
