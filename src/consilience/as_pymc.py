@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import MutableSequence
+from functools import partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
@@ -64,11 +65,11 @@ class _InParts(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
         if find_spec(f"{self.__name__}.{name}") is not None:
             return import_module(f"{self.__name__}.{name}")
-        self.__class__ = ModuleType  # type: ignore[assignment]
+        object.__setattr__(self, "__class__", ModuleType)
         try:
             cast(Any, self.__spec__).loader.of_the_package.exec_module(self)
         except BaseException:
-            self.__class__ = _InParts
+            object.__setattr__(self, "__class__", _InParts)
             raise
         return getattr(self, name)
 
@@ -99,10 +100,10 @@ class _Finder:
             return None
         if path and (find_spec(f"{_OWN}.{path}") is None):
             return None
-        return ModuleSpec(name, cast(Any, _Loader()), is_package=True)
+        return ModuleSpec(name, cast(Any, _LoaderOfOurs()), is_package=True)
 
 
-class _Loader:
+class _LoaderOfOurs:
     def __init__(self) -> None:
         self._spec: ModuleSpec | None = None
 
@@ -119,9 +120,13 @@ class _Loader:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is run: the module is there, and keeps the name by which it can be found without the stand-in."""
+        """Nothing is run: the module is there, and keeps the name by which it can be found without the stand-in.
+
+        A module of this library that happens to have the path of one of PyMC's answers for names of PyMC's, too.
+        """
         if self._spec is not None:
             module.__spec__ = self._spec
+            vars(module).setdefault("__getattr__", partial(module_paths.attribute, module.__name__, there=()))
 
 
 def install() -> None:

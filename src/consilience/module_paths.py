@@ -17,7 +17,7 @@ from consilience import absent
 
 _ROOT: Final = "consilience"
 _PLACES: Final = {
-    "util": "pymc_names.util . errors model inference",
+    "util": "pymc_names.value_names . errors model inference",
     "blocking": "pymc_names.points",
     "pytensorf": ". pymc_names.graphs model distributions logprob inference tensor",
     "scalar scalar.basic": "pymc_names.graphs tensor",
@@ -51,7 +51,8 @@ _PLACES: Final = {
     "sparse.basic sparse.linalg sparse.math sparse.sharedvar sparse.type sparse.variable": "sparse",
     "xtensor.basic xtensor.shape xtensor.type": "xtensor",
     "backends.arviz": "pymc_names.datasets . sample",
-    "backends.base": ". sample",
+    "backends.base": "pymc_names.traces . sample",
+    "backends.ndarray": "pymc_names.traces",
     "distributions.censored distributions.continuous distributions.discrete distributions.multivariate "
     "distributions.timeseries distributions.truncated": "distributions . logprob",
     "distributions.shape_utils": "pymc_names.shapes distributions",
@@ -59,7 +60,7 @@ _PLACES: Final = {
     "gp.hsgp_approx": "gp.hilbert_space gp",
     "gp.util": "gp.numerics gp",
     "logprob.abstract logprob.basic logprob.transforms logprob.utils": (
-        "logprob distributions.transforms errors pymc_names.util"
+        "logprob distributions.transforms errors pymc_names.value_names"
     ),
     "model.core model.fgraph model.transform model.transform.conditioning model.transform.deterministic "
     "model.transform.optimization": "model .",

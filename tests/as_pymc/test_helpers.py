@@ -19,6 +19,8 @@ from consilience.backends.arviz import (
     find_constants,
     find_observations,
 )
+from consilience.backends.base import MultiTrace
+from consilience.backends.ndarray import NDArray
 from consilience.blocking import DictToArrayBijection, RaveledVars
 from consilience.compile.sharedvalue import SharedVariable
 from consilience.distributions.shape_utils import (
@@ -32,7 +34,7 @@ from consilience.distributions.shape_utils import (
     shape_from_dims,
     to_tuple,
 )
-from consilience.errors import ConsilienceError, GraphError, MissingPackageError, ModelError, ShapeError
+from consilience.errors import ConsilienceError, GraphError, MissingPackageError, ModelError, ShapeError, StorageError
 from consilience.logprob.utils import ParameterValueError
 from consilience.pymc_names import graph_classes
 from consilience.pytensorf import NotConstantValueError, constant_fold, resolve_shapes, rvs_in_graph
@@ -155,6 +157,30 @@ def test_data_of_a_model_by_name() -> None:
     model = _model()
     assert find_observations(model)["y"].tolist() == [0.5, 1.5]
     assert find_constants(model)["x"].tolist() == [1.0, 2.0]
+
+
+def test_recorded_points_become_a_result() -> None:
+    """Values on the unconstrained line are recorded with the variables they stand for."""
+    model = _model()
+    chains = []
+    for chain in range(2):
+        trace = NDArray(model=model)
+        with pytest.raises(StorageError, match="there is room for 0 draws"):
+            trace.record(model.initial_point())
+        trace.setup(3, chain)
+        for draw in range(3):
+            trace.record({"sigma_log__": np.log(1.0 + draw), "mu": np.full(2, chain)}, in_warmup=False)
+        chains.append(trace)
+    result = pm.to_inference_data(MultiTrace(chains), model=model)
+    np.testing.assert_allclose(result.posterior["sigma"], [[1.0, 2.0, 3.0]] * 2)
+    assert result.posterior["mu"].dims == ("chain", "draw", "group")
+    assert "sigma_log__" not in result.posterior
+    with pytest.raises(StorageError, match="there is room for 3 draws"):
+        chains[0].record(model.initial_point())
+    chains[0].setup(1, 0)
+    chains[0].record(model.initial_point())
+    with pytest.raises(ShapeError, match=r"chains of one length are needed, got \[4, 3\]"):
+        MultiTrace(chains)
 
 
 def test_dims_and_shapes_become_tuples() -> None:

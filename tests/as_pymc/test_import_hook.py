@@ -70,6 +70,21 @@ except AttributeError as error: answer.append(str(error))
     assert name == "module 'pymc' has no attribute 'Modell'; did you mean 'Model'?"
 
 
+def test_modules_of_the_same_path_know_names_of_pymcs() -> None:
+    """`distributions.distribution` and `backends` are files here and there: what is missing says what to do."""
+    code = (
+        OURS
+        + """
+answer = []
+for name in ("pymc.distributions.distribution", "pymc.backends"):
+    try: exec(f"from {name} import SymbolicRandomVariable as found; found()")
+    except ImportError as error: answer.append(str(error))
+"""
+    )
+    for told in in_a_fresh_process(code):
+        assert "`SymbolicRandomVariable` is a part of PyTensor's or PyMC's graphs" in told
+
+
 def test_it_is_refused_after_the_real_one(tmp_path: Path) -> None:
     """Libraries that hold PyMC's classes would not know ours: the right order is named."""
     (tmp_path / "pymc").mkdir()

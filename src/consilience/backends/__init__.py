@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from consilience import absent
+from consilience import module_paths
 from consilience.backends import pickling as pickling
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(absent.reason(f"module {__name__!r}", name, []), name=name)
+    return module_paths.attribute(__name__, name, [])

@@ -10,7 +10,7 @@ import numpy as np
 
 from consilience.distributions.distribution import Distribution
 from consilience.distributions.random_variable import distribution_of, is_random
-from consilience.ir import Node, constant_value, topological
+from consilience.ir import Node, Shared, constant_value, topological
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import name_of
 from consilience.model.variables import ModelVariables
@@ -85,7 +85,7 @@ def variable_in_words(node: Node, formatting: str = "plain", include_params: boo
     """A variable by its distribution, or the variables it depends on: `y ~ Normal(f(a, b), sigma)`."""
     if formatting not in ("plain", "latex"):
         raise ValueError(f"`formatting` must be 'plain' or 'latex', got {formatting!r}.")
-    own = {n for n in topological([node]) if name_of(n) is not None and constant_value(n) is None}
+    own = {n for n in topological([node]) if name_of(n) is not None and (is_random(n) or isinstance(n.op, Shared))}
     name, random = name_of(node) or "", is_random(node)
     shown = _parameters(distribution_of(node), own, name) if random else [_of_parts(node, own, name)]
     kind = repr(node.op) if random else "Deterministic"

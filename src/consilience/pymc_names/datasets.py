@@ -81,10 +81,10 @@ def apply_function_over_dataset(
     raises              ShapeError where the function gives another number of arrays than there are names
     """
     del progressbar, progressbar_theme
-    ordered = {
-        n: a.transpose(*sample_dims, *dims.get(n, ())) if {*sample_dims, *dims.get(n, ())} == {*a.dims} else a
-        for n, a in dataset.data_vars.items()
-    }
+    ordered = {}
+    for name, array in dataset.data_vars.items():
+        own = (*sample_dims, *dims.get(str(name), ()))
+        ordered[str(name)] = array.transpose(*own) if {*own} == {*array.dims} else array
     points, labels = dataset_to_point_list(ordered, sample_dims)
     draws: list[Sequence[Any]] = []
     for point in points:

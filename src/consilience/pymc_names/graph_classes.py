@@ -14,7 +14,8 @@ from consilience.ir import Constant, Node
 from consilience.ir.kinds import Kind, SharedVariable
 from consilience.ops.sparse.products import SparseProduct, TransposedSparseProduct
 
-_KINDS: Final = {
+_KINDS: Final[dict[str, type[Any]]] = {
+    "Variable": Node,
     **dict.fromkeys(("SharedVariable", "TensorSharedVariable", "ScalarSharedVariable"), SharedVariable),
     **dict.fromkeys(
         ("Constant", "TensorConstant"),
@@ -42,7 +43,8 @@ def find(name: str) -> type[Any] | None:
     if name in _NOT_IMITATED:
         return _NotImitated.of(name, lambda _: False)
     if name.endswith("RV") and name[:-2] in dir(import_module("consilience.distributions")):
-        return getattr(import_module("consilience.distributions"), name[:-2]).rv_type
+        kind: type[Any] = getattr(import_module("consilience.distributions"), name[:-2]).rv_type
+        return kind
     return _KINDS.get(name)
 
 

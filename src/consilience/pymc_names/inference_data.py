@@ -53,5 +53,5 @@ def taking(function: Callable[..., Any]) -> Callable[..., Any]:
                 return given
         return kind.from_datatree(found) if isinstance(found, xarray.DataTree) else found
 
-    call.of_trees = function  # type: ignore[attr-defined]
+    vars(call)["of_trees"] = function
     return call
