@@ -463,7 +463,7 @@ def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
     return fill_diagonal_offset(a, val, 0)
 
 
-def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: TensorLike) -> Node:
+def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: Any) -> Node:
     """A matrix with one number all along diagonal `offset` (above the main one if positive), which may be symbolic."""
     node = as_tensor(a)
     if node.ndim > 2 and isinstance(offset, int) and not offset:
