@@ -6,6 +6,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy.typing as npt
 
