@@ -22,7 +22,7 @@ _GROUPS: Final = {
     "there is one kind of node: constants, inputs and results are `TensorVariable`": """
         Constant TensorConstant NoneConst NoneSliceConst
     """,
-    "scalars are tensors of rank 0": "scalar_from_tensor tensor_from_scalar scalar",
+    "scalars are tensors of rank 0": "scalar_from_tensor tensor_from_scalar",
     "slices are Python's own": "make_slice slicetype none_type_t",
     "a constant's value is `.eval()`": """
         get_scalar_constant_value get_underlying_scalar_constant_value get_underlying_scalar_constant

@@ -9,7 +9,7 @@ import pytest
 
 import consilience.tensor as pt
 from consilience import function
-from consilience.errors import AxisError, DtypeError, ShapeError
+from consilience.errors import AxisError, DtypeError, OutOfBoundsError, ShapeError
 from consilience.ir.settings import config
 from consilience.tensor import dtypes, indexed
 from consilience.tensor import scalar_types as scalars
@@ -167,6 +167,20 @@ def test_promised_lengths_with_dots_between() -> None:
     for wrong in ((2, 3, ..., 4, 5), (2, 3), (2, ..., 5)):
         with pytest.raises(ShapeError):
             pt.specify_shape(x, wrong).eval({x: np.ones((2, 3, 4))})
+
+
+@pytest.mark.parametrize("mode", ["raise", "clip", "wrap"])
+def test_choices_whose_number_is_known_at_the_call(mode: Any) -> None:
+    numbers, options = np.array([[0, 1, 1], [1, 0, 1]]), np.arange(6.0).reshape(2, 3)
+    a, b = pt.lmatrix("a"), pt.dmatrix("b")
+    choose = function([a, b], pt.choose(a, b, mode=mode))
+    for shift in (0,) if mode == "raise" else (0, 5, -3):
+        assert (choose(numbers + shift, options) == np.choose(numbers + shift, options, mode=mode)).all()
+    if mode == "raise":
+        with pytest.raises(OutOfBoundsError):
+            choose(numbers + 2, options)
+    with pytest.raises(ShapeError, match="`choose` needs choices along the first axis"):
+        pt.choose(a, pt.constant(1.0))
 
 
 def test_shape_of_a_list() -> None:

@@ -134,10 +134,10 @@ def _filled(parent: Context | None, values: Mapping[Node, npt.NDArray[Any]]) -> 
 def shared(
     value: npt.ArrayLike | np.random.Generator,
     name: str | None = None,
-    *,
-    shape: tuple[int | None, ...] | None = None,
     strict: bool = False,
     allow_downcast: bool | None = None,
+    *,
+    shape: tuple[int | None, ...] | None = None,
     borrow: bool = False,
 ) -> Node:
     """A shared slot that starts with `value` in the default context; for a generator of NumPy's a random key.

@@ -6,6 +6,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy.typing as npt
 
@@ -239,7 +240,7 @@ def lengths_listed(value: object) -> list[object]:
                 f"a shape is a vector of known length, got {describe(value)}; the number of axes must be known."
             )
         return list(value) if known is None else known.tolist()
-    several = hasattr(value, "__iter__") and not isinstance(value, Node) and getattr(value, "ndim", 1)
+    several = hasattr(value, "__iter__") and not isinstance(value, Node) and bool(getattr(value, "ndim", True))
     return list(value) if several else [value]  # type: ignore[call-overload]  # what has `__iter__` is listed
 
 
@@ -399,7 +400,7 @@ def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = No
     return broadcast_to(x, shape)
 
 
-def eye(n: object, m: object | None = None, k: TensorLike = 0, dtype: npt.DTypeLike | None = None) -> Node:
+def eye(n: object, m: object | None = None, k: Any = 0, dtype: npt.DTypeLike | None = None) -> Node:
     """Ones where column - row equals `k`, zeros elsewhere: n x m (n x n for None), of `config.floatX` unless said."""
     rows = as_length(n)
     columns = rows if m is None else as_length(m)

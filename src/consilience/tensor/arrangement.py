@@ -226,20 +226,33 @@ def roll(x: TensorLike, shift: Any, axis: int | Sequence[int] | None = None) -> 
 @means("choose")
 def choose(a: TensorLike, choices: Any, mode: str = "raise") -> Node:
     """For each element of a the element of the choice of that number; all broadcast. `mode` as in `take`."""
-    options = list(choices if isinstance(choices, list | tuple) else as_tensor(choices))
-    number, *rest = shape.broadcast_arrays(a, *options)
+    number, options = _options(as_tensor(a), choices)
+    count = length_of(options.static_shape[0])
     if mode not in ("raise", "clip", "wrap"):
         raise ValueError(f"mode must be 'raise', 'clip' or 'wrap', got {mode!r}.")
     if number.dtype not in ("bool", *INTEGERS):
         raise DtypeError(f"`choose` needs numbers of choices, integers, got {describe(number)}.")
     number = cast(number, "int64")
     if mode == "clip":
-        number = apply("minimum", apply("maximum", number, 0), len(rest) - 1)
+        number = apply("minimum", apply("maximum", number, 0), apply("sub", count, 1))
     elif mode == "wrap":
-        number = apply("mod", number, len(rest))
+        number = apply("mod", number, count)
     else:  # NumPy counts none from the end; behind the end an index is refused
-        number = apply("where", apply("lt", number, 0), len(rest), number)
-    return getitem(take_along_axis(stack(rest), expand_dims(number, 0), 0), 0)
+        number = apply("where", apply("lt", number, 0), count, number)
+    return getitem(take_along_axis(options, expand_dims(number, 0), 0), 0)
+
+
+def _options(number: Node, choices: Any) -> tuple[Node, Node]:
+    """Numbers of choices and the choices along a first axis, all of the common shape."""
+    if isinstance(choices, list | tuple):
+        first, *others = shape.broadcast_arrays(number, *choices)
+        return first, stack(others)
+    node = as_tensor(choices)
+    if not node.ndim:
+        raise ShapeError(f"`choose` needs choices along the first axis, got {describe(node)}.")
+    common = common_shape([number, node.sum(0)])[0]
+    aligned = expand_dims(node, tuple(range(1, 2 + len(common) - node.ndim)))
+    return broadcast_to(number, common), broadcast_to(aligned, (node.static_shape[0], *common))
 
 
 @means("compress")
@@ -450,7 +463,7 @@ def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
     return fill_diagonal_offset(a, val, 0)
 
 
-def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: TensorLike) -> Node:
+def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: Any) -> Node:
     """A matrix with one number all along diagonal `offset` (above the main one if positive), which may be symbolic."""
     node = as_tensor(a)
     if node.ndim > 2 and isinstance(offset, int) and not offset:

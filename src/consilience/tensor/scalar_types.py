@@ -15,7 +15,7 @@ from consilience.backends.evaluation import eval as evaluate
 from consilience.errors import GraphError, ShapeError
 from consilience.ir import Constant, Input, Node, Shared, TensorType, topological
 from consilience.ir.lengths import sources_of, symbols_in
-from consilience.ir.side_tables import describe
+from consilience.ir.side_tables import describe, set_name
 from consilience.ir.types import NUMBERS
 from consilience.ops.dtypes import named
 from consilience.ops.elementwise import TensorLike, as_tensor
@@ -63,7 +63,7 @@ def as_scalar(x: TensorLike, name: str | None = None) -> Node:
         raise ShapeError(f"one number was needed, got {describe(node)}.")
     found = reshape(node, ()) if node.ndim else node
     if name is not None:
-        found.name = name
+        set_name(found, name)
     return found
 
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Node
+from consilience.ir.arithmetic import meaning
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, name_of
-from consilience.ir.types import Shape
+from consilience.ir.types import TensorType
 from consilience.ops.assertion import Require
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.shape import broadcast_to, expand_dims, transpose
@@ -43,12 +44,24 @@ class NamedType(Record):
 
     dtype: str
     dims: Dims
-    shape: Shape
+    shape: Any = None
+
+    def __post_init__(self) -> None:
+        names = checked_dims(self.dims, "a type")
+        lengths = (None,) * len(names) if self.shape is None else tuple(self.shape)
+        if len(lengths) != len(names):
+            raise ShapeError(f"{len(names)} lengths were needed for the dims {names!r}, got {lengths}.")
+        for field, value in (("dtype", TensorType(self.dtype).dtype), ("dims", names), ("shape", lengths)):
+            object.__setattr__(self, field, value)
 
     @property
     def ndim(self) -> int:
         """Number of dims."""
         return len(self.dims)
+
+    def __call__(self, name: str | None = None) -> Any:
+        """A variable of this type; lengths that are None are known when the function is called."""
+        return meaning("variable of a named type")(self, name)
 
 
 class Named:

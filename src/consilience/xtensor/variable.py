@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from consilience import tensor as pt
 from consilience.ir import Dimension
+from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import set_name
 from consilience.xtensor.arrangement import NamedArrangement
 from consilience.xtensor.indexing import NamedIndexing
-from consilience.xtensor.named import Named, SomeDims, checked_dims, read
+from consilience.xtensor.named import Named, NamedType, SomeDims, checked_dims, read
 from consilience.xtensor.operators import NamedArithmetic
 from consilience.xtensor.products import contracted
 from consilience.xtensor.reduction import NamedReductions
@@ -67,6 +68,11 @@ def xtensor(
     names = checked_dims(dims, name or "a tensor")
     lengths = (None,) * len(names) if shape is None else tuple(shape)
     return XTensorVariable(pt.tensor(name, dtype=dtype, shape=lengths), names)
+
+
+@means("variable of a named type")
+def _of_type(of: NamedType, name: str | None) -> XTensorVariable:
+    return xtensor(name, dims=of.dims, shape=of.shape, dtype=of.dtype)
 
 
 def as_xtensor(x: Any, dims: str | Iterable[str] | None = None, *, name: str | None = None) -> XTensorVariable:
