@@ -14,7 +14,7 @@ import numpy as np
 
 import consilience.tensor as pt
 from consilience import distributions as d
-from consilience.distributions.random_variable import distribution_of
+from consilience.distributions.random_variable import distribution_of, random_variables
 from consilience.errors import MissingRuleError
 from consilience.foreign.pytensor_graph import Rule, Translation, is_generator, known, known_integer, translates
 from consilience.foreign.pytensor_scalars import SCALARS
@@ -310,10 +310,11 @@ def _trees(t: Translation, apply: Any) -> Any:
 # ---- by PyMC's own density
 
 
-def by_density(t: Translation, theirs: Any, refusal: MissingRuleError) -> Node:
+def by_density(t: Translation, theirs: Any, refusal: MissingRuleError, shape: Any = None) -> Node:
     """A variable with the density that PyMC writes for it; nothing can be drawn from it.
 
     theirs   the output of PyMC's op
+    shape    its shape, where that is known
     raises   `refusal`, with the reason added, where PyMC has no density as a graph, or one without translation
     """
     pymc, pytensor = sys.modules.get("pymc"), sys.modules["pytensor"]
@@ -325,7 +326,7 @@ def by_density(t: Translation, theirs: Any, refusal: MissingRuleError) -> Node:
     # PyMC rewrites the variables that a density depends on; other variables in their places stay as they are.
     places = [v.type() for v in own]
     place = theirs.type()
-    lengths = _lengths(theirs)
+    lengths = _lengths(theirs) if shape is None else []
     (theirs, *lengths) = pytensor.graph.replace.clone_replace([theirs, *lengths], dict(zip(own, places, strict=True)))
     try:
         graph = pymc.logp(theirs, place)
@@ -353,11 +354,13 @@ def by_density(t: Translation, theirs: Any, refusal: MissingRuleError) -> Node:
         support_point=None if start is None else support_point,
         ndim_supp=place.type.ndim - graph.type.ndim,
         ndims_params=[v.ndim for v in values],
-        shape=tuple(map(at(values).length, lengths)),
+        shape=tuple(map(at(values).length, lengths)) if shape is None else shape,
         dtype="int64" if place.type.dtype.startswith(("int", "uint", "bool")) else "float64",
         class_name=title,
     )
-    logp(found, *values)  # what has no translation shows here
+    density = logp(found, *values)  # what has no translation shows here
+    if not set(random_variables([density])) <= set(random_variables([found, *values])):
+        raise MissingRuleError(f"{refusal} The density that PyMC writes for it contains random variables.")
     return found
 
 
@@ -368,9 +371,9 @@ def _lengths(theirs: Any) -> list[Any]:
     if None not in theirs.type.shape:
         return [as_tensor(n) for n in theirs.type.shape]
     (found,) = pytensor.compile.builders.infer_shape([theirs], (), ())
-    if theirs not in pytensor.graph.traversal.ancestors(found):
+    if not any(map(is_generator, pytensor.graph.traversal.ancestors(found))):
         return list(found)
-    return [as_tensor(n) for n in theirs.shape.eval()]  # nothing but its values tells
+    return [as_tensor(n) for n in theirs.shape.eval()]  # nothing but values tells
 
 
 def _known_ancestors(t: Translation, graph: Any) -> list[Any]:

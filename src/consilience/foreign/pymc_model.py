@@ -78,7 +78,8 @@ def _add_random(ours: Model, model: Any, t: Translation, name: str, theirs: Any,
         total_size = [t.length(size) if t(size) is not None else None for size in sizes]
     node = t.tensor(rv)
     if not is_random(node):  # a function of random variables, such as one with its axes in another order
-        node = by_density(t, rv, MissingRuleError(f"PyMC's variable `{name}` is an expression without translation."))
+        refusal = MissingRuleError(f"PyMC's variable `{name}` is an expression without translation.")
+        node = by_density(t, rv, refusal, node.static_shape)
     if observed:
         ours.register_rv(node, name, observed=_observed(t, value), dims=axes, total_size=total_size)
     else:

@@ -184,7 +184,10 @@ def _of_constants(t: Translation, apply: Any) -> Any:
 
 def rule_of(op: Any) -> Rule | None:
     """The rule for an op, by its class or a class that it inherits from."""
-    return next((RULES[c.__name__] for c in type(op).__mro__ if c.__name__ in RULES), None)
+    names = [c.__name__ for c in type(op).__mro__]
+    if "XOp" in names:  # on named axes; `Dot` is a class of both kinds
+        return RULES["XOp"]
+    return next((RULES[name] for name in names if name in RULES), None)
 
 
 def name_of(op: Any) -> str:
