@@ -59,6 +59,7 @@ from consilience.ops.collective import Collective
 from consilience.ops.correlation import Correlate
 from consilience.ops.fourier import FourierTransform, InverseRealFourier, RealFourier
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, mask_positions
+from consilience.ops.loop import Scan, fresh
 from consilience.ops.matrix_equations import (
     SolveBanded,
     SolveRiccati,
@@ -70,7 +71,7 @@ from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDeriv
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.python_call import PythonCall
 from consilience.ops.random import Key, draw, fold_in
-from consilience.ops.scan import Scan, fresh, scan
+from consilience.ops.scan import scan
 from consilience.ops.shape import length_of, stack
 from consilience.ops.sparse.factorisation import SparseCholesky, SparseCholeskyPullback, SparseTriangularSolve
 from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct

@@ -18,7 +18,7 @@ import consilience.tensor as pt
 from consilience.errors import DtypeError, GraphError, MissingRuleError, ShapeError
 from consilience.gradient import pushforward
 from consilience.ir import Node, topological
-from consilience.ops.scan import Scan
+from consilience.ops.loop import Scan
 from consilience.rules import simplify
 from consilience.transforms.vectorize import vectorize
 

@@ -63,9 +63,9 @@ from consilience.ops import ArgSort, Elementwise, Index, IndexUpdate, Item, Mask
 from consilience.ops.assertion import required
 from consilience.ops.complex_numbers import imag, real
 from consilience.ops.dtypes import part_of
+from consilience.ops.loop import Scan
 from consilience.ops.python_call import PythonCall, checked, lengths_of_results, results_of, settled
 from consilience.ops.scalar import DRAWS
-from consilience.ops.scan import Scan
 from consilience.ops.shape import stack
 from consilience.rules.loops import tidy_loops
 from consilience.transforms.complex_pairs import is_complex

@@ -67,10 +67,10 @@ from consilience.ops import (
 from consilience.ops.assertion import required
 from consilience.ops.call import FunctionCall
 from consilience.ops.index import At, NewAxis, SliceIndex, Specification
+from consilience.ops.loop import Scan
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.python_call import PythonCall, called
 from consilience.ops.random import Key
-from consilience.ops.scan import Scan
 
 Array: TypeAlias = npt.NDArray[Any]
 Observer: TypeAlias = Callable[[Sequence[Node], Mapping[Node, Any]], None]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from consilience.ir import Dim, Node
-from consilience.ops.scan import fresh, scan
+from consilience.ops.loop import fresh
+from consilience.ops.scan import scan
 from consilience.ops.shape import moveaxis
 
 # (states, elements of the series) -> (next states, values of this time)

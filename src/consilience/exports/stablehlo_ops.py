@@ -53,9 +53,9 @@ from consilience.ops.call import FunctionCall
 from consilience.ops.correlation import Correlate
 from consilience.ops.fourier import FourierTransform, InverseRealFourier, RealFourier
 from consilience.ops.index import At, NewAxis, SliceIndex, Specification, gather_place
+from consilience.ops.loop import Scan
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import reduce
-from consilience.ops.scan import Scan
 from consilience.ops.shape import broadcast_to, expand_dims, eye
 
 

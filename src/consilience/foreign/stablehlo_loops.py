@@ -16,7 +16,8 @@ import consilience.tensor as pt
 from consilience.foreign.stablehlo_elements import HloCall, Tensors, hlo, of_jax
 from consilience.ir import INTEGERS, Node, constant_value, topological
 from consilience.ops.elementwise import Cast, Elementwise
-from consilience.ops.scan import fresh, scan
+from consilience.ops.loop import fresh
+from consilience.ops.scan import scan
 
 
 class CountedLoop:

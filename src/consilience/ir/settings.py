@@ -9,7 +9,9 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from consilience.errors import DtypeError
-from consilience.ir.types import FLOATS
+
+FLOATS: Final = ("float64", "float32", "float16")
+"""Dtypes of floats, the widest first."""
 
 OTHERS: Final[Mapping[str, object]] = {
     "allow_gc": True,

@@ -13,12 +13,13 @@ import numpy as np
 from consilience.errors import DtypeError
 from consilience.ir.arithmetic import meaning
 from consilience.ir.dimension import Dim, product
+from consilience.ir.settings import FLOATS as FLOATS
+from consilience.ir.settings import config
 from consilience.record import Record
 
 if TYPE_CHECKING:
     from consilience.ir.node import Node
 
-FLOATS = ("float64", "float32", "float16")
 SIGNED = ("int64", "int32", "int16", "int8")
 UNSIGNED = ("uint64", "uint32", "uint16", "uint8")
 INTEGERS = (*SIGNED, *UNSIGNED)
@@ -121,8 +122,6 @@ _STORED = {name: np.dtype("int64" if name == "key" else name) for name in DTYPES
 def _named(dtype: Any) -> str:
     """The name of a dtype that NumPy knows by another, or of "floatX"; DtypeError where there is none."""
     if isinstance(dtype, str) and dtype == "floatX":
-        from consilience.ir.settings import config  # which asks this file what floats there are
-
         return str(config.floatX)
     try:
         name = "" if dtype is None else dtype_name(np.dtype(dtype))

@@ -23,9 +23,10 @@ from consilience.native.loops import Builder, f64, i8, i32, i64, ptr
 from consilience.ops import Item, Solve, Transpose, apply
 from consilience.ops.factorisations import Schur
 from consilience.ops.linalg import matrix_transpose
+from consilience.ops.loop import fresh
 from consilience.ops.matrix_equations import SolveBanded, SolveSylvester, TridiagonalLU, TridiagonalLUSolve
 from consilience.ops.reduce import reduce
-from consilience.ops.scan import fresh, scan
+from consilience.ops.scan import scan
 from consilience.ops.shape import broadcast_to, concatenate, eye, full
 
 

@@ -53,7 +53,7 @@ from consilience.ops import (
     SolveTriangular,
     Squeeze,
 )
-from consilience.ops.scan import Scan
+from consilience.ops.loop import Scan
 
 # Routines that turn one operand into the result, and which.
 OVERWRITES: dict[type, int] = {Cholesky: 0, SolveTriangular: 1}

@@ -26,7 +26,7 @@ from consilience.lower.steps import (
     written,
 )
 from consilience.lower.views import IOTA, Storage, View, static, whole
-from consilience.ops.scan import UNBOUNDED, LoopParts, parts
+from consilience.ops.loop import UNBOUNDED, LoopParts, parts
 
 if TYPE_CHECKING:
     from consilience.lower.program import Lowering

@@ -32,7 +32,8 @@ from consilience.ops import (
     Transpose,
 )
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, Specification
-from consilience.ops.scan import Scan, fresh, parts, scan
+from consilience.ops.loop import Scan, fresh, parts
+from consilience.ops.scan import scan
 from consilience.ops.shape import concatenate, expand_dims, reshape
 
 # Tensors of so many elements are taken apart, as long as a body does not grow beyond so many numbers.

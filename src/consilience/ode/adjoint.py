@@ -13,7 +13,8 @@ import consilience.tensor as pt
 from consilience.ir import Node, tensor_input
 from consilience.ode.integration import Method, Steps
 from consilience.ode.state_function import StateFunction
-from consilience.ops.scan import fresh, scan
+from consilience.ops.loop import fresh
+from consilience.ops.scan import scan
 from consilience.record import replace
 from consilience.tensor.differentiation import pullback
 

@@ -14,7 +14,7 @@ from consilience.errors import DtypeError, GraphError, ShapeError
 from consilience.ir import FLOATS, INTEGERS, Node, Region, close, substitute, tensor_input
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.side_tables import describe
-from consilience.ops.scan import outside
+from consilience.ops.loop import outside
 from consilience.record import Record
 from consilience.tensor.differentiation import pushforward
 

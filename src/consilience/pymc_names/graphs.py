@@ -19,29 +19,13 @@ from consilience.ops.elementwise import as_tensor
 from consilience.rules import simplify
 
 __all__ = [
-    "NotConstantValueError", "NotScalarConstantError", "constant_fold", "get_underlying_scalar_constant_value",
+    "NotConstantValueError", "constant_fold",
     "random_generator_type", "resolve_shapes", "rvs_in_graph", "upcast",
 ]  # fmt: skip
 
 
-class NotScalarConstantError(GraphError, ValueError):
-    """An expression has no one number as its value before it is computed."""
-
-
 class NotConstantValueError(GraphError, ValueError):
     """An expression depends on something that is not known before it is computed."""
-
-
-def get_underlying_scalar_constant_value(v: Any, **ignored: Any) -> npt.NDArray[Any]:
-    """The one number that all elements of an expression are, as an array of rank 0.
-
-    raises   NotScalarConstantError where the elements differ or depend on inputs
-    """
-    del ignored
-    value = _known(as_tensor(v))
-    if value is None or value.size == 0 or not (value == value.flat[0]).all():
-        raise NotScalarConstantError(f"{v!r} is no constant whose elements are all one number.")
-    return np.asarray(value.flat[0])
 
 
 def constant_fold(xs: Sequence[Node], raise_not_constant: bool = True) -> tuple[Any, ...]:

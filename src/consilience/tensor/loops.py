@@ -21,8 +21,9 @@ from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.ops.axes import integers, is_integer
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.index import getitem
-from consilience.ops.scan import UNBOUNDED, Loop, step_limit
+from consilience.ops.loop import UNBOUNDED, Loop
 from consilience.ops.scan import scan as _scan
+from consilience.ops.scan import step_limit
 from consilience.ops.shape import as_length, concatenate, reshape
 from consilience.record import Record
 from consilience.tensor.keywords import export

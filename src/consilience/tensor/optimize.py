@@ -17,7 +17,7 @@ from consilience.ir import Node, ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ops.assertion import require
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
-from consilience.ops.scan import fresh
+from consilience.ops.loop import fresh
 from consilience.ops.shape import concatenate, reshape
 from consilience.tensor.differentiation import grad, hessian, jacobian, undefined_grad
 from consilience.tensor.keywords import export, missing

@@ -39,7 +39,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class NotScalarConstantError(GraphError):
+class NotScalarConstantError(GraphError, ValueError):
     """A tensor that is no number known before a call."""
 
 

@@ -47,8 +47,9 @@ from consilience.ops import (
 )
 from consilience.ops.dtypes import part_of
 from consilience.ops.index import getitem
-from consilience.ops.scan import Scan, fresh, scan
-from consilience.ops.scan import parts as parts_of_loop
+from consilience.ops.loop import Scan, fresh
+from consilience.ops.loop import parts as parts_of_loop
+from consilience.ops.scan import scan
 from consilience.ops.shape import broadcast_to, concatenate
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix
 

@@ -19,8 +19,8 @@ from consilience.lower.views import static
 from consilience.ops import Cond
 from consilience.ops.call import FunctionCall
 from consilience.ops.control import Item
+from consilience.ops.loop import UNBOUNDED, Scan
 from consilience.ops.parameter_check import Asserted, ParameterCheck
-from consilience.ops.scan import UNBOUNDED, Scan
 
 
 @means(Item)

@@ -14,8 +14,8 @@ from consilience.lower.views import static
 from consilience.ops import Cond
 from consilience.ops.call import FunctionCall
 from consilience.ops.control import Item
+from consilience.ops.loop import Scan
 from consilience.ops.parameter_check import Asserted, ParameterCheck
-from consilience.ops.scan import Scan
 
 
 @means(Item)

@@ -73,7 +73,7 @@ class LogExpM1(Transform):
         return -softplus(-unconstrained)
 
 
-class SmallShape(Transform):
+class LogExpM1OfRate(Transform):
     """(0, inf) to R by y = log(exp(rate x) - 1), or by minus that of 1 / x.
 
     Along log x, a gamma density of shape below 1 falls slowly on one side and doubly exponentially on the other, and

@@ -22,7 +22,7 @@ from consilience.distributions.transforms.correlation import (
 from consilience.distributions.transforms.elementwise import (
     ExtremeValueLogarithm,
     Interval,
-    SmallShape,
+    LogExpM1OfRate,
     circular,
     log_odds,
     log_transform,
@@ -55,7 +55,7 @@ BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
 
 # Where samplers move along other coordinates than the table's, which are PyMC's: those of better geometry.
 FOR_SAMPLERS: dict[type[Constraint], Callable[[Any], Transform]] = {
-    constraints.SmallShape: lambda of: SmallShape(of.rate, of.reciprocal),
+    constraints.SmallShape: lambda of: LogExpM1OfRate(of.rate, of.reciprocal),
     matrix_constraints.CorrelationFactor: lambda of: correlation_partials,
     matrix_constraints.CorrelationMatrix: lambda of: chain(correlation_cholesky, correlation_partials),
     matrix_constraints.PackedCholeskyFactor: lambda of: covariance_partial,

@@ -10,7 +10,7 @@ from consilience.ir import (
 from consilience.ir import dimension as dims
 from consilience.ops.control import Cond, chosen_of
 from consilience.ops.elementwise import apply
-from consilience.ops.scan import UNBOUNDED, Scan, fresh, parts, scan
+from consilience.ops.loop import UNBOUNDED, Scan, closed, fresh, parts
 from consilience.ops.varying.padding import Padding, padded_form
 
 
@@ -61,13 +61,13 @@ def _scan_of_fixed_length(pad: Padding, node: Node, inputs: list[Node]) -> list[
             if pad.varies(before) or pad.varies(after):
                 fits = pad.fitted(nexts[k], axis, after, leaf.static_shape[axis])
                 nexts[k] = pad.same(fits, before, after, "carried values keep their shape")
-    loop = scan(
+    loop = closed(
         dict(zip(leaves, zip(initial, nexts, strict=True), strict=False)),
         dict(zip(leaves[op.carried :], sequences, strict=True)),
-        made[op.carried : op.carried + op.traces],
+        [*nexts, *made[op.carried :]],
         length=length,
         limit=apply("maximum", limit, 0),
-        stop=made[-1] if op.until else None,
+        until=op.until,
         reverse=op.reverse,
         truncate=op.truncate,
     )

@@ -132,11 +132,11 @@ class Padding:
             value = self.of([source_of(atom)])[0]
             return apply("maximum", value, 0) if atom.kind == "size" else value
         if atom.kind == "slice":
-            start, stop, step, of = atom.arguments
-            first, last = self.place(start, int(step), of), self.place(stop, int(step), of)
-            span = apply("sub", last, first) if step > 0 else apply("sub", first, last)  # type: ignore[operator]
-            size = abs(int(step))
-            return apply("floor_div", apply("add", apply("maximum", span, 0), size - 1), size)
+            start, stop, _, of = atom.arguments
+            step = int(atom.arguments[2])
+            first, last = self.place(start, step, of), self.place(stop, step, of)
+            span = apply("sub", last, first) if step > 0 else apply("sub", first, last)
+            return apply("floor_div", apply("add", apply("maximum", span, 0), abs(step) - 1), abs(step))
         function = {"floordiv": "floor_div", "max": "maximum", "min": "minimum"}[atom.kind]
         return apply(function, *map(self.number, atom.arguments))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from consilience.ir import Node, topological, with_regions
-from consilience.ops.scan import Scan
+from consilience.ops.loop import Scan
 from consilience.rules.loops.fusion import fused_once
 from consilience.rules.loops.results import last_elements, mapped, pruned
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from consilience.ir import Node, rebuild, substitute, topological
 from consilience.ops import Item
-from consilience.ops.scan import Scan, fresh, parts, scan
+from consilience.ops.loop import Scan, fresh, parts
+from consilience.ops.scan import scan
 from consilience.rules.loops.equality import arranged, equal_states
 
 

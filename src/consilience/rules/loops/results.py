@@ -11,7 +11,8 @@ from consilience.ir import Node, constant, constant_value, rebuild, substitute, 
 from consilience.ir.dimension import non_negative
 from consilience.ops import BroadcastTo, Index, Item
 from consilience.ops.index import At
-from consilience.ops.scan import LoopParts, Scan, fresh, parts, results, scan
+from consilience.ops.loop import LoopParts, Scan, fresh, parts, results
+from consilience.ops.scan import scan
 from consilience.ops.shape import broadcast_to, length_of
 from consilience.rules.loops.equality import alike, arranged, equal_states
 

@@ -15,7 +15,7 @@ from consilience.ir.dimension import Atom, as_symbol, product
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe, name_of
 from consilience.ops.elementwise import TensorLike, as_tensor, cast
-from consilience.ops.scan import fresh, outside
+from consilience.ops.loop import fresh, outside
 from consilience.ops.shape import concatenate, reshape
 from consilience.record import Record
 from consilience.tensor.functions import OpFromGraph

@@ -14,7 +14,8 @@ from consilience.ir import FLOATS, Dim, Node, Region, tensor_input, topological
 from consilience.ir.dimension import minimum
 from consilience.ops.elementwise import apply
 from consilience.ops.index import getitem
-from consilience.ops.scan import UNBOUNDED, Loop, LoopParts, Scan, parts, results, scan
+from consilience.ops.loop import UNBOUNDED, Loop, LoopParts, Scan, parts, results
+from consilience.ops.scan import scan
 from consilience.ops.shape import as_length, concatenate, full, length_of
 from consilience.record import replace
 from consilience.transforms.gradient.engine import accumulate

@@ -15,8 +15,8 @@ from consilience.ir.types import Shape
 from consilience.ops import Item, reduce
 from consilience.ops.assertion import require
 from consilience.ops.call import FunctionCall
+from consilience.ops.loop import fresh
 from consilience.ops.python_call import PythonCall, PythonFunction
-from consilience.ops.scan import fresh
 from consilience.ops.shape import broadcast_to
 from consilience.record import Record, replace
 from consilience.transforms.vectorize.engine import propagate, with_common_lengths

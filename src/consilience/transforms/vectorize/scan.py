@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from consilience.ir import Node, constant, tensor_input
 from consilience.ir.types import Shape
 from consilience.ops import Iota, apply, reduce
-from consilience.ops.scan import LoopParts, Scan, parts, scan
+from consilience.ops.loop import LoopParts, Scan, parts
+from consilience.ops.scan import scan
 from consilience.ops.shape import broadcast_to, expand_dims, moveaxis
 from consilience.transforms.vectorize.engine import propagate
 from consilience.transforms.vectorize.table import Operand, batched_form
