@@ -307,6 +307,13 @@ def _trees(t: Translation, apply: Any) -> Any:
     )
 
 
+@translates("MarginalRV")
+def _marginal(t: Translation, apply: Any) -> Any:
+    raise MissingRuleError(
+        "pymc-extras' marginalised variables have no translation; convert the model as it was before `marginalize`."
+    )
+
+
 # ---- by PyMC's own density
 
 

@@ -16,7 +16,7 @@ from consilience.foreign.pytensor_graph import Translation, name_of, translates
 @translates("XOp")
 def _by_axes(t: Translation, apply: Any) -> Any:
     inputs, outputs = lowered(apply)
-    return t.inlined(inputs.values(), outputs, [t(i) for i in inputs])
+    return t.inlined(list(inputs.values()), outputs, [t(i) for i in inputs])
 
 
 def lowered(apply: Any) -> tuple[dict[Any, Any], list[Any]]:

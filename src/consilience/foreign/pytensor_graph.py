@@ -600,7 +600,8 @@ def _convolution(function: Callable[..., Node]) -> Rule:
 
 
 def _eigh(t: Translation, apply: Any) -> Any:
-    return list(pt.linalg.eigh(*t.arguments(apply), UPLO="L" if apply.op.core_op.lower else "U"))
+    a, b = (*t.arguments(apply), None)[:2]
+    return list(pt.linalg.eigh(a, b, lower=apply.op.core_op.lower))
 
 
 def _svd(t: Translation, apply: Any) -> Any:
