@@ -87,8 +87,8 @@ def _own(pm: Any, mu: Any) -> Any:
     """A distribution with functions of its own for density and probability."""
     return pm.CustomDist.dist(
         mu,
-        logp=lambda value, mu: pm.logp(pm.Logistic.dist(mu, 1.0), value),
-        logcdf=lambda value, mu: pm.logcdf(pm.Logistic.dist(mu, 1.0), value),
+        logp=lambda value, mu, **_: pm.logp(pm.Logistic.dist(mu, 1.0), value),
+        logcdf=lambda value, mu, **_: pm.logcdf(pm.Logistic.dist(mu, 1.0), value),
         class_name="Own",
     )
 

@@ -601,7 +601,8 @@ def _convolution(function: Callable[..., Node]) -> Rule:
 
 def _eigh(t: Translation, apply: Any) -> Any:
     a, b = (*t.arguments(apply), None)[:2]
-    return list(pt.linalg.eigh(a, b, lower=apply.op.core_op.lower))
+    op = getattr(apply.op, "core_op", apply.op)  # PyTensor 2 has it for one matrix, with `UPLO`
+    return list(pt.linalg.eigh(a, b, lower=op.lower if hasattr(op, "lower") else op.UPLO == "L"))
 
 
 def _svd(t: Translation, apply: Any) -> Any:
@@ -636,7 +637,7 @@ MATRICES: Final[dict[str, Rule]] = {
     "SolveSylvester": _of_matrix(pt.linalg.solve_sylvester),
     "SVD": _svd,
 }
-RULES.update((name, MATRICES[name]) for name in ("SolveSylvester", "Convolve1d", "Convolve2d"))
+RULES.update((name, MATRICES[name]) for name in ("SolveSylvester", "Convolve1d", "Convolve2d", "Eigh"))
 
 
 @translates("Blockwise")
