@@ -28,8 +28,10 @@ ConsilienceError
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class ConsilienceError(Exception):
@@ -88,8 +90,22 @@ class ExecutionError(ConsilienceError):
     """A compiled function could not finish."""
 
 
-class LinearAlgebraError(ExecutionError, ArithmeticError, np.linalg.LinAlgError):
-    """A matrix has no factorisation or inverse; NumPy's error of that name too."""
+if TYPE_CHECKING:
+
+    class LinearAlgebraError(ExecutionError, ArithmeticError, np.linalg.LinAlgError):
+        """A matrix has no factorisation or inverse; NumPy's error of that name too."""
+
+
+def __getattr__(name: str) -> Any:
+    """`LinearAlgebraError`, made when it is asked for: its base is NumPy's, which much here does without."""
+    if name != "LinearAlgebraError":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import numpy as np
+
+    bases = (ExecutionError, ArithmeticError, np.linalg.LinAlgError)
+    about = "A matrix has no factorisation or inverse; NumPy's error of that name too."
+    globals()[name] = found = type(name, bases, {"__doc__": about, "__module__": __name__})
+    return found
 
 
 class NotFiniteError(ExecutionError, AssertionError):

@@ -143,7 +143,7 @@ _TABLES: Final[dict[str, dict[str, str]]] = {
     },
     "backends": {
         "draws are written to the disk while they are made with `pm.sample(store=…)`": """
-            Text SQLite HDF5 NDArray text sqlite hdf5 ndarray
+            Text SQLite HDF5 text sqlite hdf5
         """,
     },
 }

@@ -180,7 +180,7 @@ def test_extremes_of_nothing_are_refused(build: Callable[[Node], Node], mode: st
         (lambda x: function([None], x), GraphError, "an input must be a symbolic variable .* got None"),
         (lambda x: function(["x"], x), GraphError, "got 'x'"),
         (lambda x: function([x], [x, None]), GraphError, "an output must be a tensor expression, got None"),
-        (lambda x: function([x], 3), GraphError, "got 3"),
+        (lambda x: function([x], 3.5), GraphError, "got 3.5"),
         (lambda x: function([x], x, givens=3), TypeError, "`givens` must be a dict"),
         (lambda x: function([x], x, updates="ab"), TypeError, "`updates` must be a dict"),
         (lambda x: function([x], x)(None), TypeError, "needs a value for `x`"),

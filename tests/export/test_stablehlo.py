@@ -173,7 +173,7 @@ def test_random_models_are_read_back_as_they_were(number: int) -> None:
     try:
         text = str(pm.to_stablehlo(model))
     except MissingRuleError as error:
-        if re.search("`(Solve|Det|MaskPositions)` has no form", str(error)) is None:
+        if re.search("`(Solve|Det|MaskPositions|PythonCall)` has no form", str(error)) is None:
             raise
         return
     inputs, outputs, data = model_density(model).program()

@@ -141,5 +141,5 @@ def test_components_are_written_as_distributions() -> None:
         pd.Truncated("t", pm.Normal.dist(mu, 2), lower=0)
         pd.Mixture("m", [0.5, 0.5], [pm.Normal.dist(mu, 1), pm.Gamma.dist(3, 1)], observed=[1.0])
     text = str(model)
-    assert "t ~ Truncated(Normal(mu, 2), 0, inf)" in text
+    assert "t ~ TruncatedNormal(mu, 2, 0, inf)" in text
     assert "m ~ Mixture(<constant>, Normal(mu, 1), Gamma(3, 1)) (observed)" in text

@@ -25,8 +25,8 @@ Builder = Callable[[Program, dict[str, Array]], pm.Model]
 def filled(program: Program, built: Builder, point: Mapping[str, Array]) -> tuple[str, float] | None:
     """A variable some of whose data are missing, and the log density where the missing values are the data.
 
-    None where no data may lack: they are used elsewhere, too, or their elements are tied to each other, or they are
-    counts, which a random program sums out.
+    None where no data may lack: they are used elsewhere, too, or their elements are tied to each other, they are
+    censored, or they are counts, which a random program sums out.
     """
     real = [
         (line, d) for line, d in _alone(program) if d.container == "array" and d.kind in ("real", "positive", "unit")
@@ -46,7 +46,12 @@ def filled(program: Program, built: Builder, point: Mapping[str, Array]) -> tupl
         if "tied to each other" in str(error):
             return None
         raise
-    density = model.log_density()
+    try:
+        density = model.log_density()
+    except ModelError as error:
+        if "positive probability beside a density" in str(error):
+            return None
+        raise
     shape = model.eval_rv_shapes()[f"{line.name}_unobserved"]
     given = {**point, f"{line.name}_unobserved": values[mask].reshape(shape)}
     position = starting_position(model, density.layout, density.lengths, given)

@@ -222,7 +222,7 @@ class GeneralizedExtremeValue(Continuous):
         """Whether the value lies inside the support, and log t; infinite beyond an end."""
         z = (value - self.mu) / self.sigma
         inside = greater(self.xi * z, -1.0)
-        end = where(greater(self.xi, 0.0), math.inf, -math.inf)
+        end = where(greater(self.xi, 0.0), math.inf, -math.inf).astype(z.dtype)
         return inside, where(inside, -log1p_quotient(self.xi, where(inside, z, 0.0)), end)
 
 

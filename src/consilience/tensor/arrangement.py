@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -466,6 +467,7 @@ def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
 def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: Any) -> Node:
     """A matrix with one number all along diagonal `offset` (above the main one if positive), which may be symbolic."""
     node = as_tensor(a)
+    offset = offset if isinstance(offset, Node) else operator.index(offset)
     if node.ndim > 2 and isinstance(offset, int) and not offset:
         node = _of_equal_lengths(node)
     if node.ndim != 2 and (node.ndim < 2 or not isinstance(offset, int) or offset):
