@@ -20,7 +20,6 @@ _PLACES: Final = {
     "util": "pymc_names.value_names . errors model inference",
     "blocking": "pymc_names.points",
     "pytensorf": ". pymc_names.graphs model distributions logprob inference tensor",
-    "scalar scalar.basic": "pymc_names.graphs tensor",
     "testing": "pymc_names.testing .",
     "basic conditional configdefaults exceptions func_utils initial_point model_graph progress_bar "
     "sampling stats step_methods tuning vartypes": ". errors model distributions logprob inference tensor",

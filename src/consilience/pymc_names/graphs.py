@@ -20,7 +20,7 @@ from consilience.rules import simplify
 
 __all__ = [
     "NotConstantValueError", "constant_fold",
-    "random_generator_type", "resolve_shapes", "rvs_in_graph", "upcast",
+    "random_generator_type", "resolve_shapes", "rvs_in_graph",
 ]  # fmt: skip
 
 
@@ -61,11 +61,6 @@ def rvs_in_graph(vars: Node | Sequence[Node], rv_ops: Any = None) -> set[Node]:
     """
     found = random_variables([vars] if isinstance(vars, Node) else list(vars))
     return {rv for rv in found if rv_ops is None or isinstance(rv.op, rv_ops)}
-
-
-def upcast(dtype: str, *dtypes: str) -> str:
-    """The dtype of the result of arithmetic on these dtypes."""
-    return str(np.result_type(dtype, *dtypes))
 
 
 def random_generator_type(name: str | None = None) -> Node:
