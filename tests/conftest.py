@@ -12,8 +12,8 @@ import pytest
 # processes as cores, a product of two small matrices waits milliseconds for its turn.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from consilience.backends import llvm  # noqa: E402  # loads NumPy
-from tests.lower.verify_program import verify  # noqa: E402  # loads NumPy
+from consilience.backends import llvm
+from tests.lower.verify_program import verify
 
 
 @pytest.hookimpl(wrapper=True)
