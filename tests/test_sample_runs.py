@@ -598,6 +598,29 @@ def test_draws_so_far_begin_the_final_ones() -> None:
     np.testing.assert_array_equal(early.posterior["mu"], final.posterior["mu"].isel(draw=slice(count)))
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals work differently there")
+def test_where_interrupts_are_ignored_a_run_goes_on_and_can_be_stopped() -> None:
+    """As under nohup: the signal ends nothing, neither in the background nor in a call that waits; `stop` does."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with model():
+            run = pm.sample(draws=10**6, tune=100, random_seed=1, blocking=False, **QUIET)
+            while min(chain.draws for chain in run.progress.chains) == 0:
+                time.sleep(0.001)
+            signal.raise_signal(signal.SIGINT)
+            made = run.progress.chains[0].draws
+            while run.progress.chains[0].draws == made:
+                time.sleep(0.001)
+            assert not run.finished
+            assert run.stop().status == "interrupted"
+            interrupting = lambda event: signal.raise_signal(signal.SIGINT)  # noqa: E731
+            waited = pm.sample(draws=50, tune=50, random_seed=1, callback=interrupting, **QUIET)
+            assert waited.posterior.sizes["draw"] == 50
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_the_main_thread_may_leave_a_run_alone() -> None:
     """No thread stays when it is over."""
     threads = set(threading.enumerate())

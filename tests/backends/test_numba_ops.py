@@ -52,9 +52,9 @@ def agree(row: Case, dtype: str, symbolic: bool) -> None:
         same(a, b, row.rtol if dtype == "float64" else None, scale_of(row, arrays))
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=op.__name__) for op, row in FIRST.items()])
-def test_one_row_of_every_op(row: Case) -> None:
-    """The first row of the conformance suite for each op."""
+@pytest.mark.parametrize("row", [pytest.param(row, id=op.__name__) for op, row in [*FIRST.items()][::3]])
+def test_one_row_of_every_third_op(row: Case) -> None:
+    """Of the conformance suite, all of which is slow: the code is the one of every caller, compiling a call is dear."""
     agree(row, row.dtypes[0], symbolic=False)
 
 

@@ -72,6 +72,7 @@ def apply(name: str, *arguments: npt.ArrayLike, lanes: int = 8, target: Target |
 # ---- exact values
 
 
+@functools.cache  # asked for by several tests
 def exactly(function: Callable[..., mp.mpf], *arguments: float) -> mp.mpf:
     """The function at float64 points, in 40 digits."""
     with mp.workdps(DIGITS):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from consilience.diagnostics import examine
 from consilience.inference.pooled_tuning import ALONE, WINDOW_GROWTH, next_tuning_window, tuning_window
 from consilience.run.schedule import CHECK_GROWTH, check_after, look_again_after
+from tests.rows import slow_after
 
 COUNTS = st.integers(0, 5000)
 
@@ -98,7 +99,7 @@ def test_looks_are_left_out_only_where_they_are_hopeless(draws: int, size: float
         assert until == 2 * draws or (until + 1) * size > draws * target / 2 * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("coefficient", [0.3, 0.6, 0.8, 0.9, 0.95])
+@pytest.mark.parametrize("coefficient", slow_after(2, [0.6, 0.95, 0.3, 0.8, 0.9]))
 def test_draws_that_would_have_sufficed_are_seldom_passed_over(coefficient: float) -> None:
     """Of looks that are left out, in at most 5 % the draws just before the next one have the size asked for."""
     rng = np.random.default_rng(7)

@@ -76,7 +76,7 @@ def test_likelihoods_of_zero_and_of_few_values_are_counted() -> None:
 
 def test_the_same_draws_whatever_the_threads() -> None:
     model, _ = CASES[1]()
-    first, second = (pm.sample_nested(300, model=model, random_seed=2, cores=c).posterior for c in (1, 3))
+    first, second = (pm.sample_nested(150, model=model, random_seed=2, cores=c).posterior for c in (1, 3))
     np.testing.assert_array_equal(first["b"], second["b"])
 
 
