@@ -212,6 +212,12 @@ class Distribution(metaclass=DistributionType):
     @classmethod
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model, for `logp`, `draw` and as a component of other distributions."""
+        if hasattr(cls, "rv_op"):
+            raise MissingRuleError(
+                f"{cls.title} draws by an op of PyTensor's (`rv_op`), as distributions written for PyMC do; here it "
+                "would declare its parameters and formulas, or be a `pm.CustomDist` with `logp=` and `random=`. A "
+                "library that builds on PyMC's ops keeps PyMC, and samples here with `import consilience.for_pymc`."
+            )
         given = named_arguments(cls.title, cls.argument_names(), parameters, named)
         signature = choose(cls.title, signatures(cls.parameterizations), given)
         form: type[Distribution] = signature.form
