@@ -11,6 +11,7 @@ from importlib import import_module
 from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self, TypeAlias
 
+from consilience.absent import elsewhere
 from consilience.distributions import context
 from consilience.distributions import reparametrized as reparametrized  # fills the tables of derivatives and batches
 from consilience.distributions.constraints import Constraint, natural, real
@@ -42,7 +43,7 @@ from consilience.distributions.random_variable import (
 )
 from consilience.distributions.shapes import broadcast, full_shape, shape_from, spread
 from consilience.distributions.transforms.registry import requested_transform
-from consilience.errors import MissingRuleError
+from consilience.errors import MissingRuleError, ModelError
 from consilience.ir import FLOATS, Node, Shape
 from consilience.ir.kinds import Kind
 
@@ -194,6 +195,8 @@ class Distribution(metaclass=DistributionType):
                 f"use `{cls.title}.dist(...)` for a variable without a name."
             )
         model = context.current(cls.title)
+        if told := elsewhere(observed):
+            raise ModelError(told)
         if isinstance(dims, str):
             dims = (dims,)
         if shape is None and size is None:
