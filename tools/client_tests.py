@@ -6,6 +6,9 @@ which way, and why the rest does not. Outside: the tests themselves, which are r
 
     python tools/client_tests.py run FOLDER --by pymc --kept KEPT [-n 4] [--limit 60] [--options "-k word"] [TESTS ...]
     python tools/client_tests.py table KEPT
+
+PyTensor's tests are run the same way, with `--fill`: names that this library has not are filled in while the tests are
+imported (`filled_names.py`), and listed in `KEPT/FOLDER.WAY.names.txt`.
 """
 
 from __future__ import annotations
@@ -42,10 +45,13 @@ SETTINGS = "CLIENT_TESTS"  # the variable of the environment that tells the plug
 # Running: pytest in processes of its own, with this file as a plugin.
 
 
-def run(folder: Path, tests: list[str], way: str, kept: Path, processes: int, limit: float, options: str) -> int:
+def run(
+    folder: Path, tests: list[str], way: str, kept: Path, processes: int, limit: float, options: str, fill: bool
+) -> int:
     """Run what was not run before; pytest's exit status."""
     kept.mkdir(parents=True, exist_ok=True)
-    out = (kept / f"{folder.resolve().name}.{way}.jsonl").resolve()
+    out = (kept / f"{folder.absolute().name}.{way}.jsonl").resolve()
+    filled = out.with_suffix(".names.txt")
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as before:
         before.write("\n".join(record["id"] for record in read(out)))
         before.flush()
@@ -57,7 +63,10 @@ def run(folder: Path, tests: list[str], way: str, kept: Path, processes: int, li
             "PYTHONPATH": os.pathsep.join(
                 [str(SOURCES), str(Path(__file__).resolve().parent), *filter(None, [os.environ.get("PYTHONPATH")])]
             ),
-            "PYTEST_PLUGINS": ",".join([*WAYS[way], "client_tests"]),  # these come before a library's conftest.py
+            "PYTEST_PLUGINS": ",".join(
+                [*WAYS[way], *["filled_names"] * fill, "client_tests"]
+            ),  # these come before a library's conftest.py
+            "FILLED_NAMES": str(filled),
             SETTINGS: json.dumps({"way": way, "out": str(out), "before": before.name, "limit": limit}),
         }
         command = [
@@ -67,7 +76,10 @@ def run(folder: Path, tests: list[str], way: str, kept: Path, processes: int, li
         ]
         if way == "door":  # models that go back to PyMC are no errors
             command[3:3] = ["-W", "default::consilience.errors.ConsilienceWarning"]
-        return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
+        status = subprocess.run(command, cwd=folder, env=environment, check=False).returncode
+    if fill:
+        filled.write_text("\n".join(sorted(set(filled.read_text(encoding="utf-8").split()))) + "\n", encoding="utf-8")
+    return status
 
 
 class TimeUpError(BaseException):
@@ -209,13 +221,14 @@ def main() -> None:
     one.add_argument("-n", type=int, default=1, metavar="PROCESSES")
     one.add_argument("--limit", type=float, default=LIMIT, help="seconds for each test (default: %(default)s)")
     one.add_argument("--options", default="", help="further ones of pytest, as one word")
+    one.add_argument("--fill", action="store_true", help="for PyTensor's own tests: placeholders for absent names")
     two = commands.add_parser("table", help="print what was found")
     two.add_argument("kept", type=Path)
     given = parser.parse_args()
     if given.command == "table":
         print(table(given.kept))
         return
-    sys.exit(run(given.folder, given.tests, given.by, given.kept, given.n, given.limit, given.options))
+    sys.exit(run(given.folder, given.tests, given.by, given.kept, given.n, given.limit, given.options, given.fill))
 
 
 if __name__ == "__main__":
