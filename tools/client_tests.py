@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import functools
 import json
 import os
 import re
@@ -24,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -164,10 +165,31 @@ def pytest_configure(config: Any) -> None:
     """Enter the plugin, in each process."""
     settings = json.loads(os.environ[SETTINGS])
     if settings["way"] == "door":
-        from consilience import for_pymc
-
-        for_pymc.install(fallback=True, default=True)
+        open_the_door()
     config.pluginmanager.register(Plugin(settings, commands=not hasattr(config, "workerinput")))
+
+
+def open_the_door() -> None:
+    """Have every `pm.sample` sample here, also where a library names PyMC's own sampler because it names one always."""
+    import pymc
+
+    from consilience import for_pymc
+
+    for_pymc.install(fallback=True, default=True)
+    for home in (pymc.sampling.mcmc, pymc.sampling, pymc):
+        home.sample = sampled_here(home.sample)
+
+
+def sampled_here(sample: Callable[..., Any]) -> Callable[..., Any]:
+    """A `pm.sample` for which PyMC's own sampler is ours."""
+
+    @functools.wraps(sample)
+    def here(*arguments: Any, **keywords: Any) -> Any:
+        if keywords.get("nuts_sampler") == "pymc":
+            keywords["nuts_sampler"] = "consilience"
+        return sample(*arguments, **keywords)
+
+    return here
 
 
 # What was found.
