@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import functools
+import importlib.util
 import json
 import os
 import re
@@ -40,6 +41,7 @@ WAYS = {
 }
 """How `import pymc` is to be understood, with plugins of pytest that come before everything else."""
 SOURCES = Path(__file__).resolve().parent.parent / "src"
+_sampled = 0  # calls of `pm.sample` in this process
 SETTINGS = "CLIENT_TESTS"  # the variable of the environment that tells the plugin what it needs
 
 
@@ -109,11 +111,17 @@ class Plugin:
         signal.signal(signal.SIGALRM, self.up)
         signal.setitimer(signal.ITIMER_REAL, self.limit, 5.0)  # again and again: the first may be caught
         faulthandler.dump_traceback_later(self.limit + GRACE, exit=True)
+        self.sampled = _sampled
         try:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             faulthandler.cancel_dump_traceback_later()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
+        """Have the report say how often the test sampled."""
+        item.user_properties[:] = [("samples", _sampled - self.sampled)]
 
     def up(self, *_: Any) -> None:
         """Time is up."""
@@ -143,12 +151,13 @@ class Plugin:
             outcome,
             sum(part.duration for part in parts),
             first_line(wrong) if wrong else "",
+            dict(report.user_properties).get("samples", 0),
         )
 
-    def write(self, name: str, outcome: str, seconds: float, error: str) -> None:
+    def write(self, name: str, outcome: str, seconds: float, error: str, samples: int = 0) -> None:
         """A line."""
         assert self.out is not None
-        line = {"id": name, "outcome": outcome, "seconds": round(seconds, 3), "error": error}
+        line = {"id": name, "outcome": outcome, "seconds": round(seconds, 3), "samples": samples, "error": error}
         self.out.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
@@ -166,30 +175,41 @@ def pytest_configure(config: Any) -> None:
     settings = json.loads(os.environ[SETTINGS])
     if settings["way"] == "door":
         open_the_door()
+    if settings["way"] != "stand-in" and importlib.util.find_spec("pymc"):
+        watch_sampling(settings["way"])
     config.pluginmanager.register(Plugin(settings, commands=not hasattr(config, "workerinput")))
 
 
 def open_the_door() -> None:
-    """Have every `pm.sample` sample here, also where a library names PyMC's own sampler because it names one always."""
-    import pymc
-
+    """Bring our sampler into PyMC, for all calls."""
     from consilience import for_pymc
 
     for_pymc.install(fallback=True, default=True)
+
+
+def watch_sampling(way: str) -> None:
+    """Count calls of PyMC's `sample`; by the door, those that name PyMC's own sampler come here, too.
+
+    Some libraries name it always.
+    """
+    import pymc
+
     for home in (pymc.sampling.mcmc, pymc.sampling, pymc):
-        home.sample = sampled_here(home.sample)
+        home.sample = watched(home.sample, way)
 
 
-def sampled_here(sample: Callable[..., Any]) -> Callable[..., Any]:
-    """A `pm.sample` for which PyMC's own sampler is ours."""
+def watched(sample: Callable[..., Any], way: str) -> Callable[..., Any]:
+    """A `sample` that counts its calls."""
 
     @functools.wraps(sample)
-    def here(*arguments: Any, **keywords: Any) -> Any:
-        if keywords.get("nuts_sampler") == "pymc":
+    def counting(*arguments: Any, **keywords: Any) -> Any:
+        global _sampled
+        _sampled += 1
+        if way == "door" and keywords.get("nuts_sampler") == "pymc":
             keywords["nuts_sampler"] = "consilience"
         return sample(*arguments, **keywords)
 
-    return here
+    return counting
 
 
 # What was found.
