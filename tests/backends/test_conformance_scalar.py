@@ -50,7 +50,7 @@ ACCURACY = {
     "gammainccinv": 1e-11,
     "betaincinv": 1e-11,
     "betainccinv": 1e-11,
-    "beta_binomial_cdf": 1e-11,
+    **dict.fromkeys(("beta_binomial_sum", "beta_binomial_sum_slope_a", "beta_binomial_sum_slope_b"), 1e-11),
     "trigamma": 1e-11,
     "log_ndtr": 1e-11,
     **dict.fromkeys(("iv", "ive", "ive_slope", "kv", "kve", "kve_slope"), 1e-11),
