@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -14,6 +15,40 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from consilience.backends import llvm
 from tests.lower.verify_program import verify
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--slowest 100` is what `--durations` is not on a busy machine."""
+    help = "print the N tests that took the most processor time, that of processes they started included"
+    parser.addoption("--slowest", type=int, default=0, metavar="N", help=help)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Reports carry the processor time to where they are summed up."""
+    begun = _processor_seconds()
+    try:
+        return (yield)
+    finally:
+        if item.config.getoption("slowest"):
+            item.user_properties.append(("processor seconds", _processor_seconds() - begun))
+
+
+def _processor_seconds() -> float:
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """The dearest tests and the sum of all."""
+    count: int = config.getoption("slowest")
+    if not count:
+        return
+    reports = [r for kind in terminalreporter.stats.values() for r in kind if getattr(r, "when", "") == "call"]
+    took = {r.nodeid: dict(r.user_properties).get("processor seconds", 0.0) for r in reports}
+    terminalreporter.section(f"processor time: {sum(took.values()):.0f} s in {len(took)} tests")
+    for name in sorted(took, key=took.__getitem__, reverse=True)[:count]:
+        terminalreporter.line(f"{took[name]:8.2f} s  {name}")
 
 
 @pytest.hookimpl(wrapper=True)
