@@ -32,11 +32,14 @@ def holds_for_each(rows: Iterable[tuple[str, T]], law: Callable[[T], object]) ->
         raise BaseExceptionGroup(f"{len(failures)} of {count} rows fail: {', '.join(failures)}", [*failures.values()])
 
 
-def over_rows(names: str, rows: Iterable[Any]) -> Callable[[Callable[..., object]], Callable[..., None]]:
+def over_rows(
+    names: str, rows: Iterable[Any], name_of: Callable[..., str] | None = None
+) -> Callable[[Callable[..., object]], Callable[..., None]]:
     """What `pytest.mark.parametrize` does, within one test; fixtures are those of the whole test.
 
-    names  of the arguments, between commas
-    rows   a value, or as many as there are names, for each row
+    names    of the arguments, between commas
+    rows     a value, or as many as there are names, for each row
+    name_of  what failures call a row with these arguments; else its values are shown
     """
     words = [word.strip() for word in names.split(",")]
 
@@ -44,7 +47,7 @@ def over_rows(names: str, rows: Iterable[Any]) -> Callable[[Callable[..., object
         @functools.wraps(law)
         def test(*args: Any, **fixtures: Any) -> None:
             values = [tuple(row) if len(words) > 1 else (row,) for row in rows]
-            named = [("-".join(map(str, row)), row) for row in values]
+            named = [(name_of(*row) if name_of else "-".join(map(str, row)), row) for row in values]
             holds_for_each(named, lambda row: law(*args, **fixtures, **dict(zip(words, row, strict=True))))
 
         signature = inspect.signature(law)

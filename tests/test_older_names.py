@@ -14,6 +14,7 @@ import consilience.tensor as pt
 from consilience import older_names
 from consilience.sample import keywords
 from consilience.sample.tree import Posterior
+from tests.rows import over_rows
 
 TABLE = [(place, name) for place, rows in older_names._SENTENCES.items() for name in rows]
 
@@ -32,7 +33,7 @@ def places() -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("place", "name"), TABLE)
+@over_rows("place, name", TABLE)
 def test_older_names_are_answered_with_todays(places: dict[str, Any], place: str, name: str) -> None:
     """The name is not there, and the error says how it is written now."""
     with pytest.raises(AttributeError) as caught:

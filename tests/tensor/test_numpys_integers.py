@@ -13,6 +13,7 @@ import consilience.tensor as pt
 import consilience.xtensor as px
 from consilience.errors import GraphError
 from consilience.ir import Node
+from tests.rows import over_rows
 from tests.tensor.table import FUNCTIONS, OURS, Row
 from tests.tensor.test_table import as_list, generator, inputs_like, lengths
 
@@ -55,7 +56,7 @@ def given(row: Row) -> list[Node]:
 ROWS = [row for rows in FUNCTIONS.values() for row in rows if "int64" in rewritten(row.text, numpys=True)]
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=row.text) for row in ROWS])
+@over_rows("row", ROWS, lambda row: row.text)
 def test_functions_take_numpys_integers(row: Row) -> None:
     """The expression is the one of Python's integers."""
     nodes = given(row)

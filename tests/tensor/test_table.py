@@ -17,11 +17,12 @@ from consilience.ir import Node
 from consilience.tensor import inputs
 from consilience.transforms.gradient import gradient
 from tests.backends.agreement import inputs_like, run_llvm, run_reference, same
+from tests.rows import over_rows
 from tests.tensor.table import ALIASES, ELSEWHERE, FUNCTIONS, Row
 
 Array = npt.NDArray[Any]
-CASES = [pytest.param(name, row, id=f"{name}:{row.text}") for name, rows in FUNCTIONS.items() for row in rows]
-EVERY_CASE = pytest.mark.parametrize(("name", "row"), CASES)
+CASES = [(name, row) for name, rows in FUNCTIONS.items() for row in rows]
+EVERY_CASE = over_rows("name, row", CASES, lambda name, row: f"{name}:{row.text}")
 
 
 def lengths(rng: np.random.Generator) -> dict[str, int]:
@@ -97,7 +98,7 @@ def test_compiled_code_with_symbolic_lengths_agrees(name: str, row: Row) -> None
 
 
 @pytest.mark.slow
-@EVERY_CASE
+@pytest.mark.parametrize(("name", "row"), [pytest.param(*case, id=f"{case[0]}:{case[1].text}") for case in CASES])
 def test_compiled_code_agrees_for_many_lengths(name: str, row: Row) -> None:
     """Machine code for every dtype, lengths known before or at the call, among them 1 and 0."""
     for salt in range(3, 9):
@@ -108,8 +109,10 @@ def test_compiled_code_agrees_for_many_lengths(name: str, row: Row) -> None:
                 check(row, dtype, sizes, run_llvm, symbolic, salt)
 
 
-@pytest.mark.parametrize(
-    ("name", "row"), [case for case in CASES if "f" in case.values[1].kinds and "flat" not in case.values[1].remarks]
+@over_rows(
+    "name, row",
+    [case for case in CASES if "f" in case[1].kinds and "flat" not in case[1].remarks],
+    lambda name, row: f"{name}:{row.text}",
 )
 def test_derivatives_are_limits_of_differences(name: str, row: Row) -> None:
     """Along a random direction, for a random weighted sum of all results."""

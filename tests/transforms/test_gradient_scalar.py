@@ -24,6 +24,7 @@ from consilience.transforms.gradient import (
     missing,
     pullback,
 )
+from tests.rows import over_rows
 from tests.transforms.laws import Array, check_derivatives, check_each_entry
 
 NO_SHAPE_SLOPE = {  # arguments with a known slope
@@ -99,7 +100,7 @@ def test_pullback_and_pushforward_equal_differences(name: str, symbolic: bool) -
         check_derivatives(function, point, symbolic=symbolic, rtol=1e-7 if name != "gammainc" else 1e-6)
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@over_rows("name", SMOOTH)
 def test_every_entry_of_a_broadcast_operand_has_its_slope(name: str) -> None:
     generator = np.random.default_rng(zlib.crc32(name.encode()))
     arguments = [draw(generator, name, i, shape) for i, shape in enumerate([(2, 1), (3,), (), ()][: arity(name)])]
@@ -131,7 +132,7 @@ def test_broadcasting_of_any_shape_is_undone(
     check_derivatives(function, point)
 
 
-@pytest.mark.parametrize("name", [n for n in SMOOTH if TABLE[n].accepts[0] == "float"])
+@over_rows("name", [n for n in SMOOTH if TABLE[n].accepts[0] == "float"])
 def test_float32_stays_float32(name: str) -> None:
     nodes = [tensor_input("float32", (3,)) for _ in range(arity(name))]
     arguments = [constant(np.array([True, False, True])), *nodes] if name == "where" else nodes
