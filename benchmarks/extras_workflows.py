@@ -108,7 +108,7 @@ def extras_markov_chain(k: Mapping[str, Any]) -> Any:
     with pymc.Model():
         rows = pymc.Dirichlet("rows", np.ones((2, 2)))
         first = pymc.Categorical.dist(p=[0.5, 0.5])
-        pymc_extras.DiscreteMarkovChain("chain", P=rows, init_dist=first, observed=np.array(states))
+        pymc_extras.DiscreteMarkovChain("seen", P=rows, init_dist=first, observed=np.array(states))
         return pymc.sample(**k)
 
 

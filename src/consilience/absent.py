@@ -83,9 +83,8 @@ def elsewhere(thing: object) -> str:
 
 def around() -> str:
     """The same of the model of PyMC inside whose `with` block this library is called; empty outside of one."""
-    found = getattr(sys.modules.get("pymc"), "Model", None)
-    inside = hasattr(found, "get_context") and found.get_context(error_if_none=False)
-    told = elsewhere(inside)
+    asked: Any = getattr(getattr(sys.modules.get("pymc"), "Model", None), "get_context", None)
+    told = "" if asked is None else elsewhere(asked(error_if_none=False))
     return told and f"The model around is not one of this library: {told}"
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from consilience import module_paths
 from consilience.errors import GraphError
-from consilience.ir import Constant, Input, Node, Shared, topological
+from consilience.ir import Constant, Input, Node, Shared, is_leaf, topological, with_lengths
+from consilience.ir import dimension as dims
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe
 from consilience.ops import as_tensor
@@ -48,8 +49,23 @@ def clone_replace(
     for old, new in pairs.items():
         if isinstance(new, Node) and new.dtype != old.dtype:
             raise GraphError(f"{describe(old)} can be replaced by an expression of its dtype, got {describe(new)}.")
-    found = substitute(outputs, {old: as_tensor(new) for old, new in pairs.items()})
+    new = {old: as_tensor(given) for old, given in pairs.items()}
+    # Loops are closed: what their bodies know of the lengths of an input that goes has to be told them.
+    told = with_lengths([*outputs, *new], _lengths(new), frozenset(new))
+    found = substitute(told[: len(outputs)], dict(zip(told[len(outputs) :], new.values(), strict=True)))
     return found[0] if single else found
+
+
+def _lengths(new: Mapping[Node, Node]) -> dict[dims.Atom, dims.Dim]:
+    """The lengths that stand for those of inputs which are replaced, unless two of these disagree about one."""
+    found: dict[dims.Atom, set[dims.Dim]] = {}
+    for old, given in new.items():
+        if is_leaf(old) and old.ndim == given.ndim:
+            for before, after in zip(old.static_shape, given.static_shape, strict=True):
+                atom = dims.as_atom(before)
+                if atom is not None and atom.kind == "symbol" and before != after:
+                    found.setdefault(atom, set()).add(after)
+    return {atom: lengths.pop() for atom, lengths in found.items() if len(lengths) == 1}
 
 
 def graph_replace(

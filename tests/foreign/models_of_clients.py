@@ -30,7 +30,7 @@ def _sampled_by(name: str) -> Any:
     def caught(*_: Any, model: Any = None, **__: Any) -> None:
         raise _Built(pymc.modelcontext(model))
 
-    keywords = {"draws": 10, "tune": 10, "chains": 1, "random_seed": 1, "progressbar": False}
+    keywords = {"draws": 10, "tune": 10, "chains": 1, "random_seed": 1, "progressbar": False, "nuts_sampler": "pymc"}
     with mock.patch.object(pymc, "sample", caught):
         try:
             WORKFLOWS[name](keywords)
