@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import functools
+import gc
 import importlib.util
 import json
 import os
@@ -54,9 +55,11 @@ def run(
     """Run what was not run before; pytest's exit status."""
     kept.mkdir(parents=True, exist_ok=True)
     out = (kept / f"{folder.absolute().name}.{way}.jsonl").resolve()
+    done = read(out)
+    out.write_text("".join(map(line, done)), encoding="utf-8")  # without one that was cut off
     filled = out.with_suffix(".names.txt")
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as before:
-        before.write("\n".join(record["id"] for record in read(out)))
+        before.write("\n".join(record["id"] for record in done))
         before.flush()
         environment = {
             "OMP_NUM_THREADS": "1",
@@ -104,6 +107,11 @@ class Plugin:
         done = [item for item in items if item.nodeid in self.before]
         items[:] = [item for item in items if item.nodeid not in self.before]
         config.hook.pytest_deselected(items=done)
+
+    def pytest_collection_finish(self) -> None:
+        """Thousands of tests are not looked through whenever one of them collects garbage."""
+        gc.collect()
+        gc.freeze()
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
@@ -155,10 +163,10 @@ class Plugin:
         )
 
     def write(self, name: str, outcome: str, seconds: float, error: str, samples: int = 0) -> None:
-        """A line."""
+        """Write what became of a test."""
         assert self.out is not None
-        line = {"id": name, "outcome": outcome, "seconds": round(seconds, 3), "samples": samples, "error": error}
-        self.out.write(json.dumps(line, ensure_ascii=False) + "\n")
+        record = {"id": name, "outcome": outcome, "seconds": round(seconds, 3), "samples": samples, "error": error}
+        self.out.write(line(record))
 
 
 def first_line(report: Any) -> str:
@@ -219,6 +227,11 @@ def read(path: Path) -> list[dict[str, Any]]:
     """The records of a file; its last line may be cut off."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
     return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def line(record: dict[str, Any]) -> str:
+    """A record, as it is written."""
+    return json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def reason(error: str) -> str:

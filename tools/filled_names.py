@@ -100,12 +100,14 @@ class _Seen(ModuleType):
             return [n for n in dir(self.ours) if not n.startswith("_")]
         if name.startswith("__"):
             raise AttributeError(name)
-        try:
-            found = getattr(self.ours, name)
-        except (AttributeError, ImportError, NotImplementedError):
+        found = getattr(self.ours, name, None)
+        if found is None or type(found).__name__ == "_NotImitated":  # which refuses already while tests are collected
             found = sys.modules[path] if path in sys.modules else filling(path)
             vars(self)[name] = found
-        return importlib.import_module(path) if type(found) is ModuleType else found
+        return importlib.import_module(path) if isinstance(found, ModuleType) else found
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:  # `scan` and others are functions, too
+        return self.ours(*arguments, **keywords)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("__"):

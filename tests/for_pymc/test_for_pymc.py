@@ -391,3 +391,16 @@ def test_bambi_has_the_method_whether_imported_before_or_after() -> None:
     importlib.reload(backend)
     door.install()
     assert "consilience" in backend._SUPPORTED_METHODS
+
+
+def test_bambis_messages_list_its_own_methods() -> None:
+    bambi, pandas = pytest.importorskip("bambi"), pytest.importorskip("pandas")
+    model = bambi.Model("y ~ 1", pandas.DataFrame({"y": [0.0, 1.0, 2.0]}))
+    door.uninstall()
+    said = []
+    for _ in range(2):
+        with pytest.raises(ValueError, match="supported inference method") as error:
+            model.fit(inference_method="nuts_numpyro")
+        said.append(str(error.value))
+        door.install()
+    assert said[0] == said[1]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Final
 
 MODULE: Final = "bambi.backend.pymc"
+LIST: Final = "_SUPPORTED_METHODS"
 
 
 def open_door(name: str) -> None:
@@ -27,7 +28,7 @@ def close_door(name: str) -> None:
     """Have Bambi refuse it again."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, Waiting)]
     if MODULE in sys.modules:
-        _methods(sys.modules[MODULE]).discard(name)
+        _enter(sys.modules[MODULE], None)
 
 
 class Waiting:
@@ -53,11 +54,18 @@ class Waiting:
         return spec
 
 
-def _enter(module: ModuleType, name: str) -> None:
-    _methods(module).add(name)
+class Methods(set[str]):
+    """Bambi's own methods, which its messages list, and one that is taken besides."""
+
+    def __init__(self, own: Iterable[str], besides: str) -> None:
+        super().__init__(own)
+        self.besides = besides
+
+    def __contains__(self, name: object) -> bool:
+        return name == self.besides or super().__contains__(name)
 
 
-def _methods(module: ModuleType) -> set[str]:
-    """The names of sampling methods; a version of Bambi without them says itself what it refuses."""
-    found: set[str] = getattr(module, "_SUPPORTED_METHODS", set())
-    return found
+def _enter(module: ModuleType, besides: str | None) -> None:
+    own: set[str] | None = getattr(module, LIST, None)
+    if own is not None:  # a version of Bambi without the list says itself what it refuses
+        setattr(module, LIST, set(own) if besides is None else Methods(own, besides))
