@@ -16,7 +16,7 @@ from tests.random_models.idioms import UNARY
 from tests.random_models.runs import checked, checked_numbers, explained, run
 
 SEEDS = (1, 2, 3)
-QUICK = 200
+QUICK = 180
 CHUNKS = 20
 
 
