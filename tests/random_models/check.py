@@ -24,9 +24,9 @@ from consilience.model.log_density import model_density, terms_of, total
 from consilience.rules import simplify
 from consilience.transforms.gradient import gradient
 from tests.backends.agreement import run_llvm
-from tests.random_models import beyond, gaps
+from tests.random_models import beyond, gaps, lengths
 from tests.random_models.chains import hidden_markov, summed_out
-from tests.random_models.coordinates import difference
+from tests.random_models.coordinates import difference, of_samplers
 from tests.random_models.dialect import TENSOR, evaluate
 from tests.random_models.oracle import Truth, truth
 from tests.random_models.program import Program
@@ -111,8 +111,12 @@ def check(program: Program, known: Truth | None = None, draws: bool = False, eng
                 return PASS  # what follows is the same on every engine
             if program.number % 12 == 1:
                 _same_in_other_coordinates(program, model, wanted)
+            if program.number % 2 == 0:
+                _same_on_the_samplers_coordinates(program, model, wanted)
             if program.number % 6 in (3, 4):
                 _same_with_other_data(program, model, wanted)
+            if program.number % 12 == 7:
+                _same_after_other_lengths(program)
             if program.number % 3 == 2 and (wrong := beyond.found(program, built, wanted.point)):
                 raise _WrongError("wrong value", "data beyond the support", wrong)
             if draws:
@@ -210,6 +214,33 @@ def _same_in_other_coordinates(program: Program, model: pm.Model, wanted: Truth)
             raise _WrongError(
                 "wrong value", "centred in part", f"`{name}`: by {change!r}, the Jacobian is {jacobian!r}"
             )
+
+
+def _same_on_the_samplers_coordinates(program: Program, model: pm.Model, wanted: Truth) -> None:
+    """What chains climb is the density times the Jacobian of their map; value and gradient are the reference's."""
+    found = of_samplers(model, wanted.point)
+    if found is None:
+        return
+    (change, jacobian), (value, slope), (known, slopes) = found
+    tolerance = tolerance_of(program)
+    # Differences know a Jacobian to some eight digits.
+    if not abs(change - jacobian) <= 100 * tolerance * (1 + wanted.magnitude) + 1e-5 * (1 + abs(jacobian)):
+        raise _WrongError("wrong value", "the samplers' map", f"by {change!r}, the Jacobian is {jacobian!r}")
+    if not abs(value - known) <= tolerance * (1 + wanted.magnitude):
+        raise _WrongError("wrong value", "the samplers' coordinates", f"{value!r}, by the reference {known!r}")
+    scale = 1 + np.max(wanted.magnitudes, initial=0.0) + np.abs(slopes)
+    if np.isfinite(slopes).all() and not (np.abs(slope - slopes) <= 10 * tolerance * scale).all():
+        raise _WrongError("wrong gradient", "the samplers' coordinates", f"{slope}, by the reference {slopes}")
+
+
+def _same_after_other_lengths(program: Program) -> None:
+    """`pm.set_data` of another length gives the density of the model that is built with these data."""
+    found = lengths.other(program, built)
+    if found is None:
+        return
+    name, value, wanted = found
+    if not abs(value - wanted) <= 1e4 * tolerance_of(program) * (1 + abs(wanted)):
+        raise _WrongError("wrong value", "data of another length", f"along `{name}`: {value!r}, built anew {wanted!r}")
 
 
 def _same_with_other_data(program: Program, model: pm.Model, wanted: Truth) -> None:

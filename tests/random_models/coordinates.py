@@ -1,15 +1,62 @@
-"""Random models in other coordinates: the law that densities differ by the Jacobian, whatever the centredness."""
+"""Random models in other coordinates: the law that densities differ by the Jacobian.
+
+Whatever the centredness of a variable, and on the maps along which samplers move.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+import numpy.typing as npt
 
 import consilience as pm
+from consilience.backends import contexts, reference
 from consilience.distributions.random_variable import distribution_of
+from consilience.model.log_density import model_density, terms_of, total
 from consilience.model.reparametrization import LOCATION_SCALE
 from consilience.ops.elementwise import apply
 from consilience.ops.shape import broadcast_to
+from consilience.transforms.gradient import gradient
 from tests.random_models.program import Program
+
+Array = npt.NDArray[np.float64]
+STEP = 1e-5
+
+
+def of_samplers(
+    model: pm.Model, point: Mapping[str, Array]
+) -> tuple[tuple[float, float], tuple[float, Array], tuple[float, Array]] | None:
+    """The density that chains climb, at a point of PyMC's coordinates.
+
+    returns   the change of the log density from these coordinates to those of samplers beside the log Jacobian between
+              them, from differences; value and gradient by machine code, and by the reference backend. None where the
+              coordinates are the same
+    """
+    if all(v.sampled == v.transform for v in model.free):
+        return None
+    density = model_density(model)
+    layout = density.layout
+    moved = [s for s in layout.stretches if s.variable.sampled != s.variable.transform]
+    position = layout.position(point)
+    value, slope = density(position)
+    places = np.concatenate([np.arange(s.start, s.start + s.size) for s in moved])
+
+    def users(at: Array) -> Array:
+        values = layout.point(at)
+        return np.concatenate([np.ravel(values[s.key]) for s in moved])
+
+    ends = [[users(position + sign * STEP * e) for sign in (1, -1)] for e in np.eye(layout.dimension)[places]]
+    jacobian = np.stack([(up - down) / (2.0 * STEP) for up, down in ends], 1)
+    change = float(value) - float(model.compile_logp()(layout.point(position)))
+    terms = terms_of(model)
+    logp = total(terms.all)
+    given = dict(zip(terms.values, layout.parts(position), strict=True))
+    given |= {slot: np.asarray(contexts.DEFAULT.get(slot)) for slot in model.data_slots()}
+    with np.errstate(all="ignore"):
+        known, *slopes = reference.evaluate([logp, *gradient(logp, terms.values)], given)
+    beside = float(known), np.concatenate([np.ravel(s) for s in slopes])
+    return (change, float(np.linalg.slogdet(jacobian)[1])), (float(value), np.asarray(slope)), beside
 
 
 def difference(program: Program, model: pm.Model) -> tuple[str, float, float] | None:

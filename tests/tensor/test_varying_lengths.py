@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -156,6 +159,37 @@ def test_a_likelihood_with_a_loop_inside_a_loop() -> None:
     wanted = [np.exp(-0.4 * np.arange(k)).sum() for k in (6, 1)]
     found = model.compile_fn(model.replace_rvs_by_values([mu])[0])({"a": np.array(0.4)})
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_threads_have_lengths_of_their_own() -> None:
+    """One function, called at once with data of different lengths."""
+    x, a = pt.vector("x"), pt.dscalar("a")
+    inner = _scan(lambda i: _scan(lambda j: x[j] * pt.exp(-a * (i - j)), pt.arange(i + 1)).sum(), pt.arange(x.shape[0]))
+    f = pm.function([x, a], [inner, pt.grad(inner.sum(), a)])
+    data = [np.random.default_rng(n).normal(size=1 + n % 7) for n in range(60)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda v: f(v, A), data))
+    for v, (value, slope) in zip(data, together, strict=True):
+        lags = np.subtract.outer(np.arange(len(v)), np.arange(len(v)))
+        weights = np.where(lags >= 0, np.exp(-A * lags), 0.0)
+        np.testing.assert_allclose(value, weights @ v, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(slope, -(lags * weights @ v).sum(), rtol=1e-11, atol=1e-13)
+
+
+def test_a_run_with_a_loop_inside_a_loop_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
+    """The draws of a run that ended by its time and was resumed are those of one that was not."""
+    with pm.Model() as model:
+        a = pm.HalfNormal("a")
+        mu = _scan(lambda i: _scan(lambda j: pt.exp(-a * j), pt.arange(i)).sum(), pt.as_tensor([3, 0, 2]))
+        pm.Normal("y", mu, 1.0, observed=[1.0, 0.4, 0.7])
+        settings = {"draws": 60, "tune": 60, "chains": 2, "random_seed": 5, "progressbar": False}
+        settings |= {"compute_convergence_checks": False}
+        whole = pm.sample(**settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pm.sample(**settings, checkpoint=tmp_path / "run", max_time=1e-3)
+        resumed = pm.resume(tmp_path / "run", model=model, progressbar=False)
+    np.testing.assert_array_equal(resumed.posterior["a"], whole.posterior["a"])
 
 
 @pytest.mark.parametrize("backend", ["llvm", "reference"])

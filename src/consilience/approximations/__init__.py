@@ -6,7 +6,8 @@ compiled log density that chains use.
 
 from consilience.approximations.hessian import find_hessian
 from consilience.approximations.laplace import fit_laplace
-from consilience.approximations.maximum import Optimum, find_MAP
+from consilience.approximations.maximum import find_MAP
+from consilience.approximations.mode_tree import Optimum
 from consilience.approximations.pathfinder import fit_pathfinder
 
 __all__ = ["Optimum", "find_MAP", "find_hessian", "fit_laplace", "fit_pathfinder"]

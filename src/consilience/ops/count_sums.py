@@ -91,7 +91,8 @@ def _beta_binomial_sum(slope: str) -> Callable[..., Array]:
             found = np.where(valid & (k < least), 0.0, np.nan)
             for place in np.argwhere(valid & (k >= least) & (k <= most)):
                 at = tuple(place)
-                found[at] = _sum_downwards(*(float(x[at]) for x in (a, b, n, k, least)), slope)
+                own = (float(x[at]) for x in (a, b, n, k, least))
+                found[at] = _sum_downwards(*own, slope=slope)
         return found
 
     return sums
@@ -104,7 +105,7 @@ SUMS = {
 }
 
 
-def _sum_downwards(a: float, b: float, n: float, k: float, least: float, slope: str) -> float:
+def _sum_downwards(a: float, b: float, n: float, k: float, least: float, *, slope: str) -> float:
     """Block by block; a mass's relative slope is a sum of reciprocals between its count and k."""
     unimodal = a <= 0.0 or a >= 1.0 or b >= 1.0
     at, term, sum, reciprocals, change = k, 1.0, 1.0, 0.0, 0.0
