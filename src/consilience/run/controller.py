@@ -18,6 +18,7 @@ from consilience.inference.messages import Matrix, Segment, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
 from consilience.run import stopping
+from consilience.run.judging import Judging
 from consilience.run.monitor import Monitored
 from consilience.run.options import Options
 from consilience.run.sampling import Sampling, SamplingPlan
@@ -37,7 +38,7 @@ class Setting(Record, eq=False):
     chains, dimension   their number and their coordinates
     columns             their statistics
     monitored           what is watched
-    reparametrized      see `SamplingPlan`
+    reparametrized, judging, longest   see `SamplingPlan`
     """
 
     chains: int
@@ -45,6 +46,8 @@ class Setting(Record, eq=False):
     columns: Columns
     monitored: Monitored
     reparametrized: Callable[[Matrix], Any] | None = None
+    judging: Judging = Judging()
+    longest: int | None = None
 
 
 class RunController:
@@ -132,17 +135,19 @@ class RunController:
     @property
     def plan(self) -> SamplingPlan:
         """What is asked of sampling."""
-        options = self.options
+        options, setting = self.options, self.setting
         return SamplingPlan(
             length=options.draws,
-            fewest=options.min_draws,
+            fewest=setting.judging.fewest(options.min_draws, setting.chains),
             most=min(options.max_draws, stopping.IMPROPER_DRAWS) if self.improper else options.max_draws,
             rule=options.rule,
             escalate=options.escalate,
-            columns=self.setting.columns,
-            chains=self.setting.chains,
+            columns=setting.columns,
+            chains=setting.chains,
+            judging=setting.judging,
+            longest=setting.longest,
             improper=self.improper,
-            reparametrized=None if "coordinates" in self.restarts else self.setting.reparametrized,
+            reparametrized=None if "coordinates" in self.restarts else setting.reparametrized,
         )
 
     def _after_sampling(self, stage: Sampling) -> None:

@@ -84,10 +84,7 @@ def launch(
         workers.append(ChainWorker(c, make, stop, columns, dimension, watched.without_turns))
     threads = min(chains, usable_cores() if cores is None else max(1, cores))
     engine = ThreadEngine(workers, threads, columns, watched.names, options.window_budget)
-    supervisor = Supervisor(controller, engine, seed, keep)
-    running = Running(supervisor, listeners)
-    running.listeners.post(supervisor.started())
-    return running
+    return Running(Supervisor(controller, engine, seed, keep), listeners)
 
 
 def run_chains(

@@ -30,6 +30,7 @@ class Running:
         self.supervisor = supervisor
         self.listeners = Listeners(listeners, self.stop)
         supervisor.send = self.listeners.post
+        self.listeners.post(supervisor.started())
         self.waited_seconds = 0.0
         self._result: Run | None = None
         self._failure: BaseException | None = None
@@ -50,7 +51,6 @@ class Running:
         supervisor = self.supervisor.again(options)
         running = Running(supervisor, listeners)
         running.waited_seconds = self.waited_seconds
-        running.listeners.post(supervisor.started())
         return running
 
     def _work(self) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.events import CheckFigures
 from consilience.inference.columns import Columns, Role
@@ -19,6 +20,7 @@ from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
 from consilience.run import stopping
+from consilience.run.judging import Judging
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.schedule import MANY, check_after, least_needed, look_again_after
 from consilience.run.stopping import DISAGREEING_RHAT, FEWEST_DISAGREEING, Verdict
@@ -38,6 +40,8 @@ class SamplingPlan(Record):
     chains          how many began
     reparametrized  gives, of draws (chain, draw, coordinate), a run of the same posterior in other coordinates, or None
                     where these are no better; None: there are no others
+    judging         how draws are judged
+    longest         transitions of a segment at most; None: no limit
     improper        in words, how the target seems to be improper; empty where nothing speaks for it
     """
 
@@ -48,6 +52,8 @@ class SamplingPlan(Record):
     escalate: bool
     columns: Columns
     chains: int
+    judging: Judging = Judging()
+    longest: int | None = None
     improper: str = ""
     reparametrized: Callable[[Matrix], Any] | None = None
 
@@ -73,7 +79,7 @@ class Sampling:
         self.count = 0
         self.begun = False
         self.windows: list[dict[int, Window]] = []
-        self.monitor = Monitor(monitored, self.chains)
+        self.monitor = self._new_monitor()
         self.watched = 0  # windows that the monitor was given
         self.apart: set[str] = set(left[0]) if left else set()  # scalars in which chains were found far from each other
         self.first_apart = 0  # draws of each chain then
@@ -111,6 +117,8 @@ class Sampling:
             commands = self.tuner.sample()
         elif interval and self.count % interval == 0:
             commands = self.tuner.between(self.windows)
+        if self.plan.longest is not None:
+            end = min(end, self.count + self.plan.longest)
         ahead = 0 if interval or end >= self.last else self._end_of_round(end) - end
         return Segment("sampling", end - self.count, commands, gradients=self._needs_gradients(), ahead=ahead)
 
@@ -131,13 +139,18 @@ class Sampling:
 
     def _kept(self, window: Window) -> Window:
         """A window without what is not needed again; whether a chain ran ahead must not show."""
+        if window.gradients is None and not window.snapshot:
+            return window
         return replace(window, gradients=window.gradients if self._needs_gradients() else None, snapshot={})
 
     def _leave_out(self, lost: Sequence[int]) -> None:
         self.chains = tuple(c for c in self.chains if c not in lost)
         self.windows = [{c: w for c, w in windows.items() if c in self.chains} for windows in self.windows]
         self.no_look_before = 0
-        self._watch_anew(Monitor(self.monitored, self.chains))
+        self._watch_anew(self._new_monitor())
+
+    def _new_monitor(self, nearness: FloatArray | None = None) -> Monitor:
+        return Monitor(self.monitored, self.chains, (), nearness, self.plan.judging.superchains)
 
     def _watch_anew(self, monitor: Monitor) -> None:
         self.monitor = monitor
@@ -165,15 +178,22 @@ class Sampling:
     def divergences(self) -> int:
         return int(sum(self.column("divergence", c).sum() for c in self.chains))
 
+    def _energy_is_low(self) -> bool:
+        """Whether chains move too slowly between energies."""
+        energies = [self.column("energy", c) for c in self.chains]
+        if self.plan.judging.superchains:
+            return stopping.energy_is_low_together(np.stack(energies))
+        return stopping.energy_is_low(energies)
+
     def _check(self) -> None:
-        plan = self.plan
+        plan, judging = self.plan, self.plan.judging
         fixed = plan.length is not None
         if fixed and self.count < self.last:
             return
         if fixed and not self.monitored.enabled:
             self.verdict = Verdict("completed", "convergence was not checked")
             return
-        due = not fixed and self._scheduled
+        due = not fixed and (self._scheduled or judging.at_the_end)
         if due and (request := self._reason_to_retune()):
             self.request = request
             return
@@ -188,7 +208,8 @@ class Sampling:
         self.seldom = failure is not None and failure.criterion == "quantile ess"
         draws = self.count * len(self.chains)
         name, rhat, size = self.monitor.figures(failure)
-        self.no_look_before = 0 if failure is None or self.seldom or at_end else self._no_look_before(size)
+        look = failure is None or self.seldom or at_end or judging.every_check
+        self.no_look_before = 0 if look else self._no_look_before(size)
         self.check = CheckFigures(
             draws=self.count,
             rhat=rhat,
@@ -206,8 +227,7 @@ class Sampling:
             self.verdict = Verdict("not_converged", improper, "" if failure is None else name)
             return
         if failure is None:
-            energies = [self.column("energy", c) for c in self.chains]
-            low_energy = stopping.energy_is_low(energies)
+            low_energy = self._energy_is_low()
             if low_energy and due and self._reparametrizes():
                 return
             lost = [c for c in range(plan.chains) if c not in self.chains]
@@ -224,10 +244,12 @@ class Sampling:
                     "chains_disagree", f"chains {missing} had not come to where the others are when tuning ended"
                 )
             return
-        if due and not at_end and self._is_hard_to_reach(size) and self._reparametrizes():
+        may_begin_again = due and (not at_end or judging.at_the_end)
+        if may_begin_again and self._is_hard_to_reach(size) and self._reparametrizes():
             return
         scalars = stopping.scalars_apart(self.monitor)
-        self._note_apart([*([name] if rhat > DISAGREEING_RHAT else []), *(self.monitor.names[s] for s in scalars)])
+        if judging.memory:
+            self._note_apart([*([name] if rhat > DISAGREEING_RHAT else []), *(self.monitor.names[s] for s in scalars)])
         apart = stopping.disagreement(self.monitor, scalars)
         if due and "jumps" in self.tuner.answers:
             far = (apart is not None and self.disagreed) or self.seldom
@@ -314,9 +336,9 @@ class Sampling:
         """
         if self.plan.reparametrized is None or self.asked_to_reparametrize:
             return False
-        target, most = self.plan.rule.target_ess, min(self.last, MANY * self.plan.fewest)
+        target, most = self.plan.rule.target_ess, min(self.last, MANY * self._next_check(0))
         far = target is not None and least_needed(self.count, size, target) > most
-        return far or stopping.energy_is_low([self.column("energy", c) for c in self.chains])
+        return far or self._energy_is_low()
 
     def _reparametrizes(self) -> bool:
         """Whether there are coordinates that suit the draws better; then the request is to go on in them."""
@@ -379,6 +401,6 @@ class Sampling:
         sampling.no_look_before = state["no_look_before"]
         sampling.asked_to_reparametrize = state["asked_to_reparametrize"]
         sampling.windows = [{c: w for c, w in some.items() if c in sampling.chains} for some in windows]
-        sampling._watch_anew(Monitor(monitored, sampling.chains, nearness=state["nearness"]))
+        sampling._watch_anew(sampling._new_monitor(state["nearness"]))
         sampling._catch_up()
         return sampling

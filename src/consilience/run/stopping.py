@@ -58,6 +58,14 @@ def energy_is_low(energies: Sequence[NDArray[np.float64]]) -> bool:
     return len(long) > 0 and bool((ebfmi(long) < LEAST_EBFMI).any())
 
 
+def energy_is_low_together(energies: NDArray[np.float64]) -> bool:
+    """The same of many chains (chain, draw), all together, since each has made few draws."""
+    within = energies.var(axis=1)
+    moving = within > 0.0
+    fraction = float((ebfmi(energies[moving]) * within[moving]).sum() / (len(energies) * energies.var()))
+    return fraction < LEAST_EBFMI
+
+
 def may_be_improper(draws: Sequence[Matrix], evaluations: float, settled: bool) -> bool:
     """Whether it is worth a look, at the end of tuning, if the target has a normalisation at all.
 
@@ -176,24 +184,34 @@ def seldom_visited(
 
 
 def scalars_apart(monitor: Monitor) -> list[int]:
-    """Scalars in which chains are far from each other, with as many draws as it takes to say so."""
-    if monitor.convergence.count < FEWEST_DISAGREEING or len(monitor.chains) < 2:
+    """Scalars in which chains, or superchains, are far from each other, with as many draws as it takes to say so."""
+    if not monitor.superchains and (monitor.convergence.count < FEWEST_DISAGREEING or len(monitor.chains) < 2):
         return []
     return monitor.convergence.disagreeing(DISAGREEING_RHAT)
 
 
 def disagreement(monitor: Monitor, apart: Sequence[int]) -> Verdict | None:
-    """Whether chains that are apart in some scalars each mix well by themselves: they sit in different places."""
+    """Whether chains, or superchains, that are apart in some scalars each mix well by themselves, in other places."""
     scalars = monitor.convergence.mixing_alone(apart, ALONE_SIZE)
     if not scalars:
         return None
     name = monitor.names[scalars[0]]
+    if count := monitor.superchains:
+        own = len(monitor.chains) // count
+        levels = monitor.levels[: own * count].reshape(count, -1).mean(axis=1)
+        return Verdict(
+            "chains_disagree",
+            f"the chains of each of {count} starting points mix among themselves, but those of different points sit in "
+            f"different regions of `{name}` (mean log densities from {levels.min():.1f} to {levels.max():.1f}); do not "
+            "average them. The posterior has several modes, or chains are stuck",
+            name,
+        )
     means = monitor.levels.mean(axis=1).tolist()
-    levels = ", ".join(f"chain {c}: {mean:.1f}" for c, mean in zip(monitor.chains, means, strict=True))
+    listed = ", ".join(f"chain {c}: {mean:.1f}" for c, mean in zip(monitor.chains, means, strict=True))
     return Verdict(
         "chains_disagree",
         f"each chain mixes by itself, but they sit in different regions of `{name}` "
-        f"(mean log densities: {levels}); do not average them. The posterior has several modes, or chains are "
+        f"(mean log densities: {listed}); do not average them. The posterior has several modes, or chains are "
         "stuck: look at each chain, or try more chains",
         name,
     )

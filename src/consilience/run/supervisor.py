@@ -211,7 +211,7 @@ class Supervisor:
         drawn = 0
         if sampling is not None:
             parts = self.engine.cut_short()
-            made = min(len(w.draws) for w in parts.values())
+            made = min((len(w.draws) for w in parts.values()), default=0)
             if made:
                 self.partial = {c: cut(w, made) for c, w in parts.items()}
                 chains = [c for c in sampling.chains if c in parts]  # some may have been lost in this segment
@@ -266,4 +266,5 @@ class Supervisor:
             seconds=self.seconds,
             interrupted=self.by_user and verdict.status == "interrupted",
             seed=self.seed,
+            superchains=controller.setting.judging.superchains,
         )
