@@ -154,6 +154,7 @@ class Supervisor:
             windows = self.engine.advance(segment, self)
             if windows is None:
                 return self._stopped()
+            windows = dict(sorted(windows.items()))
             began = time.perf_counter()
             if segment.phase == "tuning":
                 self.tuning_seconds += sum(w.seconds for w in windows.values())

@@ -93,7 +93,7 @@ class ChEESTuner:
         rests = False
         if count:
             size, length = own[0].snapshot["step_size"], own[0].snapshot["length"]
-            rates = np.stack([w.statistics[setting.columns.of("acceptance")] for w in own])
+            rates = np.stack([w.statistics[setting.columns.of("acceptance")] for w in own], axis=1)
             self.reports += (TuningWindow(self.done, size, length, float(rates.mean())),)
             earlier, self.moments = self.moments, self._moments(own, size, length)
             rests = earlier is not None and self._at_rest(earlier, self.moments)
@@ -102,7 +102,7 @@ class ChEESTuner:
 
     def _moments(self, windows: Sequence[Window], size: float, length: float) -> Moments:
         lp = self.setting.columns.of("log density")
-        values = np.stack([np.column_stack([w.draws, w.statistics[lp]]) for w in windows])
+        values = np.stack([np.column_stack([w.draws, w.statistics[lp]]) for w in windows], axis=1)
         return Moments(values.mean(axis=(0, 1)), values.std(axis=(0, 1)), np.log([size, length]))
 
     def _at_rest(self, before: Moments, after: Moments) -> bool:
