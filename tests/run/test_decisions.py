@@ -18,7 +18,7 @@ from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
 from consilience.inference.nuts_tuner import JUMPS
 from consilience.run import Run, launch, monitor, run_chains, stopping
-from consilience.run.remedies import Request, jumps
+from consilience.run.remedies import Restart, jumps
 from consilience.run.sampling import Sampling
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
 from tests.run.support import EarlyChecks, finish
@@ -318,7 +318,7 @@ def test_jumps_begin_from_where_chains_were_when_they_were_apart(
     given: list[Any] = []
     plain = jumps._from_where_chains_were
 
-    def noted(sampling: Sampling, returns_seldom: bool) -> Request:
+    def noted(sampling: Sampling, returns_seldom: bool) -> Restart:
         request = plain(sampling, returns_seldom)
         assert request.revisited is not None
         given.append(request.revisited[0])

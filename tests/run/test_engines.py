@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -19,8 +16,8 @@ from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.tuner import TuningSetting
 from consilience.run import Monitored, Options, Running
 from consilience.run.controller import MOST_RESTARTS, RunController, Setting
-from consilience.run.engine import Overseer
-from consilience.run.remedies import Look, Request
+from consilience.run.engine import Engine, Overseer
+from consilience.run.remedies import Look, Restart
 from consilience.run.sampling import Sampling
 from consilience.run.supervisor import Supervisor
 
@@ -28,20 +25,20 @@ COLUMNS = Columns({"lp": "float64"}, {"log density": "lp"})
 OPTIONS = Options(tune=20, rule=StoppingRule(target_ess=300.0), min_draws=100, max_draws=2000)
 
 
-class Independent:
+class Independent(Engine):
     """Chains of independent normal draws.
 
     lose       chain that is left out after its first window
     backwards  whether windows leave in the order of the last chain to the first
     """
 
-    columns, threads, notes = COLUMNS, 1, ()
+    columns = COLUMNS
 
     def __init__(self, chains: int = 4, lose: int | None = None, backwards: bool = False) -> None:
+        super().__init__()
         self.lose, self.backwards = lose, backwards
-        self.living = tuple(range(chains))
+        self.present = tuple(range(chains))
         self.generators = [np.random.default_rng(c) for c in range(chains)]
-        self.stopping = self.paused = False
         self.made = 0
 
     @property
@@ -52,14 +49,9 @@ class Independent:
     def seconds(self) -> tuple[float, ...]:
         return (0.0,) * len(self.generators)
 
-    def stop(self) -> None:
-        self.stopping = True
-
-    def pause(self) -> None:
-        self.paused = True
-
-    def resume(self) -> None:
-        self.paused = False
+    @property
+    def living(self) -> tuple[int, ...]:
+        return self.present
 
     def states(
         self, drawn: int, taken: Mapping[int, Window], divergences: Mapping[int, int], ended: bool
@@ -69,20 +61,13 @@ class Independent:
             for c in self.living
         )
 
-    @contextlib.contextmanager
-    def working(self) -> Iterator[None]:
-        yield
-
     def advance(self, segment: Segment, overseer: Overseer) -> dict[int, Window] | None:
-        while self.paused and not self.stopping:
-            time.sleep(0.001)
-        overseer.seconds_left()
-        if self.stopping:
+        if self.ends(overseer):
             return None
         if self.made and self.lose in self.living:
             assert self.lose is not None
             overseer.tell(ChainLost(self.lose, "it was asked to be"))
-            self.living = tuple(c for c in self.living if c != self.lose)
+            self.present = tuple(c for c in self.living if c != self.lose)
         self.made += segment.count
         return {c: self._window(c, segment.count) for c in sorted(self.living, reverse=self.backwards)}
 
@@ -91,25 +76,8 @@ class Independent:
         none = Divergences(np.zeros(0, np.int64), np.zeros((0, 2)), np.zeros((0, 2)))
         return Window(draws, -0.5 * (draws**2).sum(axis=1)[None], None, none, 1.0, self.made, 0.0, {})
 
-    def cut_short(self) -> dict[int, Window]:
-        return {}
-
-    def end(self) -> None: ...
-
-    def release(self) -> None: ...
-
-    def again(self) -> None:
-        self.stopping = False
-
-    def follow(self, other: Any) -> None: ...
-
     def tuning(self, chain: int) -> Tuning:
         return Tuning(1.0, diagonal(np.ones(2)))
-
-    def save(self, living: Sequence[int]) -> list[dict[str, Any]]:
-        return []
-
-    def load(self, state: list[dict[str, Any]]) -> None: ...
 
 
 def running(engine: Independent, options: Options = OPTIONS, events: list[Event] | None = None) -> Running:
@@ -163,11 +131,11 @@ def test_a_remedy_is_one_function_and_one_that_asks_for_ever_is_not_heard_for_ev
 ) -> None:
     asked = []
 
-    def never_content(sampling: Sampling, look: Look | None) -> Request | None:
+    def never_content(sampling: Sampling, look: Look | None) -> Restart | None:
         if look is None:
             return None
         asked.append(sampling.count)
-        return Request("never content", "this could be better", sampling.windows)
+        return Restart("never content", "this could be better", sampling.windows)
 
     monkeypatch.setattr("consilience.run.controller.REMEDIES", (never_content,))
     monkeypatch.setattr(SelfTuning, "again", lambda self, reason, windows: None)

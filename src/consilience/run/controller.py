@@ -20,7 +20,7 @@ from consilience.run import stopping
 from consilience.run.judging import Judging
 from consilience.run.monitor import Monitored
 from consilience.run.options import Options
-from consilience.run.remedies import REMEDIES, Request
+from consilience.run.remedies import REMEDIES, Restart
 from consilience.run.sampling import Sampling, SamplingPlan
 from consilience.run.stopping import Verdict
 
@@ -155,7 +155,7 @@ class RunController:
         elif stage.request is not None:
             self._again(stage, stage.request)
 
-    def _again(self, stage: Sampling, request: Request) -> None:
+    def _again(self, stage: Sampling, request: Restart) -> None:
         """What there is becomes tuning; tune or sample again."""
         self.restarts.append(request.reason)
         self.news.append(Restarted(request.said))

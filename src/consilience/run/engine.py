@@ -6,10 +6,13 @@ An engine decides nothing: how long chains tune and draw, whether they begin aga
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
+from consilience.errors import SamplingError
 from consilience.events import ChainProgress, Event
 from consilience.inference.columns import Columns
 from consilience.inference.messages import Segment, Tuning, Window
@@ -27,50 +30,67 @@ class Overseer(Protocol):
         ...
 
 
-class Engine(Protocol):
-    """The chains of one run, and how they are moved.
+class Engine(ABC):
+    """The chains of one run, and how they are moved; what is not abstract is that of chains which move all at once.
 
-    columns      their statistics
-    threads      how many threads move them
-    paused       whether they rest
-    stopping     whether a stop was asked for
-    living       numbers of the chains that were not left out
-    evaluations  of the log density, by every chain
-    seconds      spent on every chain
-    notes        faults of chains, in words
+    columns   their statistics
+    threads   how many threads move them
+    stopping  whether a stop was asked for
     """
 
-    @property
-    def columns(self) -> Columns: ...
-    @property
-    def threads(self) -> int: ...
-    @property
-    def paused(self) -> bool: ...
-    @property
-    def stopping(self) -> bool: ...
-    @property
-    def living(self) -> tuple[int, ...]: ...
-    @property
-    def evaluations(self) -> tuple[int, ...]: ...
-    @property
-    def seconds(self) -> tuple[float, ...]: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
+    columns: Columns
+    threads: int = 1
+
+    def __init__(self) -> None:
+        self.stopping = False  # no Event: its lock is not made for a second Ctrl-C during the first one
+        self._going = threading.Event()
+        self._going.set()
 
     # --- what may be called from any thread
 
     def stop(self) -> None:
         """Let `advance` return soon; asking twice is harmless."""
-        ...
+        self.stopping = True
+        self._going.set()
 
     def pause(self) -> None:
         """Let chains rest after the few milliseconds they are at."""
-        ...
+        self._going.clear()
 
     def resume(self) -> None:
         """Go on after a pause."""
-        ...
+        self._going.set()
 
+    @property
+    def paused(self) -> bool:
+        """Whether chains rest."""
+        return not self._going.is_set()
+
+    @property
+    def living(self) -> tuple[int, ...]:
+        """Numbers of the chains that were not left out."""
+        return tuple(range(len(self.evaluations)))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Faults of chains, in words."""
+        return ()
+
+    @property
+    @abstractmethod
+    def evaluations(self) -> tuple[int, ...]:
+        """Of the log density, by every chain."""
+
+    @property
+    @abstractmethod
+    def seconds(self) -> tuple[float, ...]:
+        """Spent on every chain."""
+
+    @abstractmethod
+    def tuning(self, chain: int) -> Tuning:
+        """What a chain has learnt."""
+
+    @abstractmethod
     def states(
         self, drawn: int, taken: Mapping[int, Window], divergences: Mapping[int, int], ended: bool
     ) -> tuple[ChainProgress, ...]:
@@ -79,52 +99,53 @@ class Engine(Protocol):
         drawn, divergences   draws of each chain in the windows taken in, and their divergences by chain
         taken                the last of these windows
         """
-        ...
 
     # --- what the supervisor's thread calls
 
-    def working(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def working(self) -> Iterator[None]:
         """What chains need while they are moved; at its end nothing is at work any more."""
-        ...
+        yield
 
+    @abstractmethod
     def advance(self, segment: Segment, overseer: Overseer) -> dict[int, Window] | None:
-        """The windows of a segment in the order of the chains, those left out missing; None once a stop is asked for.
+        """The windows of a segment by chain, those left out missing; None once a stop is asked for.
 
         raises   InitialPointError, SamplingError where no chain is left
         """
-        ...
 
     def cut_short(self) -> dict[int, Window]:
         """After a stop: what each chain did of the segment under way, and beyond; lengths may differ."""
-        ...
+        return {}
 
-    def end(self) -> None:
+    def end(self) -> None:  # noqa: B027  # what goes nowhere ahead is there
         """Be where the last window ended: nothing more is to come."""
-        ...
 
-    def release(self) -> None:
+    def release(self) -> None:  # noqa: B027  # what keeps nothing has nothing to let go
         """Let go what only further segments need."""
-        ...
 
     def again(self) -> None:
         """Be ready to go on after the end."""
-        ...
+        self.stopping = False
+        self._going.set()
 
     def follow(self, other: Any) -> None:
         """Go on after an engine of the same kind, whose chains were in other coordinates."""
-        ...
-
-    def tuning(self, chain: int) -> Tuning:
-        """What a chain has learnt."""
-        ...
+        raise SamplingError(f"{type(self).__name__} does not go on in other coordinates.")
 
     def save(self, living: Sequence[int]) -> list[dict[str, Any]]:
         """States of all chains after the last window, as numbers, strings and arrays in dictionaries and lists.
 
         living   chains that were not left out then
         """
-        ...
+        raise SamplingError(f"{type(self).__name__} has no checkpoints.")
 
     def load(self, state: list[dict[str, Any]]) -> None:
         """Take over states that were saved."""
-        ...
+        raise SamplingError(f"{type(self).__name__} has no checkpoints.")
+
+    def ends(self, overseer: Overseer) -> bool:
+        """Whether to stop, after a pause if there is one: asked between two parts of a segment."""
+        self._going.wait()
+        overseer.seconds_left()
+        return self.stopping

@@ -22,7 +22,7 @@ from consilience.record import Record, replace
 from consilience.run import stopping
 from consilience.run.judging import Judging
 from consilience.run.monitor import Monitor, Monitored
-from consilience.run.remedies import REMEDIES, Look, Remedy, Request
+from consilience.run.remedies import REMEDIES, Look, Remedy, Restart
 from consilience.run.schedule import check_after, look_again_after
 from consilience.run.stopping import DISAGREEING_RHAT, FEWEST_DISAGREEING, Verdict
 
@@ -76,7 +76,7 @@ class Sampling:
         self.monitored = monitored
         self.chains = tuple(chains)
         self.tuner = tuner
-        self.revisited = revisited  # see `remedies.Request`
+        self.revisited = revisited  # see `remedies.Restart`
         self.diverged = diverged  # in words, the divergences for which chains were tuned again
         self.count = 0
         self.started = False
@@ -89,7 +89,7 @@ class Sampling:
         self.no_look_before = 0  # draws of each chain; fewer will hardly do, as an earlier check told
         self.check: CheckFigures | None = None
         self.verdict: Verdict | None = None
-        self.request: Request | None = None
+        self.request: Restart | None = None
         self.asked_to_reparametrize = False
 
     @property

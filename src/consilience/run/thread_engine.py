@@ -22,12 +22,12 @@ from consilience.native.blas import single_threaded
 from consilience.record import replace
 from consilience.run import reports
 from consilience.run.chain_worker import FEWEST_BROKEN, ChainWorker
-from consilience.run.engine import Overseer
+from consilience.run.engine import Engine, Overseer
 from consilience.run.thread_pool import Delivery, ThreadPool
 from consilience.run.windows import joined
 
 
-class ThreadEngine:
+class ThreadEngine(Engine):
     """See `engine.Engine`.
 
     workers   the chains
@@ -38,12 +38,12 @@ class ThreadEngine:
     def __init__(
         self, workers: list[ChainWorker], threads: int, columns: Columns, names: Sequence[str], budget: int | None
     ) -> None:
+        super().__init__()
         self.workers = workers
         self.threads = threads
         self.columns = columns
         self.names = names
         self.pool = ThreadPool(threads)
-        self.stopping = False  # no Event: its lock is not made for a second Ctrl-C during the first one
         self.number = 0  # of the present segment
         self._segment = Segment("tuning", 0)
         self._early: dict[tuple[int, int], Delivery] = {}
@@ -54,64 +54,53 @@ class ThreadEngine:
     # --- what may be called from any thread -------------------------------------------------------------------
 
     def stop(self) -> None:
-        """See `engine.Engine`."""
         self.stopping = True
         for worker in self.workers:
             worker.stop[0] = 1
         self.pool.wake()
 
     def pause(self) -> None:
-        """See `engine.Engine`."""
         self.pool.pause()
 
     def resume(self) -> None:
-        """See `engine.Engine`."""
         self.pool.resume()
         self.pool.wake()  # time counts again
 
     @property
     def paused(self) -> bool:
-        """See `engine.Engine`."""
         return self.pool.paused
 
     @property
     def living(self) -> tuple[int, ...]:
-        """See `engine.Engine`."""
         return tuple(worker.index for worker in self._living())
 
     @property
     def evaluations(self) -> tuple[int, ...]:
-        """See `engine.Engine`."""
         return tuple(worker.evaluations for worker in self.workers)
 
     @property
     def seconds(self) -> tuple[float, ...]:
-        """See `engine.Engine`."""
         return tuple(worker.seconds for worker in self.workers)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """See `engine.Engine`."""
         return tuple(note for worker in self.workers for note in _notes(worker))
 
     def states(
         self, drawn: int, taken: Mapping[int, Window], divergences: Mapping[int, int], ended: bool
     ) -> tuple[ChainProgress, ...]:
-        """See `engine.Engine`."""
         return tuple(
             reports.state(worker, self.columns, drawn, taken.get(worker.index), divergences, self.stopping, ended)
             for worker in self.workers
         )
 
     def tuning(self, chain: int) -> Tuning:
-        """See `engine.Engine`."""
         return self.workers[chain].chain.tuning()
 
     # --- the supervisor's own thread --------------------------------------------------------------------------
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """See `engine.Engine`."""
         with single_threaded():
             self.pool.start()
             try:
@@ -122,7 +111,6 @@ class ThreadEngine:
                 self.pool.end()
 
     def advance(self, segment: Segment, overseer: Overseer) -> dict[int, Window] | None:
-        """See `engine.Engine`."""
         self._dispatch(segment)
         windows = self._collect(overseer)
         if windows is None:
@@ -155,7 +143,7 @@ class ThreadEngine:
                 worker.segment = segment
 
     def end(self) -> None:
-        """See `engine.Engine`: what chains have begun beyond the last segment is taken back."""
+        # What chains have begun beyond the last segment is taken back.
         for worker in self._living():
             if worker.number > self.number:
                 self._withdraw(worker)
@@ -262,7 +250,6 @@ class ThreadEngine:
                 self._arrived[place] = delivery
 
     def cut_short(self) -> dict[int, Window]:
-        """See `engine.Engine`."""
         return {worker.index: self._part(worker) for worker in self._living()}
 
     def _part(self, worker: ChainWorker) -> Window:
@@ -280,7 +267,6 @@ class ThreadEngine:
         return joined(complete) if complete else worker.nothing()
 
     def release(self) -> None:
-        """See `engine.Engine`."""
         for worker in self.workers:
             worker.drop_rows()
             worker.drop_chain()
@@ -290,7 +276,6 @@ class ThreadEngine:
             self.pool.deliveries.get()
 
     def again(self) -> None:
-        """See `engine.Engine`."""
         self.stopping = False
         self.number = 0
         for worker in self.workers:
@@ -303,16 +288,13 @@ class ThreadEngine:
         self._early.clear()
 
     def follow(self, other: ThreadEngine) -> None:
-        """See `engine.Engine`."""
         for worker, earlier in zip(self.workers, other.workers, strict=True):
             worker.seconds = earlier.seconds
 
     def save(self, living: Sequence[int]) -> list[dict[str, Any]]:
-        """See `engine.Engine`."""
         return [worker.save(worker.index in living) for worker in self.workers]
 
     def load(self, state: list[dict[str, Any]]) -> None:
-        """See `engine.Engine`."""
         for worker, saved in zip(self.workers, state, strict=True):
             worker.load(saved)
 

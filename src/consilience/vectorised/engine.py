@@ -7,7 +7,6 @@ How long they tune and draw, and what is said of the draws, is decided where it 
 from __future__ import annotations
 
 import functools
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,11 +19,10 @@ import numpy.typing as npt
 
 from consilience.errors import InitialPointError, SamplingError
 from consilience.events import ChainProgress, Phase
-from consilience.inference.columns import Columns
 from consilience.inference.dual_averaging import ANCHOR
 from consilience.inference.messages import Divergences, Segment, Tuning, Window
 from consilience.inference.metric import diagonal
-from consilience.run.engine import Overseer
+from consilience.run.engine import Engine, Overseer
 from consilience.vectorised.chees import begun, settled
 from consilience.vectorised.device import device_of, on
 from consilience.vectorised.program import CLIMBING_STEPS, LockStepProgram, halton
@@ -39,7 +37,7 @@ PRECISIONS: Final = ("float64", "float32")
 program_for = functools.lru_cache(maxsize=8)(LockStepProgram)  # what was compiled lately
 
 
-class LockStepEngine:
+class LockStepEngine(Engine):
     """See `run.engine.Engine`.
 
     logp       log density of a position (coordinate,), in JAX
@@ -54,9 +52,7 @@ class LockStepEngine:
     raises     SamplingError for an unknown device or precision
     """
 
-    columns: Columns = COLUMNS
-    threads: int = 1
-    notes: tuple[str, ...] = ()
+    columns = COLUMNS
 
     def __init__(
         self,
@@ -71,48 +67,27 @@ class LockStepEngine:
         climb: bool,
         folded: Callable[[Floats], Floats],
     ) -> None:
+        super().__init__()
         if precision not in PRECISIONS:
             raise SamplingError(f"`precision` must be one of {', '.join(map(repr, PRECISIONS))}, got {precision!r}.")
         self.device, self.precision = device_of(device), precision
         self.chains, self.dimension = chains, points.shape[1]
-        self.living = tuple(range(chains))
         self.points = points[np.minimum(np.arange(chains) // (chains // len(points)), len(points) - 1)]
         self.seed, self.climb, self.folded = seed, climb, folded
         self.program = program_for(logp, max_steps, chains, self.dimension)
         self.longest = self.program.most
-        self.stopping = False
-        self._going = threading.Event()
-        self._going.set()
         self._place: Any = None  # of the chains, on the device
         self._learnt: Any = None  # of their steps, on the device
         self._target: float | None = None  # that the steps are learnt for; None: they are not
+        self._tuning = Tuning(float("nan"), diagonal(np.ones(self.dimension)))
         self._transitions = 0
         self._steps = 0  # of each chain
         self._spent = 0.0
 
     # --- what may be called from any thread -------------------------------------------------------------------
 
-    def stop(self) -> None:
-        """See `run.engine.Engine`."""
-        self.stopping = True
-        self._going.set()
-
-    def pause(self) -> None:
-        """See `run.engine.Engine`."""
-        self._going.clear()
-
-    def resume(self) -> None:
-        """See `run.engine.Engine`."""
-        self._going.set()
-
-    @property
-    def paused(self) -> bool:
-        """See `run.engine.Engine`."""
-        return not self._going.is_set()
-
     @property
     def evaluations(self) -> tuple[int, ...]:
-        """See `run.engine.Engine`."""
         return (self._steps,) * self.chains
 
     @property
@@ -123,7 +98,6 @@ class LockStepEngine:
     def states(
         self, drawn: int, taken: Mapping[int, Window], divergences: Mapping[int, int], ended: bool
     ) -> tuple[ChainProgress, ...]:
-        """See `run.engine.Engine`."""
         moving: Phase = "waiting" if self._learnt is None else "sampling" if self._target is None else "tuning"
         phase: Phase = "done" if ended else "stopped" if self.stopping else moving
         size = taken[0].step_size if taken else float("nan")
@@ -134,23 +108,16 @@ class LockStepEngine:
         )
 
     def tuning(self, chain: int) -> Tuning:
-        """See `run.engine.Engine`: the same for all chains."""
-        if self._learnt is None:
-            return Tuning(float("nan"), diagonal(np.ones(self.dimension)))
-        stride, average = self._learnt.stride, float(np.exp(self._learnt.average))
-        size = float(stride.size) if self._target is None else average
-        return Tuning(size, diagonal(np.asarray(stride.scale, np.float64) ** 2))
+        return self._tuning
 
     # --- the supervisor's own thread --------------------------------------------------------------------------
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """See `run.engine.Engine`."""
         with on(self.device, self.precision):
             yield
 
     def advance(self, segment: Segment, overseer: Overseer) -> dict[int, Window] | None:
-        """See `run.engine.Engine`."""
         began = time.perf_counter()
         if segment.begin:
             self._begin()
@@ -158,9 +125,7 @@ class LockStepEngine:
             self._obey(segment.commands[0])
         start, made, rows = self._place.position, 0, []
         while made < segment.count:
-            self._going.wait()
-            overseer.seconds_left()
-            if self.stopping:
+            if self.ends(overseer):
                 return None
             rows.append(self._advanced(min(self.longest, segment.count - made)))
             made += len(rows[-1]["lp"])
@@ -226,11 +191,10 @@ class LockStepEngine:
             for place, name in enumerate(columns):
                 table[:, place] = np.concatenate([some[name] for some in rows]).T
             draws = self.folded(draws)
-        stride, snapshot = self._learnt.stride, {}
-        if self._target is not None:
-            average = settled(self._learnt)
-            snapshot = {"step_size": float(average.size), "length": float(average.length)}
-        size = float(stride.size)
+        stride = self._learnt.stride if self._target is None else settled(self._learnt)
+        size, length = float(stride.size), float(stride.length)
+        self._tuning = Tuning(size, diagonal(np.asarray(stride.scale, np.float64) ** 2))
+        snapshot = {} if self._target is None else {"length": length}
         nothing = np.empty((0, self.dimension))
         places = [Divergences(np.empty(0, np.int64), nothing, nothing)] * self.chains
         diverging = table[:, columns.index("diverging")] == 1.0
@@ -242,32 +206,9 @@ class LockStepEngine:
             c: Window(draws[c], table[c], None, places[c], size, self._steps, seconds, snapshot) for c in self.living
         }
 
-    def cut_short(self) -> dict[int, Window]:
-        """See `run.engine.Engine`: segments of sampling are done as a whole or not at all."""
-        return {}
-
-    def end(self) -> None:
-        """See `run.engine.Engine`: nothing is done ahead."""
-
-    def release(self) -> None:
-        """See `run.engine.Engine`: there is nothing but where the chains are."""
-
-    def again(self) -> None:
-        """See `run.engine.Engine`."""
-        self.stopping = False
-        self._going.set()
-
     def follow(self, other: LockStepEngine) -> None:
         """See `run.engine.Engine`: random numbers go on, too."""
         self._transitions, self._spent = other._transitions, other._spent
-
-    def save(self, living: Sequence[int]) -> list[dict[str, Any]]:
-        """See `run.engine.Engine`."""
-        raise SamplingError("runs of chains in lock step have no checkpoints.")
-
-    def load(self, state: list[dict[str, Any]]) -> None:
-        """See `run.engine.Engine`."""
-        raise SamplingError("runs of chains in lock step have no checkpoints.")
 
 
 def _divergences(transitions: npt.NDArray[np.int64], begins: Floats) -> Divergences:

@@ -47,7 +47,7 @@ class ChEESCommand(Record):
     target: float | None
 
 
-class Moments(NamedTuple):
+class WindowMoments(NamedTuple):
     """Means and deviations of coordinates and log density over all chains, and logarithms of what was learnt."""
 
     mean: Floats
@@ -72,7 +72,7 @@ class ChEESTuner:
         self.finished = False
         self.begun = False
         self.done = 0
-        self.moments: Moments | None = None  # of the last window
+        self.moments: WindowMoments | None = None  # of the last window
 
     @property
     def most(self) -> int:
@@ -92,7 +92,7 @@ class ChEESTuner:
         self.done += count
         rests = False
         if count:
-            size, length = own[0].snapshot["step_size"], own[0].snapshot["length"]
+            size, length = own[0].step_size, own[0].snapshot["length"]
             rates = np.stack([w.statistics[setting.columns.of("acceptance")] for w in own], axis=1)
             self.reports += (TuningWindow(self.done, size, length, float(rates.mean())),)
             earlier, self.moments = self.moments, self._moments(own, size, length)
@@ -100,12 +100,12 @@ class ChEESTuner:
         fewest = max(setting.min_tune, FEWEST_WINDOWS * WINDOW, FEWEST_TRANSITIONS // setting.chains)
         self.finished = self.done >= self.most or (setting.tune is None and self.done >= fewest and rests)
 
-    def _moments(self, windows: Sequence[Window], size: float, length: float) -> Moments:
+    def _moments(self, windows: Sequence[Window], size: float, length: float) -> WindowMoments:
         lp = self.setting.columns.of("log density")
         values = np.stack([np.column_stack([w.draws, w.statistics[lp]]) for w in windows], axis=1)
-        return Moments(values.mean(axis=(0, 1)), values.std(axis=(0, 1)), np.log([size, length]))
+        return WindowMoments(values.mean(axis=(0, 1)), values.std(axis=(0, 1)), np.log([size, length]))
 
-    def _at_rest(self, before: Moments, after: Moments) -> bool:
+    def _at_rest(self, before: WindowMoments, after: WindowMoments) -> bool:
         """Whether the moments of two windows are the same but for noise."""
         noise = NOISE * np.sqrt(2.0 / self.setting.chains)  # each chain is worth one draw at least
         with np.errstate(divide="ignore", invalid="ignore"):

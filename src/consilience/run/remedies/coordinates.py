@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from consilience.run.remedies.remedy import Look, Request
+from consilience.run.remedies.remedy import Look, Restart
 from consilience.run.schedule import MANY, least_needed
 
 if TYPE_CHECKING:
     from consilience.run.sampling import Sampling
 
 
-def reparametrize(sampling: Sampling, look: Look | None) -> Request | None:
+def reparametrize(sampling: Sampling, look: Look | None) -> Restart | None:
     """Where steps diverge, chains hardly move between energies, or many more draws would be needed. Asked once."""
     plan = sampling.plan
     if plan.reparametrized is None or sampling.asked_to_reparametrize:
@@ -29,7 +29,7 @@ def reparametrize(sampling: Sampling, look: Look | None) -> Request | None:
     if successor is None:
         return None
     said = "less centred coordinates suit the draws better: tuning and sampling again in them"
-    return Request("coordinates", said, successor=successor)
+    return Restart("coordinates", said, successor=successor)
 
 
 def _is_far(sampling: Sampling, size: float) -> bool:

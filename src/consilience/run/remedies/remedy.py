@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from consilience.run.sampling import Sampling
 
 
-class Request(Record, eq=False):
+class Restart(Record, eq=False):
     """How to begin again; the draws so far become part of tuning.
 
     reason     its name
@@ -54,4 +54,4 @@ class Look(Record, eq=False):
 
 
 # Asked twice: before a check looks at the draws, with None, and after it.
-Remedy: TypeAlias = Callable[["Sampling", Look | None], Request | None]
+Remedy: TypeAlias = Callable[["Sampling", Look | None], Restart | None]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from consilience.run.remedies.remedy import Look, Request
+from consilience.run.remedies.remedy import Look, Restart
 
 if TYPE_CHECKING:
     from consilience.run.sampling import Sampling
 
 
-def take_smaller_steps(sampling: Sampling, look: Look | None) -> Request | None:
+def take_smaller_steps(sampling: Sampling, look: Look | None) -> Restart | None:
     """Where more draws diverged than good draws do now and then."""
     plan = sampling.plan
     if look is not None or not plan.escalate or "divergences" not in sampling.tuner.answers or not sampling.diverges:
@@ -20,7 +20,7 @@ def take_smaller_steps(sampling: Sampling, look: Look | None) -> Request | None:
     size = sum(steps) / len(steps)
     at = f" at step size {size:.2g}" if math.isfinite(size) else ""
     draws = sampling.count * len(sampling.chains)
-    return Request(
+    return Restart(
         "divergences",
         "divergences: tuning again with smaller steps",
         sampling.windows,
