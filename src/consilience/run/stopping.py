@@ -83,13 +83,13 @@ def too_many_divergences(divergences: int, draws: int, bound: float = RETUNE_RAT
 
 
 def of_passing(
-    divergences: int, draws: int, chains: int, before: str, low_energy: bool, lost: Sequence[int] = ()
+    divergences: int, draws: int, chains: int, diverged: str, low_energy: bool, lost: Sequence[int] = ()
 ) -> Verdict:
     """The verdict on draws for which the rule holds; `draws` are those of all chains. One chain is told of.
 
-    lost     chains that were left out: where the others are is not all there was to see
-    before   in words, the divergences for which the chains were tuned again; empty if they were not. Draws without
-             divergences are then no plain success: steps that are too short to diverge may not have come to the tails
+    lost       chains that were left out: where the others are is not all there was to see
+    diverged   in words, the divergences for which the chains were tuned again; empty if they were not. Draws without
+               divergences are then no plain success: steps that are too short to diverge may not have come to the tails
     """
     if lost:
         which = f"chain {lost[0]} was" if len(lost) == 1 else f"chains {', '.join(map(str, lost))} were"
@@ -97,10 +97,10 @@ def of_passing(
             "not_converged",
             f"{which} left out after failing twice, with all draws: what is left may lack the places where chains fail",
         )
-    if too_many_divergences(divergences, draws, CLEAN_ENOUGH_RATE if before else RETUNE_RATE):
+    if too_many_divergences(divergences, draws, CLEAN_ENOUGH_RATE if diverged else RETUNE_RATE):
         return Verdict(
             "not_converged",
-            f"divergences: {divergences} of {draws} draws{' even with smaller steps' if before else ''}, so the "
+            f"divergences: {divergences} of {draws} draws{' even with smaller steps' if diverged else ''}, so the "
             "posterior is not explored everywhere; reparameterize, for example non-centered, or raise `target_accept`",
         )
     if low_energy:
@@ -110,10 +110,10 @@ def of_passing(
             "the tails; reparameterize, for example non-centered",
         )
     alone = (ONE_CHAIN,) if chains == 1 else ()
-    if before:
+    if diverged:
         since = f"{divergences} of {draws} draws since" if divergences else "none since"
-        diverged = f"{before}, {since}: tails in which steps diverged may be missing"
-        return Verdict("converged_with_divergences", "; ".join((diverged, *alone)))
+        words = f"{diverged}, {since}: tails in which steps diverged may be missing"
+        return Verdict("converged_with_divergences", "; ".join((words, *alone)))
     if divergences:
         return Verdict("converged_with_divergences", "; ".join((f"{divergences} of {draws} draws diverged", *alone)))
     return Verdict("converged", *alone)
@@ -190,9 +190,9 @@ def scalars_apart(monitor: Monitor) -> list[int]:
     return monitor.convergence.disagreeing(DISAGREEING_RHAT)
 
 
-def disagreement(monitor: Monitor, apart: Sequence[int]) -> Verdict | None:
+def disagreement(monitor: Monitor, separated: Sequence[int]) -> Verdict | None:
     """Whether chains, or superchains, that are apart in some scalars each mix well by themselves, in other places."""
-    scalars = monitor.convergence.mixing_alone(apart, ALONE_SIZE)
+    scalars = monitor.convergence.mixing_alone(separated, ALONE_SIZE)
     if not scalars:
         return None
     name = monitor.names[scalars[0]]

@@ -158,9 +158,9 @@ class Supervisor:
             began = time.perf_counter()
             if segment.phase == "tuning":
                 self.tuning_seconds += sum(w.seconds for w in windows.values())
-            before = controller.sampling
+            attempt = controller.sampling
             controller.take(windows)
-            self._tell_of(before, windows)
+            self._tell_of(attempt, windows)
             self.check_seconds += time.perf_counter() - began
             self._keep(windows)
         self.engine.end()
@@ -187,7 +187,7 @@ class Supervisor:
         """See `engine.Overseer`."""
         self.send(event)
 
-    def _tell_of(self, before: Sampling | None, windows: Mapping[int, Window]) -> None:
+    def _tell_of(self, attempt: Sampling | None, windows: Mapping[int, Window]) -> None:
         """Events about what was taken in."""
         controller, columns = self.controller, self.engine.columns
         for event in controller.news:
@@ -195,13 +195,13 @@ class Supervisor:
                 self.last_check = event
             self.send(event)
         controller.news.clear()
-        if before is not None and controller.sampling is before and self.successor is None:
-            draws, table = stacked(windows, before.chains)
+        if attempt is not None and controller.sampling is attempt and self.successor is None:
+            draws, table = stacked(windows, attempt.chains)
             if (place := columns.place("divergence")) is not None:
-                for c, count in zip(before.chains, table[:, place].sum(axis=1).tolist(), strict=True):
+                for c, count in zip(attempt.chains, table[:, place].sum(axis=1).tolist(), strict=True):
                     self.divergences[c] = self.divergences.get(c, 0) + int(count)
-            self.send(DrawsMade(before.count - draws.shape[1], draws, name_statistics(table, columns)))
-        elif before is not None:
+            self.send(DrawsMade(attempt.count - draws.shape[1], draws, name_statistics(table, columns)))
+        elif attempt is not None:
             self.divergences.clear()
             self.last_check = None
 

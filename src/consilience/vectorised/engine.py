@@ -23,7 +23,7 @@ from consilience.inference.dual_averaging import ANCHOR
 from consilience.inference.messages import Divergences, Segment, Tuning, Window
 from consilience.inference.metric import diagonal
 from consilience.run.engine import Engine, Overseer
-from consilience.vectorised.chees import begun, settled
+from consilience.vectorised.chees import initial_tuning, settled
 from consilience.vectorised.device import device_of, on
 from consilience.vectorised.program import CLIMBING_STEPS, LockStepProgram, halton
 from consilience.vectorised.settings import COLUMNS
@@ -162,10 +162,10 @@ class LockStepEngine(Engine):
             self._learnt = self._learnt._replace(stride=settled(self._learnt))
         elif self._learnt is None:
             variance = self._place.position.var(axis=0)
-            self._learnt = begun(self._place, jnp.where(variance > 1e-10, variance, 1.0))
+            self._learnt = initial_tuning(self._place, jnp.where(variance > 1e-10, variance, 1.0))
         else:
             size, length, scale = self._learnt.stride
-            self._learnt = begun(self._place, scale**2, float(size) / ANCHOR, float(length))
+            self._learnt = initial_tuning(self._place, scale**2, float(size) / ANCHOR, float(length))
 
     def _advanced(self, count: int) -> dict[str, Array]:
         """Further transitions of all chains: rows of draws (transition, chain, coordinate) and statistics."""
