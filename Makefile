@@ -34,10 +34,10 @@ demo: $(STAMP) ## two posteriors: eight schools and radon
 	@$(BIN)/python examples/radon.py --no-plots
 
 test: $(STAMP) ## all tests but the slow ones
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 coverage: $(STAMP) ## the same with the lines that no test runs; takes three to four times as long
-	$(BIN)/python -m pytest -n auto -m "not slow" --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered
 
 test-slow: $(STAMP) ## the slow tests: posteriors with published reference draws, 20,000 random models
 	$(BIN)/python -m pytest -m slow --timeout=3600 -rA

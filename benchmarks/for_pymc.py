@@ -20,11 +20,16 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from benchmarks import extras_workflows, forecast_workflows, marketing_workflows  # noqa: F401 - they enter theirs
 from benchmarks.client_workflows import WORKFLOWS
-from benchmarks.from_pymc import ERRORS, compared, measured
+from benchmarks.from_pymc import ERRORS, LIMIT, compared, measured
 from benchmarks.report import Row, number, show
 
-PACKAGES = {"marketing": "pymc_marketing", "extras": "pymc_extras"}  # where the name is another
+PACKAGES = {
+    "marketing": "pymc_marketing",
+    "extras": "pymc_extras",
+    "forecast": "pymc_forecast",
+}  # where the name is another
 
 
 def both(name: str, draws: int) -> dict[str, Any]:
@@ -81,6 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="workflows, or the beginnings of their names")
     parser.add_argument("--draws", type=int, default=1000, metavar="N", help="draws, and tuning draws, per chain")
+    parser.add_argument("--limit", type=float, default=LIMIT, metavar="S", help="seconds for a workflow by both")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -103,7 +109,7 @@ def main() -> None:
         print("workflow, seconds here and of PyMC, ratio, largest distance of means in standard errors")
         for name in names:
             if package(name) not in absent:
-                found[name] = measured(name, environment, "benchmarks.for_pymc")
+                found[name] = measured(name, environment, "benchmarks.for_pymc", given.limit)
                 print(line(name, found[name]), flush=True)
     done = [f for f in found.values() if "z" in f]
     if done:

@@ -88,7 +88,9 @@ def compared(own: Any, other: Any) -> tuple[float, float, float]:
     return float(np.max(z)), float(np.expm1(ratio.max())), float(np.max(split_rhat(other)))
 
 
-def measured(name: str, environment: dict[str, str], module: str = "benchmarks.from_pymc") -> dict[str, Any]:
+def measured(
+    name: str, environment: dict[str, str], module: str = "benchmarks.from_pymc", limit: float = LIMIT
+) -> dict[str, Any]:
     """The figures of one model from a process of its own, or what stopped it."""
     command = [sys.executable, "-m", module, "--inside", name]
     with (
@@ -98,10 +100,10 @@ def measured(name: str, environment: dict[str, str], module: str = "benchmarks.f
         ) as process,
     ):
         try:
-            output, _ = process.communicate(timeout=LIMIT)
+            output, _ = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)  # with the processes of PyMC's chains
-            return {"failed": f"more than {LIMIT} s"}
+            return {"failed": f"more than {limit:g} s"}
         if process.returncode:
             errors.seek(0)
             return {"failed": (errors.read().strip().splitlines() or [f"exit status {process.returncode}"])[-1]}

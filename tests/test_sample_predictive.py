@@ -45,6 +45,16 @@ def test_prior_predictive_has_the_prior_s_moments() -> None:
     np.testing.assert_allclose(correlation[np.triu_indices(3, 1)], 4 / 4.25, atol=error)
 
 
+@pytest.mark.parametrize("name", ["mu", "y"])
+def test_groups_of_the_prior_are_there_whatever_is_asked_for(name: str) -> None:
+    tree = pm.sample_prior_predictive(3, model=hierarchy(), var_names=[name], random_seed=1)
+    assert {"prior", "prior_predictive"} <= set(tree.children)
+    assert [*tree.prior.data_vars, *tree.prior_predictive.data_vars] == [name]
+    with pm.Model() as unobserved:
+        pm.Normal("x")
+    assert set(pm.sample_prior_predictive(3, model=unobserved, random_seed=1).children) == {"prior"}
+
+
 def test_prior_predictive_has_dims_and_dtypes() -> None:
     tree = pm.sample_prior_predictive(7, model=hierarchy(), random_seed=1)
     assert set(tree.children) == {"prior", "prior_predictive", "observed_data"}

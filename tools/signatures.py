@@ -171,7 +171,6 @@ REASONS = {
     "an `Empirical` approximation is made by `pm.fit(method='svgd')`": "Empirical.__init__:*",
     "a node of draws has as many as are asked for, each another one": "*.sample_node:*",
     "log densities of draws are added by `pm.compute_log_likelihood(result)`": "sample_smc:idata_kwargs",
-    "results are on the variables' own scales": "*.fit:include_transformed fit:include_transformed",
     "the mode is sought with gradients and their differences, from starting points of its own": "find_MAP:*",
     "deterministics are computed for the groups that a data set has": "compute_deterministics:*",
     "pictures of models follow the notation of plates; what they show is in `model_to_networkx`": """
@@ -214,7 +213,7 @@ REASONS = {
 
 TAKEN = {
     "sample*": {*keywords.IGNORED, "trace", "compile_kwargs", "return_inferencedata"},
-    "fit": {"backend"},
+    "fit": {"backend", "include_transformed"},
     "compute_*": {*keywords.IGNORED, "compile_kwargs", "progressbar"},
     "stats.compute_*": {*keywords.IGNORED, "compile_kwargs", "progressbar"},
     "sample_p*": {"idata_kwargs", "progressbar"},

@@ -81,6 +81,14 @@ def elsewhere(thing: object) -> str:
     )
 
 
+def around() -> str:
+    """The same of the model of PyMC inside whose `with` block this library is called; empty outside of one."""
+    found = getattr(sys.modules.get("pymc"), "Model", None)
+    inside = hasattr(found, "get_context") and found.get_context(error_if_none=False)
+    told = elsewhere(inside)
+    return told and f"The model around is not one of this library: {told}"
+
+
 def refuse_elsewhere(kind: type[Any]) -> None:
     """Have PyTensor, where it is loaded, refuse expressions of this library in the same words."""
     convert = getattr(sys.modules.get("pytensor.tensor"), "_as_tensor_variable", None)
@@ -88,11 +96,16 @@ def refuse_elsewhere(kind: type[Any]) -> None:
         convert.register(kind, _refused)
 
 
-def _refused(thing: object, *arguments: object, **keywords: object) -> None:
-    raise TypeError(
-        f"{thing!r} belongs to consilience, whose expressions do not mix with those of PyTensor and PyMC: import "
-        "`consilience` and its modules in place of `pymc` and `pytensor` everywhere."
+def ours(thing: str) -> str:
+    """What to tell somebody who brings a thing of this library, by its description, to PyTensor or PyMC."""
+    return (
+        f"{thing} belongs to consilience, whose expressions and models do not mix with those of PyTensor and PyMC: "
+        "import `consilience` and its modules in place of `pymc` and `pytensor` everywhere."
     )
+
+
+def _refused(thing: object, *arguments: object, **keywords: object) -> None:
+    raise TypeError(ours(repr(thing)))
 
 
 _TITLES: Final = {"pytensor": "PyTensor", "pymc": "PyMC"}

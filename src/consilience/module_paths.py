@@ -18,10 +18,11 @@ from consilience import absent
 _ROOT: Final = "consilience"
 _PLACES: Final = {
     "util": "pymc_names.value_names . errors model inference",
+    "initial_point": "pymc_names.points . model distributions",
     "blocking": "pymc_names.points",
     "pytensorf": ". pymc_names.graphs model distributions logprob inference tensor",
     "testing": "pymc_names.testing .",
-    "basic conditional configdefaults exceptions func_utils initial_point model_graph progress_bar "
+    "basic conditional configdefaults exceptions func_utils model_graph progress_bar "
     "sampling stats step_methods tuning vartypes": ". errors model distributions logprob inference tensor",
     "compile.aliasing compile.builders compile.debug compile.debug.debugmode compile.debug.nanguardmode "
     "compile.executor compile.io compile.maker compile.mode compile.ops compile.sharedvalue": (
@@ -59,7 +60,7 @@ _PLACES: Final = {
     "gp.hsgp_approx": "gp.hilbert_space gp",
     "gp.util": "gp.numerics gp",
     "logprob.abstract logprob.basic logprob.transforms logprob.utils": (
-        "logprob distributions.transforms errors pymc_names.value_names"
+        "logprob distributions.transforms errors pymc_names.value_names pymc_names.graphs"
     ),
     "model.core model.fgraph model.transform model.transform.conditioning model.transform.deterministic "
     "model.transform.optimization": "model .",
@@ -76,10 +77,17 @@ _PLACES: Final = {
 HOMES: Final = {path: homes.split() for paths, homes in _PLACES.items() for path in paths.split()}
 """Where the names of a module are, by its path in PyTensor or PyMC; the first place that has one gives it."""
 NAMED_AS_FUNCTIONS: Final = {
-    f"tensor.{name}": ["tensor", "tensor.extra_ops"] for name in ["einsum", "pad", "reshape", "shape", "sort", "xlogx"]
+    f"tensor.{name}": ["tensor", "tensor.extra_ops", "pymc_names.graphs"]
+    for name in ["einsum", "pad", "reshape", "shape", "sort", "xlogx"]
 }
 """Modules whose name is that of a function here: importing them by this library's name would take its place."""
-
+BESIDE: Final = {
+    "backends.MultiTrace": "pymc_names.traces",
+    "backends.NDArray": "pymc_names.traces",
+    "printing.str_for_dist": "pymc_names.value_names",
+    "printing.str_for_potential_or_deterministic": "pymc_names.value_names",
+}
+"""Names of PyMC's in modules that are there by their own name, with the stand-in."""
 
 _DOC: Final = "Names of PyTensor or PyMC, found where they are here."
 
@@ -91,7 +99,7 @@ class _Module(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         path = self.__name__.removeprefix(f"{_ROOT}.")
-        if not name.startswith("_"):
+        if not name.startswith("__"):
             for home in _homes(path):
                 place = _place(home)
                 if name in _public(place):
@@ -124,7 +132,8 @@ def attribute(package: str, name: str, there: Sequence[str]) -> Any:
     """What a package that has no `name` gives: a module below; AttributeError says what serves instead."""
     module: Any = below(package, name)
     if module is None and "consilience.as_pymc" in sys.modules:  # programs for PyMC name its graphs' classes
-        module = import_module("consilience.pymc_names.graph_classes").find(name)
+        home = BESIDE.get(f"{package}.{name}".removeprefix(f"{_ROOT}."))
+        module = getattr(_place(home), name) if home else _place("pymc_names.graph_classes").find(name)
     if module is None:
         where = sys.modules.get(package)  # not there by this library's name if it is named as a function
         near = [] if name.startswith("_") else list(there)

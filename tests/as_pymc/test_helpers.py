@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 from types import MethodType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,15 @@ from consilience.distributions.shape_utils import (
     shape_from_dims,
     to_tuple,
 )
-from consilience.errors import ConsilienceError, GraphError, MissingPackageError, ModelError, ShapeError, StorageError
+from consilience.errors import (
+    GraphError,
+    MissingPackageError,
+    MissingRuleError,
+    ModelError,
+    ShapeError,
+    StorageError,
+)
+from consilience.initial_point import make_initial_point_fn
 from consilience.logprob.utils import ParameterValueError
 from consilience.pymc_names import graph_classes
 from consilience.pytensorf import NotConstantValueError, constant_fold, resolve_shapes, rvs_in_graph
@@ -45,6 +54,7 @@ from consilience.tensor.random.type import random_generator_type
 from consilience.testing import mock_sample, mock_sample_setup_and_teardown
 from consilience.util import (
     UNSET,
+    _get_seeds_per_chain,
     check_dist_not_registered,
     get_default_varnames,
     get_random_generator,
@@ -283,18 +293,101 @@ def test_kinds_of_tensors_answer_isinstance() -> None:
         type("Own", (SharedVariable,), {})
 
 
-@pytest.mark.parametrize("name", sorted(graph_classes._NOT_IMITATED))
+@pytest.mark.parametrize("name", sorted(graph_classes._NOT_IMITATED - graph_classes._REGISTERS))
 def test_what_is_not_imitated_says_so_when_it_is_used(name: str) -> None:
-    """To import a graph's class is no harm; to make, derive from or register with one names the other way."""
+    """To import a graph's class, or derive an own one from it, is no harm; to use one names the other way."""
     found = graph_classes.find(name)
     assert found is not None
     assert not isinstance(pt.dscalar(), found)
-    told = rf"`{name}` .*does not imitate.*`import consilience\.for_pymc`"
-    for use in (found, lambda: type("Own", (found,), {}), lambda: found.register):
-        with pytest.raises(MissingPackageError, match=told) as refused:
+    derived: Any = type("Own", (found,), {"__init__": lambda self, n: None})
+    assert found.register(derived)(len) is len
+    uses = [
+        (name, found),
+        (name, lambda: found.make_node),
+        (name, lambda: found.register(pm.Normal)),
+        ("Own", derived.dist),
+    ]
+    uses.append(("Own", derived if name in graph_classes._DISTRIBUTIONS else derived(1)))
+    for told, use in uses:
+        with pytest.raises(MissingPackageError, match=rf"`{told}` .*does not imitate.*`import consilience\.for_pymc`"):
             use()
-        assert isinstance(refused.value, ImportError | ConsilienceError)
     assert graph_classes.find(f"No{name}") is None
+
+
+@pytest.mark.parametrize("name", sorted(graph_classes._REGISTERS))
+def test_rewrites_can_be_entered_and_do_nothing(name: str) -> None:
+    """A library that enters its rewrites when it is imported is imported; asking for the rewrites is refused."""
+    found: Any = graph_classes.find(name)
+
+    def rewrite() -> None: ...
+
+    assert found(rewrite) is rewrite
+    assert found([None], final=True)(rewrite) is rewrite
+    assert found["specialize"].register("name", rewrite, "basic")(rewrite) is rewrite
+    with pytest.raises(MissingPackageError, match=rf"`{name}` .*does not imitate"):
+        found.query("basic")
+
+
+def test_ops_that_a_library_makes_can_be_asked_for_attributes() -> None:
+    """`hasattr` is answered; the error of an attribute that is missing says why."""
+    op = type("OwnRV", (graph_classes.find("RandomVariable"),), {"name": "own"})()  # type: ignore[misc]
+    assert op.name == "own"
+    assert not hasattr(op, "make_node")
+    with pytest.raises(AttributeError, match=r"`OwnRV` .*does not imitate"):
+        _ = op.make_node
+
+
+def test_a_distribution_of_pymcs_making_is_refused_by_name() -> None:
+    """One that draws by an op and declares nothing would otherwise take no parameters."""
+    own = type("Own", (pm.Discrete,), {"rv_op": object()})
+    with pytest.raises(MissingRuleError, match=r"Own draws by an op of PyTensor's .*`pm\.CustomDist`"):
+        own.dist([1, 2])
+
+
+def test_a_chain_is_recorded_point_by_point() -> None:
+    """As programs do with a point they found themselves: what comes out is a result of one draw."""
+    with pm.Model() as model:
+        s = pm.HalfNormal("s")
+        pm.Deterministic("twice", 2 * s)
+    trace = NDArray(model=model)
+    trace.setup(draws=1, chain=0)
+    trace.record({"s_log__": np.log(3.0)})
+    trace.close()
+    found = pm.to_inference_data(MultiTrace([trace]), model=model)
+    assert float(found.posterior["twice"].item()) == pytest.approx(6.0)
+
+
+def test_starting_points_by_seed() -> None:
+    """Support points, given values, draws from the prior and noise, on either line."""
+    with pm.Model() as model:
+        s = pm.HalfNormal("s", 2.0)
+        pm.Normal("x", 5.0, s, shape=3)
+    plain = make_initial_point_fn(model=model)(1)
+    assert plain.keys() == {"s_log__", "x"}
+    assert plain["x"].tolist() == [5.0] * 3
+    natural = make_initial_point_fn(model=model, overrides={s: 3.0}, return_transformed=False)(1)
+    assert natural["s"] == pytest.approx(3.0)
+    moved = make_initial_point_fn(model=model, jitter_rvs={model["x"]})
+    assert np.ptp(moved(1)["x"]) > 0
+    assert np.abs(moved(1)["x"] - 5.0).max() < 1
+    assert moved(1)["x"].tolist() == moved(1)["x"].tolist() != moved(2)["x"].tolist()
+    assert moved(1)["s_log__"] == plain["s_log__"]
+    prior = make_initial_point_fn(model=model, default_strategy="prior")
+    assert prior(1)["x"].tolist() != prior(2)["x"].tolist()
+    with pytest.raises(ValueError, match="'support_point' or 'prior', got 'moment'"):
+        make_initial_point_fn(model=model, default_strategy="moment")
+
+
+def test_a_seed_for_each_chain() -> None:
+    """Given ones as they are, and one integer's are reproducible and differ."""
+    assert _get_seeds_per_chain(3, 1) == (3,)
+    assert _get_seeds_per_chain([4, 5], 2) == [4, 5]
+    seeds = _get_seeds_per_chain(3, 50)
+    assert len(set(seeds)) == 50
+    assert seeds == _get_seeds_per_chain(3, 50) == _get_seeds_per_chain(np.random.default_rng(3), 50)
+    assert len(_get_seeds_per_chain(np.random.RandomState(1), 2)) == len(_get_seeds_per_chain(None, 2)) == 2
+    with pytest.raises(ValueError, match="each of 3 chains is needed, got 2"):
+        _get_seeds_per_chain([4, 5], 3)
 
 
 def test_dist_is_a_class_method_for_inspect() -> None:

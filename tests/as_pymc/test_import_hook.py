@@ -158,7 +158,7 @@ def test_a_package_that_needs_more_is_imported_in_parts(tmp_path: Path) -> None:
     """Its modules work by themselves; a name for which its own code has to run tells what that code lacks."""
     package = tmp_path / "pymc_extras"
     package.mkdir()
-    (package / "__init__.py").write_text("from pytensor.graph import node_rewriter\nnode_rewriter([None])\nfit = 1")
+    (package / "__init__.py").write_text("from pytensor.graph.fg import FunctionGraph\nFunctionGraph([])\nfit = 1")
     (package / "prior.py").write_text("import pymc as pm\nclass Prior: kind = pm.Normal")
     code = f"""
 import sys; sys.path.insert(0, {str(tmp_path)!r})
@@ -172,7 +172,7 @@ for _ in range(2):
 """
     kind, module, first, second = in_a_fresh_process(code)
     assert [kind, module] == ["Normal", "pymc_extras.prior"]
-    assert "`node_rewriter` is a part of PyTensor's or PyMC's graphs" in first
+    assert "`FunctionGraph` is a part of PyTensor's or PyMC's graphs" in first
     assert first == second
 
 

@@ -17,14 +17,15 @@ from consilience.backends.c.file import whole_program
 from consilience.backends.llvm import program_of
 from consilience.errors import GraphError, NativeError
 from consilience.exports.code import PORTABLE
-from consilience.ir import Node
+from consilience.ir import Node, Op
 from consilience.lower import entry
 from consilience.native.target import Target, host
 from consilience.ops import Elementwise
 from consilience.ops.random import Key, draw, fold_in
 from tests.backends.agreement import inputs_like, lengths_of, same
-from tests.backends.test_conformance import CASES, Case, operands, scale_of, strided
+from tests.backends.test_conformance import CASES, Case, operands, over_ops, rows_of, scale_of, strided
 from tests.backends.test_conformance_scalar import ACCURACY, REAL, TABLE, operand
+from tests.rows import holds_for_each
 
 
 def agree(row: Case, dtype: str, symbolic: bool) -> None:
@@ -51,13 +52,10 @@ def test_one_row_of_every_op(row: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("symbolic", [False, True])
-@pytest.mark.parametrize(
-    ("row", "dtype"),
-    [pytest.param(row, dtype, id=f"{row.op.__name__} {row.name} {dtype}") for row in CASES for dtype in row.dtypes],
-)
-def test_op(row: Case, dtype: str, symbolic: bool) -> None:
+@over_ops
+def test_op(op: type[Op], symbolic: bool) -> None:
     """The whole conformance suite, with fixed lengths, and with symbolic ones on strided arrays."""
-    agree(row, dtype, symbolic)
+    holds_for_each(rows_of(op), lambda case: agree(*case, symbolic))
 
 
 def scalar(names: list[str], dtype: str = "float64") -> None:

@@ -78,6 +78,7 @@ from consilience.ops.sparse.products import SampledProduct, SparseProduct, Trans
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from tests.backends.agreement import Array, agree, inputs_like, run_llvm, run_reference
 from tests.backends.test_factorisations import OPS as FACTORISATIONS
+from tests.rows import holds_for_each
 
 FLOATS = ("float64", "float32")
 NUMBERS = (*FLOATS, "int64", "int32")
@@ -708,17 +709,27 @@ def scale_of(row: Case, arrays: Sequence[Array]) -> float:
     return 0.0
 
 
-@pytest.mark.parametrize(
-    ("row", "dtype"),
-    [pytest.param(row, dtype, id=f"{row.op.__name__} {row.name} {dtype}") for row in CASES for dtype in row.dtypes],
-)
-def test_op(row: Case, dtype: str) -> None:
+over_ops = pytest.mark.parametrize("op", sorted({row.op for row in CASES}, key=lambda op: op.__name__))
+
+
+def rows_of(op: type[Op]) -> list[tuple[str, tuple[Case, str]]]:
+    """The cases of an op, each with every dtype that it is for."""
+    return [(f"{row.name} {dtype}", (row, dtype)) for row in CASES if row.op is op for dtype in row.dtypes]
+
+
+@over_ops
+def test_op(op: type[Op]) -> None:
     """Static lengths and contiguous arrays, then symbolic lengths (where meant) and strided arrays."""
-    arrays = operands(row, dtype, 1)
-    rtol = row.rtol if dtype == "float64" else None
-    agree(row.build, arrays, expected=row.expected, rtol=rtol, scale=scale_of(row, arrays))
-    views = [strided(a) for a in arrays]
-    agree(row.build, views, expected=row.expected, rtol=rtol, scale=scale_of(row, arrays), symbolic=row.symbolic)
+
+    def same_on_both(case: tuple[Case, str]) -> None:
+        row, dtype = case
+        arrays = operands(row, dtype, 1)
+        rtol = row.rtol if dtype == "float64" else None
+        agree(row.build, arrays, expected=row.expected, rtol=rtol, scale=scale_of(row, arrays))
+        views = [strided(a) for a in arrays]
+        agree(row.build, views, expected=row.expected, rtol=rtol, scale=scale_of(row, arrays), symbolic=row.symbolic)
+
+    holds_for_each(rows_of(op), same_on_both)
 
 
 def test_every_op_has_a_case() -> None:

@@ -10,11 +10,12 @@ import pytest
 from consilience import function
 from consilience.backends import reference
 from consilience.errors import GraphError
-from consilience.ir import Node
+from consilience.ir import Node, Op
 from consilience.ops import Elementwise, MaskPositions
 from tests.backends.agreement import inputs_like, same
-from tests.backends.test_conformance import CASES, Case, operands, scale_of, strided
+from tests.backends.test_conformance import CASES, Case, operands, over_ops, rows_of, scale_of, strided
 from tests.backends.test_conformance_scalar import ACCURACY, REAL, TABLE, operand
+from tests.rows import holds_for_each
 
 numba = pytest.importorskip("numba")
 
@@ -59,13 +60,10 @@ def test_one_row_of_every_op(row: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("symbolic", [False, True])
-@pytest.mark.parametrize(
-    ("row", "dtype"),
-    [pytest.param(row, dtype, id=f"{row.op.__name__} {row.name} {dtype}") for row in CASES for dtype in row.dtypes],
-)
-def test_op(row: Case, dtype: str, symbolic: bool) -> None:
+@over_ops
+def test_op(op: type[Op], symbolic: bool) -> None:
     """The whole conformance suite, with fixed lengths, and with symbolic ones on strided arrays."""
-    agree(row, dtype, symbolic)
+    holds_for_each(rows_of(op), lambda case: agree(*case, symbolic))
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from consilience.backends.registry import installed
 from consilience.errors import ConsilienceError
 from consilience.ir import Node
 from tests.backends.shape_programs import KINDS, NUMPY, OURS, Array, Line, Undecided, outcome, program, symbols
+from tests.rows import slow_after
 
 STEP = 1e-6
 FLOATS = [name for name, (dtype, rank) in KINDS.items() if dtype == "float64" and rank]
@@ -122,13 +123,13 @@ def slope(lines: Sequence[Line], values: dict[str, Any], direction: dict[str, Ar
     return float((smooth(sides[0]) - smooth(sides[1])) / (2 * step))
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", slow_after(3, range(8)))
 def test_programs_have_the_values_and_errors_of_numpy(block: int) -> None:
     for seed in range(20 * block, 20 * block + 20):
         check_values(seed)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", slow_after(2, range(4)))
 def test_programs_have_the_slopes_of_numpy(block: int) -> None:
     assert sum(check_gradient(seed) for seed in range(20 * block, 20 * block + 20)) >= 8
 

@@ -289,6 +289,29 @@ def test_aligned_numbers_have_their_points_in_one_column() -> None:
     assert align([]) == []
 
 
+def test_the_formats_hold_the_same_numbers() -> None:
+    """A data set of the variables' shapes along `summary`, and a long data frame; labels and orders of axes survive."""
+    rng = np.random.default_rng(5)
+    axes = {"school": ["A", "B"], "year": [2001, 2002, 2003]}
+    tree = xr.Dataset(
+        {"mu": (("chain", "draw"), rng.normal(size=(2, 60))),
+         "theta": (("school", "chain", "draw", "year"), rng.normal(size=(2, 2, 60, 3)))}, axes
+    )  # fmt: skip
+    table, dataset, long = (summary(tree, fmt=fmt) for fmt in ("wide", "xarray", "long"))
+    assert dataset["theta"].dims == ("summary", "school", "year")
+    for column in table:
+        np.testing.assert_array_equal(dataset["mu"].sel(summary=column), table.row("mu")[column])
+        own = dataset["theta"].sel(summary=column, school="B", year=2003)
+        assert float(own) == table.row("theta[B, 2003]")[column]
+        rows = long.loc[column]
+        assert float(rows[(rows["school"] == "B") & (rows["year"] == 2003)]["theta"].iloc[0]) == float(own)
+    rounded = summary(tree, fmt="xarray", round_to=1)
+    np.testing.assert_array_equal(rounded["theta"], np.round(dataset["theta"], 1))
+    assert summary({"x": rng.normal(size=(2, 60, 4))}, fmt="xarray")["x"].dims == ("summary", "x_dim_0")
+    with pytest.raises(ValueError, match="fmt is 'wide', 'long' or 'xarray'; 'tall' came"):
+        summary(tree, fmt="tall")
+
+
 def test_summary_of_arrays_loads_no_optional_library() -> None:
     """Neither xarray, pandas, SciPy nor ArviZ is needed for arrays."""
     code = (

@@ -77,6 +77,15 @@ def test_draws_of_an_expression_with_a_density_of_its_own() -> None:
     assert_allclose(pd.draw(vector, 4000, random_seed=1).mean((0, 1)), [0.0, 1.0], atol=0.05)
 
 
+def test_an_expression_of_one_variable_has_the_draws_of_that_variable() -> None:
+    def expression(mu, size):
+        return pd.Normal.dist(mu, 2.0, size=size)
+
+    own = pd.CustomDist.dist([0.0, 5.0], dist=expression, logp=lambda value, mu: -square(value - mu), shape=2)
+    plain = pd.Normal.dist([0.0, 5.0], 2.0)
+    assert_array_equal(pd.draw(own, 10, random_seed=1234), pd.draw(plain, 10, random_seed=1234))
+
+
 def test_a_distribution_may_be_its_probabilities_alone() -> None:
     rv = pd.CustomDist.dist(1.0, logcdf=lambda value, rate: log(1.0 - 2.0 ** (-rate * value)), class_name="Halving")
     assert_allclose(value_of(pd.logcdf(rv, 1.0)), np.log(0.5))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +35,15 @@ def _beta(arguments: Callable[..., tuple[Any, Any, Any]], both_sides: bool = Fal
             return below, above
         half = below - mp.log(2)
         return (half, mp.log1p(-mp.exp(half))) if v < 0 else (mp.log1p(-mp.exp(half)), half)
+
+    return tails
+
+
+def _sums(mass: Callable[..., Any], most: int) -> Tails:
+    def tails(v: Any, *parameters: Any) -> tuple[Any, Any]:
+        masses = [mass(k, *parameters) for k in range(most + 1)]
+        below, above = (mp.fsum(part) for part in (masses[: int(v) + 1], masses[int(v) + 1 :]))
+        return (mp.log(below), mp.log1p(-below)) if below < above else (mp.log1p(-above), mp.log(above))
 
     return tails
 
@@ -102,6 +113,24 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[float, ...], tuple[float, ...],
         (60.0, 40.0),
         (1e-300, 1e-5, 0.1, 0.6, 0.999999, 1 - 2.0**-50),
         _beta(lambda v, a, b: (a, b, mp.log(v / (1 - v)))),
+    ),
+    "Beta of tiny shapes": (
+        lambda a, b: pm.Beta.dist(a, b),
+        (1e-9, 3e-8),
+        (1e-300, 1e-9, 0.2, 0.5, 1 - 2.0**-50),
+        _beta(lambda v, a, b: (a, b, mp.log(v / (1 - v)))),
+    ),
+    "BetaBinomial": (
+        lambda a, b: pm.BetaBinomial.dist(a, b, n=150),
+        (20.0, 1e7),
+        (0.0, 3.0, 80.0, 149.0),
+        _sums(lambda k, a, b: mp.binomial(150, k) * mp.beta(k + a, 150 - k + b) / mp.beta(a, b), 150),
+    ),
+    "BetaBinomial with heaps at both ends": (
+        lambda a, b: pm.BetaBinomial.dist(a, b, n=40),
+        (0.3, 1e-3),
+        (0.0, 20.0, 39.0),
+        _sums(lambda k, a, b: mp.binomial(40, k) * mp.beta(k + a, 40 - k + b) / mp.beta(a, b), 40),
     ),
     "BetaPrime": (
         lambda a, b: pm.BetaPrime.dist(a, b),
@@ -359,3 +388,73 @@ def test_choices_by_a_link_have_a_density_where_the_probability_saturates(link: 
         slope = model.compile_dlogp()({"b": at})
         assert np.isfinite(slope).all()
         assert slope[0] * at < 0
+
+
+def test_tails_of_draws_without_replacement_are_right_where_the_probability_underflows() -> None:
+    """Of HyperGeometric, both of them, beside sums of binomial coefficients."""
+    population, marked, drawn = 3000, 1400, 1000
+    values = [0.0, 10.0, 200.0, 466.0, 467.0, 900.0, 999.0]
+    rv = pm.HyperGeometric.dist(population, marked, drawn)
+    found = pt.stack([pm.logcdf(rv, values), pm.logccdf(rv, values)]).eval()
+    masses = [math.comb(marked, k) * math.comb(population - marked, drawn - k) for k in range(drawn + 1)]
+    total = sum(masses)
+    with mp.workdps(30):
+        for v, below, above in zip(values, *found, strict=True):
+            parts = [mp.mpf(sum(part)) / total for part in (masses[: int(v) + 1], masses[int(v) + 1 :])]
+            exact = [mp.log(p) if p < 0.5 else mp.log1p(-q) for p, q in (parts, parts[::-1])]
+            np.testing.assert_allclose([below, above], np.array(exact, float), rtol=1e-12, atol=1e-300)
+
+
+def test_tails_of_interpolated_densities_keep_what_is_small() -> None:
+    """Next to ends of no height, over gaps, and of segments that are nothing beside the others."""
+    rv = pm.Interpolated.dist([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 0.0, 1e-30, 0.0])
+    at = [1e-300, 1e-9, 1.5, 2.0, 3.0, 3.5, 4.0 - 2.0**-40]
+    below, above = (f(rv, at).eval() for f in (pm.logcdf, pm.logccdf))
+    exact = [2 * np.log(1e-300), 2 * np.log(1e-9)]  # masses are x^2 / 2 of 1 (and 1e-30)
+    np.testing.assert_allclose(below[:2], np.array(exact) - np.log(2), rtol=1e-14)
+    np.testing.assert_allclose(above[2:], np.log([0.125, 1e-30, 5e-31, 1.25e-31, 0.5e-30 * 2.0**-80]), rtol=1e-14)
+    np.testing.assert_allclose(below[2:], np.log1p(-np.exp(above[2:])), rtol=1e-14)
+
+
+def test_ordered_categories_have_logarithms_where_probabilities_underflow_or_have_no_digits() -> None:
+    """Narrow categories far out, beside an integral; counts of categories whose probability underflows."""
+    cutpoints = [-1.0, -1.0 + 2.0**-40, 1.0]
+    rv = pm.OrderedProbit.dist(-1000.0, cutpoints)
+    found = [float(pm.logp(rv, k).eval()) for k in range(4)]
+    with mp.workdps(30):
+        ends = [mp.mpf(c) + 1000 for c in cutpoints] + [mp.mpf(2000)]
+        for k, (low, high) in enumerate(itertools.pairwise(ends), 1):
+            reach = min(high - low, 80 / low)
+            mass = mp.quad(lambda t, low=low: mp.exp(-low * t - t * t / 2), [0, reach / 8, reach])
+            np.testing.assert_allclose(found[k], float(mp.log(mass) - low**2 / 2 - mp.log(2 * mp.pi) / 2), rtol=1e-14)
+    counts = pm.OrderedMultinomial.dist(900.0, [-1.0, 0.0, 1.0], n=3)
+    assert float(pm.logp(counts, [1, 0, 0, 2]).eval()) == pytest.approx(np.log(3) - 901.0, rel=1e-14)
+
+
+@pytest.mark.parametrize(("h", "z", "x"), [(1e6, 0.3, 2.5e5), (1e6, 0.3, 7.5e5), (1e6, 50.0, 2e3), (1e5, 0.0, 2e4)])
+def test_tails_of_many_polya_gamma_variables_are_those_of_the_inverse_transform(h: float, z: float, x: float) -> None:
+    """Of a large shape, hundreds of standard deviations out, beside the integral along a line through the saddle."""
+    rv = pm.PolyaGamma.dist(h, z)
+    upper = x > float(pm.PolyaGamma.bound((pt.constant(h), pt.constant(z))).mean().eval())
+    found = float((pm.logccdf if upper else pm.logcdf)(rv, x).eval())
+    with mp.workdps(25):
+        h, z, x = mp.mpf(h), mp.mpf(z), mp.mpf(x)
+
+        def exponent(s: Any) -> Any:
+            root = mp.sqrt(mp.mpc(z * z / 4 + s / 2))
+            return s * x + h * (mp.log(mp.cosh(z / 2)) - root - mp.log1p(mp.exp(-2 * root)) + mp.log(2))
+
+        ends = (-(mp.pi**2 + z * z) / 2, mp.mpf(0)) if upper else (mp.mpf(0), mp.mpf(10**6))
+        for _ in range(90):  # of a convex function
+            third = (ends[1] - ends[0]) / 3
+            left, right = ends[0] + third, ends[1] - third
+            ends = (ends[0], right) if mp.re(exponent(left)) < mp.re(exponent(right)) else (left, ends[1])
+        saddle, top = ends[0], mp.re(exponent(ends[0]))
+        scale = 1 / mp.sqrt(abs(mp.diff(lambda s: mp.re(exponent(s)), saddle, 2)))
+
+        def height(y: Any) -> Any:
+            s = saddle + 1j * y
+            return mp.re(mp.exp(exponent(s) - top) / (-s if upper else s))
+
+        wanted = mp.log(mp.quad(height, [scale * k for k in (0, 4, 8, 16)]) / mp.pi) + top
+    np.testing.assert_allclose(found, float(wanted), rtol=1e-11)

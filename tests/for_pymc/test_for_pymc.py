@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import multiprocessing
 import pickle
 import threading
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from consilience.errors import ConsilienceWarning, MissingPackageError, MissingRuleError, SamplingError
+from consilience.errors import ConsilienceWarning, MissingPackageError, MissingRuleError, ModelError, SamplingError
 
 pymc = pytest.importorskip("pymc")
 mcmc = importlib.import_module("pymc.sampling.mcmc")
@@ -316,6 +317,48 @@ def test_a_patch_of_somebody_else_stays_and_hands_on() -> None:
             pymc.sample(**SHORT)
     finally:
         pymc.sample = BEFORE[0]
+
+
+def test_a_patch_from_before_is_there_again_afterwards() -> None:
+    """What somebody put in the place of PyMC's function before is what calls of other samplers reach."""
+    door.uninstall()
+
+    def theirs(draws: int = 1000, *, nuts_sampler: Any = None, model: Any = None, **kwargs: Any) -> str:
+        return "theirs"
+
+    before = pymc.sample
+    pymc.sample = theirs
+    try:
+        door.install()
+        assert pymc.sample() == "theirs"
+        with regression():
+            assert pymc.sample(**SHORT).posterior.sizes["draw"] == 30
+        door.uninstall()
+        assert pymc.sample is theirs
+    finally:
+        pymc.sample = before
+
+
+@pytest.mark.parametrize("sampler", ["consilience", None])
+def test_models_of_this_library_are_refused_by_name(sampler: str | None) -> None:
+    """Given, or around the call."""
+    from consilience import Model, Normal
+
+    with Model() as ours:
+        Normal("x")
+    for model in (ours, None):
+        with ours, pytest.raises(ModelError, match=r"the model belongs to consilience, .*`consilience\.sample`"):
+            pymc.sample(model=model, nuts_sampler=sampler)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_models_are_sampled_in_processes_of_a_clients(method: str) -> None:
+    """Forked ones have the open door, those that begin anew import it with the module of their function."""
+    cloudpickle = pytest.importorskip("cloudpickle")
+    slope_of = importlib.import_module("tests.for_pymc.in_a_process").slope_of
+    pickled = cloudpickle.dumps(regression())
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        assert pool.apply_async(slope_of, (pickled,)).get(timeout=120) == slope_of(pickled)
 
 
 def test_a_sample_from_before_says_what_to_do() -> None:

@@ -5,7 +5,9 @@ Stand-ins have the modules and the behaviour of the real classes, which are not 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -92,14 +94,48 @@ def test_models_of_pymc_are_named(name: str) -> None:
         MODELS[name]()
 
 
+AROUND: dict[str, Callable[[], Any]] = {
+    "variable": lambda: pm.Normal("x"),
+    "data": lambda: pm.Data("d", 1.0),
+    "deterministic": lambda: pm.Deterministic("d", X),
+    "sample": lambda: pm.sample(draws=10),
+    "sample_prior_predictive": pm.sample_prior_predictive,
+}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_a_model_of_pymc_around_a_call_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that there is none."""
+
+    class Theirs:
+        inside: Any = MODEL
+
+        @classmethod
+        def get_context(cls, error_if_none: bool = True) -> Any:
+            return cls.inside
+
+    stand_in = ModuleType("pymc")
+    stand_in.Model = Theirs  # type: ignore[attr-defined]  # PyMC's
+    monkeypatch.setitem(sys.modules, "pymc", stand_in)
+    with pytest.raises(ConsilienceError, match=r"The model around is not .*`theirs` belongs to PyMC, .*pm\.from_pymc"):
+        AROUND[name]()
+    Theirs.inside = None
+    with pytest.raises((ConsilienceError, TypeError), match=r"(?i)no model on (the )?context stack"):
+        AROUND[name]()
+
+
+def test_what_pymc_sets_on_a_variable_is_refused_in_the_same_words() -> None:
+    """PyMC's `Potential` names the variable, and then gives it a method."""
+    with pytest.raises(AttributeError, match="belongs to consilience"):
+        X.str_repr = str  # type: ignore[method-assign]
+
+
 def test_pytensor_refuses_expressions_of_this_library_in_the_same_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is loaded first."""
     import functools
-    import sys
-    import types
 
     convert = functools.singledispatch(lambda x, *rest, **more: "converted")
-    stand_in = types.ModuleType("pytensor.tensor")
+    stand_in = ModuleType("pytensor.tensor")
     stand_in._as_tensor_variable = convert  # type: ignore[attr-defined]  # PyTensor's
     monkeypatch.setitem(sys.modules, "pytensor.tensor", stand_in)
     absent.refuse_elsewhere(pt.TensorVariable)

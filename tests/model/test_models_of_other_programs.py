@@ -239,19 +239,53 @@ def test_modes_as_trees_and_from_one_start() -> None:
     assert_allclose(tree.posterior["b"][0, 0], point["b"], rtol=1e-5)
     assert "s_log__" not in tree.posterior
     assert len(optimum.ends) == 1
-    with pytest.raises(TypeError, match=r"give what it finds to `pm\.find_hessian`"):
+    with pytest.raises(TypeError, match=r"give also `return_inferencedata=True`, or give the point to `pm\.find_hess"):
         pm.find_MAP(compute_hessian=True, model=model)
 
 
+def test_the_covariance_at_a_mode_is_labelled_and_that_of_the_second_derivatives() -> None:
+    """On PyMC's coordinates, whatever those of samplers are; NaN with a warning where the mode is no peak."""
+    with pm.Model(coords={"g": ["x", "y"]}) as model:
+        b, u = pm.Normal("b", dims="g"), pm.TruncatedNormal("u", 0.3, 1.0, lower=-1.0)
+        pm.Normal("y", b[0] + u * b[1], pm.InverseGamma("s", 3.0, 2.0), observed=[0.3, -1.0, 2.0])
+        given = {"return_inferencedata": True, "compute_hessian": True, "progressbar": False}
+        tree = pm.find_MAP(**given, idata_kwargs={"include_transformed": True})
+        part = pm.find_MAP(**given, vars=["b"])
+    fit = tree["fit"].dataset
+    assert list(fit["rows"].values) == list(fit["columns"].values) == ["b[x]", "b[y]", "u_interval__", "s_log__"]
+    point = {n: tree.posterior[n].values[0, 0] for n in ("b", "u_interval__", "s_log__")}
+    assert_allclose(fit["mean_vector"], np.concatenate([a.ravel() for a in point.values()]))
+    precision = model.compile_d2logp(jacobian=False)(point)
+    assert_allclose(fit["covariance_matrix"].values @ precision, np.eye(4), atol=1e-9)
+    assert list(part["fit"]["rows"].values) == ["b[x]", "b[y]"]
+    assert "s_log__" not in part.posterior
+    with pm.Model():
+        pm.Laplace("z", 0.0, 1.0)
+        with pytest.warns(pm.ConsilienceWarning, match="not those of a peak"):
+            flat = pm.find_MAP(**given)
+    assert np.isnan(flat["fit"]["covariance_matrix"]).all()
+
+
+def test_fits_give_values_on_the_unconstrained_line_on_request() -> None:
+    """`include_transformed` of `pm.fit` is of the draws; `approx.sample` may say otherwise."""
+    with pm.Model():
+        pm.HalfNormal("s")
+        pm.TruncatedNormal("u", 0.0, 1.0, lower=0.0, upper=2.0)
+        fit = pm.fit(300, include_transformed=True, check=False, converge=False, random_seed=1, progressbar=False)
+    draws = fit.sample(7).posterior
+    assert_allclose(np.exp(draws["s_log__"]), draws["s"])
+    assert_allclose(2.0 / (1.0 + np.exp(-draws["u_interval__"])), draws["u"])
+    assert set(fit.sample(3, include_transformed=False).posterior) == {"s", "u"}
+    assert set(pm.sample_approx(fit, 3, include_transformed=True).posterior) == set(draws)
+
+
 def test_fits_and_summaries_take_pymcs_keywords() -> None:
-    """Those without effect pass, `round_to` rounds, what would change results is refused."""
+    """Those without effect pass, `round_to` rounds."""
     with pm.Model() as model:
         pm.Normal("x")
         fit = pm.fit(
             200, progressbar=False, progressbar_theme=None, include_transformed=False, backend="c", check=False
         )
-        with pytest.raises(TypeError, match="own scales"):
-            pm.fit(200, include_transformed=True)
     draws = fit.sample(200, random_seed=1)
     exact, rounded = pm.summary(draws), pm.summary(draws, round_to=1)
     assert_allclose(rounded["sd"], np.round(exact["sd"], 1), rtol=0)

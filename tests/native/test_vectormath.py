@@ -187,7 +187,7 @@ MEANING = {
     "gammainc_slope": incomplete_slopes.gammainc_slope,
     "betainccinv": scipy.special.betainccinv,
     "betaincinv": scipy.special.betaincinv,
-    "beta_binomial_cdf": count_sums.beta_binomial_cdf,
+    **count_sums.SUMS,
     "beta_binomial_quantile": count_sums.beta_binomial_quantile,
     "binomial_quantile": count_quantile.binomial_quantile,
     "negative_binomial_quantile": count_quantile.negative_binomial_quantile,

@@ -300,6 +300,23 @@ def _urn_tails(a: mp.mpf, b: mp.mpf, n: mp.mpf, k: mp.mpf) -> tuple[mp.mpf, mp.m
     return mp.fsum(masses[:split]) / total, mp.fsum(masses[split:]) / total
 
 
+def _urn_sum(a: mp.mpf, b: mp.mpf, n: mp.mpf, k: mp.mpf) -> mp.mpf:
+    """The sum of the masses up to that of k, over that."""
+    term = sum = mp.mpf(1)
+    for j in range(int(k), 0, -1):
+        term *= j * (n - j + b) / ((n - j + 1) * (j - 1 + a))
+        sum += term
+    return sum
+
+
+def _urn_slope(shape: int, a: mp.mpf, b: mp.mpf, n: mp.mpf, k: mp.mpf) -> mp.mpf:
+    """By differences, in twice as many digits."""
+    with mp.workdps(2 * mp.mp.dps):
+        step = mp.mpf(10) ** (-mp.mp.dps // 3)
+        up, down = (_urn_sum(a + s, b, n, k) if shape == 0 else _urn_sum(a, b + s, n, k) for s in (step, -step))
+        return (up - down) / (2 * step)
+
+
 def _urns(count: int = 24) -> tuple[Array, Array, Array, Array]:
     """Shapes, numbers of trials, and counts."""
     rng = _generator()
@@ -739,7 +756,9 @@ CASES = [
         unit="relative",
         error=_betainccinv_error,
     ),
-    Case("beta_binomial_cdf", ONE_DIGIT_LESS, _urns(), lambda *x: _urn_tails(*x)[0], unit="relative"),
+    Case("beta_binomial_sum", ONE_DIGIT_LESS, _urns(), _urn_sum, unit="relative"),
+    Case("beta_binomial_sum_slope_a", ONE_DIGIT_LESS, _urns(), partial(_urn_slope, 0), unit="relative"),
+    Case("beta_binomial_sum_slope_b", ONE_DIGIT_LESS, _urns(), partial(_urn_slope, 1), unit="relative"),
     Case(
         "beta_binomial_quantile",
         0.0,

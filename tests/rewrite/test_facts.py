@@ -18,6 +18,7 @@ from consilience.rewrite.bounds import ELEMENTWISE
 from consilience.rewrite.facts import Facts, assume
 from consilience.rules import simplify
 from tests.rewrite.samples import Samples
+from tests.rows import over_rows
 from tests.rules.random_graphs import leaves, random_graph
 
 QUESTIONS: dict[str, tuple[Callable[[Facts, Node], bool | None], Callable[[np.ndarray], np.ndarray]]] = {
@@ -31,7 +32,7 @@ QUESTIONS: dict[str, tuple[Callable[[Facts, Node], bool | None], Callable[[np.nd
 }
 
 
-@pytest.mark.parametrize("seed", range(200))
+@over_rows("seed", range(200))
 def test_facts_hold_of_random_graphs(seed: int) -> None:
     choose, draw = random.Random(seed), np.random.default_rng(seed)
     inputs = leaves()
@@ -50,7 +51,7 @@ def test_facts_hold_of_random_graphs(seed: int) -> None:
     )
 
 
-@pytest.mark.parametrize("name", sorted(set(ELEMENTWISE) - {"where", *DRAWS}))
+@over_rows("name", sorted(set(ELEMENTWISE) - {"where", *DRAWS}))
 def test_bounds_of_a_scalar_function_hold(name: str) -> None:
     entry = TABLE[name]
     draw = np.random.default_rng(5)

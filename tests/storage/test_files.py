@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,41 @@ def test_leftovers_are_cleared_only_beside_what_is_there(tmp_path: Path) -> None
     path.touch()
     files.forget_leftovers(path)
     assert sorted(tmp_path.iterdir()) == [other, path]
+
+
+def test_readers_find_one_directory_or_the_other_at_every_moment(tmp_path: Path) -> None:
+    """While another thread puts one in the place of the other, over and over."""
+    place, ended = tmp_path / "run", threading.Event()
+
+    def made(name: str) -> Path:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "text").write_text("whole")
+        return tmp_path / name
+
+    made("run")
+    if not files.exchange(place, made("other")):
+        pytest.skip("names cannot be exchanged here")
+
+    def write() -> None:
+        for number in range(150):
+            files.replace_directory(made(str(number)), place)
+        ended.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while not ended.is_set() and writer.is_alive():
+        assert (place / "text").exists()
+    writer.join()
+    assert ended.is_set()
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "other"}
+
+
+def test_a_directory_stays_where_it_cannot_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exchanged, or moved out of the way and back."""
+    (tmp_path / "run").mkdir()
+    with pytest.raises(OSError):
+        files.replace_directory(tmp_path / "nothing", tmp_path / "run")
+    monkeypatch.setattr(files, "exchange", lambda one, other: False)
+    with pytest.raises(OSError):
+        files.replace_directory(tmp_path / "nothing", tmp_path / "run")
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

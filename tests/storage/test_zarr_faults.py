@@ -17,7 +17,7 @@ import pytest
 import xarray as xr
 
 from consilience.errors import StorageError
-from consilience.storage import zarr_store
+from consilience.storage import files, zarr_store
 from consilience.storage.zarr_store import ZarrStore
 from tests.storage.stores import FIXED, blocks, create, names, seen, seen_with
 
@@ -35,12 +35,17 @@ class Death(Exception):
 
 
 @contextmanager
-def fault(at: int, *, deadly: bool) -> Iterator[list[str]]:
-    """At file operation number `at`, die with all later ones failing too, or have one error; gives those made."""
+def fault(at: int, *, deadly: bool, system: bool = True) -> Iterator[list[str]]:
+    """At file operation number `at`, die with all later ones failing too, or have one error; gives those made.
+
+    system   whether names can be exchanged
+    """
     made: list[str] = []
 
     def spoil(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
         def spoilt(*arguments: Any, **options: Any) -> Any:
+            if name == "exchange" and not system:
+                return False
             if name == "open" and arguments[1] in ("r", "rb"):
                 return operation(*arguments, **options)
             made.append(name)
@@ -58,6 +63,7 @@ def fault(at: int, *, deadly: bool) -> Iterator[list[str]]:
             (os, "unlink"),
             (os, "rmdir"),
             (io, "open"),
+            (files, "exchange"),
         ):
             patched.setattr(module, name, spoil(name, getattr(module, name)))
         yield made
@@ -88,24 +94,27 @@ ALLOWED = {act_append: {10, 20}, act_restart: {10, 0, 9}}
 @pytest.mark.parametrize("act", ACTS)
 def test_a_store_is_whole_after_a_fault(tmp_path: Path, act: Callable[[ZarrStore], None], deadly: bool) -> None:
     """Of each way to write, at some file operations."""
-    check_faults(tmp_path, act, deadly, 3)
+    check_faults(tmp_path, act, deadly, not deadly, 3)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("system", [True, False], ids=["exchanged", "moved twice"])
 @pytest.mark.parametrize("deadly", [True, False], ids=["death", "error"])
 @pytest.mark.parametrize("act", ACTS)
 def test_a_store_is_whole_after_a_fault_at_any_file_operation(
-    tmp_path: Path, act: Callable[[ZarrStore], None], deadly: bool
+    tmp_path: Path, act: Callable[[ZarrStore], None], deadly: bool, system: bool
 ) -> None:
     """Of each way to write."""
-    check_faults(tmp_path, act, deadly, None)
+    check_faults(tmp_path, act, deadly, system, None)
 
 
-def check_faults(folder: Path, act: Callable[[ZarrStore], None], deadly: bool, number: int | None) -> None:
+def check_faults(
+    folder: Path, act: Callable[[ZarrStore], None], deadly: bool, system: bool, number: int | None
+) -> None:
     """Readers see draws from before or after; after an error the store goes on."""
     with create(folder / "whole.zarr") as store:
         store.append(blocks(0, 10))
-        with fault(10**6, deadly=False) as operations:
+        with fault(10**6, deadly=False, system=system) as operations:
             act(store)
     assert len(operations) > 5
     for at in np.linspace(0, len(operations) - 1, number or len(operations)).astype(int):
@@ -114,7 +123,7 @@ def check_faults(folder: Path, act: Callable[[ZarrStore], None], deadly: bool, n
         store = create(path)
         store.append(blocks(0, 10))
         message = ""
-        with fault(at, deadly=deadly):
+        with fault(at, deadly=deadly, system=system):
             try:
                 act(store)
             except Death:
@@ -128,7 +137,7 @@ def check_faults(folder: Path, act: Callable[[ZarrStore], None], deadly: bool, n
             else:
                 assert seen(path) in ALLOWED.get(act, {10})
         else:
-            assert deadly  # between two moves; what was there is beside it, and stays until there is another
+            assert (deadly, system) == (True, False)  # between two moves; what was there is beside it, and stays
             assert len(names(path.parent)) == 2
         if message and not deadly:
             assert f"{store.draws} draws" in message or "what was there before is kept" in message

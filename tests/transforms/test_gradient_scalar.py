@@ -32,7 +32,7 @@ NO_SHAPE_SLOPE = {  # arguments with a known slope
     **dict.fromkeys(("log_gammainc_slope_a", "log_gammaincc_slope_a"), (1,)),
     **dict.fromkeys(("log_betainc_odds_slope_a", "log_betainc_odds_slope_b"), (2,)),
     **dict.fromkeys(("betainc_slope_a", "betainc_slope_b"), (2,)),
-    "beta_binomial_cdf": (2, 3),
+    **dict.fromkeys(("beta_binomial_sum_slope_a", "beta_binomial_sum_slope_b"), (2, 3)),
     **dict.fromkeys(("iv", "ive", "ive_slope", "kv", "kve", "kve_slope", "jv", "yv", "expn"), (1,)),
     **dict.fromkeys(("hyp1f1_slope_a", "hyp1f1_slope_b"), (2,)),
     **dict.fromkeys(("hyp2f1_slope_a", "hyp2f1_slope_c"), (3,)),

@@ -63,6 +63,9 @@ MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: px.linalg.solve(X, Y, dims=("a", "c")), ShapeError, r"`solve` needs two dims of a"),
     (lambda: px.linalg.cholesky(X, dims=("a",)), ShapeError, r"matrices have two dims"),
     (lambda: X.stack({"s": ("a",)}, t=("b",)), TypeError, r"a dictionary or keywords, not both"),
+    (lambda: px.signal.convolve1d(X, Y, dims=("a", "a")), ValueError, r"two different names, one of each tensor"),
+    (lambda: px.signal.convolve1d(X, Y, dims=("a", "b")), ShapeError, r"dim 'a' and without 'b' is needed, .*'a', 'b'"),
+    (lambda: px.signal.convolve1d(X, px.xtensor("w", dims="l"), "some", dims=("a", "l")), ValueError, r"full, valid"),
     (lambda: setattr(X, "dims", ("c", "d")), AttributeError, r"is frozen"),
 ]
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.approximations.mode_tree import Optimum, mode_tree, named_values
 from consilience.approximations.target import Floats, TargetDensity, Variables
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ModelError, SamplingError
@@ -19,8 +20,6 @@ from consilience.inference.modes.ascent import scaled_by
 from consilience.inference.modes.evaluations import Evaluations
 from consilience.inference.modes.region_mass import curvature_at
 from consilience.model.model import Model
-from consilience.record import Record
-from consilience.sample.inference_data import to_inference_data
 
 OWN: Final = ("L-BFGS-B", "L-BFGS")
 TOLERANCE: Final = 1e-11  # g' H g, twice the gain that is left
@@ -30,25 +29,6 @@ MOST_NEWTON: Final = 300  # coordinates up to which differences of gradients are
 SCATTER: Final = 3.0  # of starting points, on the unconstrained scale
 FAR: Final = 12.0  # on a transformed line, from where a bound of the support is as good as reached
 FLAT: Final = 1e-3  # change of the log density along a line that leads nowhere
-
-
-class Optimum(Record, eq=False):
-    """Where the search for a mode ended.
-
-    x            position on the unconstrained scale, float64[dimension]
-    logp         log density there
-    converged    whether the gradient vanishes there
-    evaluations  of the log density and its gradient, from all starting points
-    ends         log densities where the ascents from all starting points ended, highest first
-    message      in words
-    """
-
-    x: Floats
-    logp: float
-    converged: bool
-    evaluations: int
-    ends: Floats
-    message: str
 
 
 def find_MAP(
@@ -85,11 +65,15 @@ def find_MAP(
     initvals, start      where to begin, as in `pm.sample`
     jitter               False: one ascent, from there alone
     starts               ascents: one from there and others from around it; the highest end counts
-    return_inferencedata a tree with one draw in its group `posterior`, in place of a mapping
+    return_inferencedata a tree in place of a mapping: one draw in its group `posterior`, in `fit` the vector on the
+                         unconstrained scale
     return_raw           also return an `Optimum`
     include_transformed  also values on the unconstrained scale, as `tau_log__`
     maxeval              evaluations per ascent
-    idata_kwargs, use_grad, use_hess, use_hessp, jitter_max_retries, progressbar, backend, compile_kwargs
+    compute_hessian      in the tree's group `fit` also `covariance_matrix`, the inverse of the negative second
+                         derivatives on the unconstrained scale, without Jacobian
+    idata_kwargs         of the tree, as in `pm.to_inference_data`; `include_transformed` among them
+    use_grad, use_hessp, jitter_max_retries, progressbar, backend, compile_kwargs
                          accepted; of no effect
     returns              value by name, deterministics included
     raises               SamplingError where the density has no highest point, ModelError for discrete variables,
@@ -103,8 +87,11 @@ def find_MAP(
         raise TypeError("the first argument of `find_MAP` is the method; give the point as `initvals=`.")
     if initvals is not None and start is not None:
         raise TypeError("`start` is another name of `initvals`; give one of them.")
-    if compute_hessian:
-        raise TypeError("`find_MAP` has no `compute_hessian=True`; give what it finds to `pm.find_hessian`.")
+    if compute_hessian and not return_inferencedata:
+        raise TypeError(
+            "what `compute_hessian=True` computes stands in the group `fit` of a tree: give also "
+            "`return_inferencedata=True`, or give the point to `pm.find_hessian`."
+        )
     starts = 1 if jitter is False else starts
     if starts < 1 or maxeval < 1:
         raise ValueError(f"`starts` and `maxeval` must be at least 1, got {starts} and {maxeval}.")
@@ -126,16 +113,11 @@ def find_MAP(
     _examine(target, found)
     point: Any = named_values(target, found.x, include_transformed and not return_inferencedata)
     if return_inferencedata:
-        point = to_inference_data({name: value[None, None] for name, value in point.items()}, model=target.model)
-        point["posterior"].attrs.update({"inference_library": "consilience", "method": "MAP", "message": found.message})
+        asked = dict(idata_kwargs or {})
+        if asked.get("include_transformed"):
+            point |= named_values(target, found.x, True)
+        point = mode_tree(target, point, found, method, compute_hessian, asked)
     return (point, found) if return_raw else point
-
-
-def named_values(target: TargetDensity, x: Floats, transformed: bool) -> dict[str, Any]:
-    """Values by name at a point of the chosen coordinates."""
-    position = target.whole(x[None])
-    values = {n: v[0] for n, v in target.density.expand(position).items()}
-    return {**target.density.layout.point(position[0]), **values} if transformed else values
 
 
 def highest(target: TargetDensity, starts: int, most: int) -> Optimum:

@@ -14,13 +14,15 @@ from consilience.diagnostics import interval, table
 from consilience.diagnostics.compiled.library import Part
 from consilience.diagnostics.description import INTERVALS, IntervalKind, describe
 from consilience.diagnostics.sample import FloatArray
-from consilience.diagnostics.variables import Draws, Filter, attributes, gather, superchains_of
+from consilience.diagnostics.variables import Draws, Filter, VariableDraws, attributes, gather, superchains_of
 from consilience.record import Record
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
+    import xarray
 
 Kind = Literal["all", "stats", "diagnostics"]
+Format = Literal["wide", "long", "xarray"]
 SHOWN_IN_FULL = 60
 SHOWN_AT_EACH_END = 15
 HEAVY_TAILS = "NaN for mcse_sd: the tails are so heavy that the standard deviation is known badly"
@@ -131,7 +133,8 @@ def summary(
     ci_prob: float = 0.94,
     ci_kind: IntervalKind = "hdi",
     round_to: int | str | None = "auto",
-) -> SummaryTable:
+    fmt: Format = "wide",
+) -> Any:
     """Mean, standard deviation, credible interval and convergence diagnostics of each parameter.
 
     draws        tree (its `group`), data set, dictionary of arrays (chain, draw, ...), or one array
@@ -142,6 +145,8 @@ def summary(
     ci_prob      probability of the interval, in (0, 1)
     ci_kind      "hdi": highest density; "eti": equal tails
     round_to     decimals to which the numbers are rounded; "auto", "none", None: not at all, but as they are shown
+    fmt          "wide": a `SummaryTable`, one row per scalar; "xarray": a data set of the variables with an axis
+                 `summary` of the columns; "long": that as a pandas data frame, one column per variable
 
     The columns are mean, sd, hdi_3%, hdi_97% (named after kind and probability of the interval), mcse_mean,
     mcse_sd, ess_bulk, ess_tail, r_hat (nested, for results of many chains in lock step). A parameter with NaN among its
@@ -154,6 +159,8 @@ def summary(
         raise ValueError(f"kind is 'all', 'stats' or 'diagnostics'; {kind!r} came")
     if ci_kind not in INTERVALS:
         raise ValueError(f"ci_kind is 'hdi' or 'eti'; {ci_kind!r} came")
+    if fmt not in ("wide", "long", "xarray"):
+        raise ValueError(f"fmt is 'wide', 'long' or 'xarray'; {fmt!r} came")
     interval.check_probability(ci_prob)
     decimals = None if round_to in (None, "auto", "none", "None") else round_to
     if decimals is not None and (isinstance(decimals, bool) or not isinstance(decimals, int)):
@@ -173,7 +180,25 @@ def summary(
     found = {names.get(name, name): values for name, values in columns.items()}
     if decimals is not None:
         found = {name: np.asarray(np.round(values, decimals), float) for name, values in found.items()}
-    return SummaryTable(labels, found, verdict(known))
+    if fmt == "wide":
+        return SummaryTable(labels, found, verdict(known))
+    of_variables = _by_variable(variables, found)
+    if fmt == "xarray":
+        return of_variables
+    return of_variables.to_dataframe().reset_index().set_index("summary").rename_axis(None)
+
+
+def _by_variable(variables: Sequence[VariableDraws], columns: Mapping[str, FloatArray]) -> xarray.Dataset:
+    """The columns as variables of the draws' shapes, along a first axis `summary`."""
+    import xarray
+
+    stacked, start, made = np.stack(list(columns.values())), 0, {}
+    for own in variables:
+        values = stacked[:, start : start + own.size].reshape(len(stacked), *own.draws.shape[2:])
+        places = {d: list(labels) for d, labels in zip(own.dims, own.labels, strict=True)}
+        made[own.name] = xarray.DataArray(values, {"summary": list(columns), **places}, ["summary", *own.dims])
+        start += own.size
+    return xarray.Dataset(made)
 
 
 def verdict(of_run: Mapping[str, Any]) -> str:

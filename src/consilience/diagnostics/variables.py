@@ -25,11 +25,12 @@ SAMPLE_DIMENSIONS = ("chain", "draw")
 
 
 class VariableDraws(Record):
-    """Draws (chain, draw, *shape) of a variable, with the label of each place along each axis of `shape`."""
+    """Draws (chain, draw, *shape) of a variable; along each axis of `shape` the places' labels, and its name."""
 
     name: str
     draws: npt.NDArray[np.generic]
     labels: tuple[Sequence[object], ...]
+    dims: tuple[str, ...]
 
     @property
     def size(self) -> int:
@@ -139,7 +140,8 @@ def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iter
     arrays = source if isinstance(source, Mapping) else {"x": source}
     for name, values in arrays.items():
         draws = np.asarray(values)
-        yield str(name), VariableDraws(str(name), draws, tuple(range(length) for length in draws.shape[2:]))
+        axes = tuple(f"{name}_dim_{axis}" for axis in range(draws.ndim - 2))
+        yield str(name), VariableDraws(str(name), draws, tuple(map(range, draws.shape[2:])), axes)
 
 
 def _labelled(name: str, array: xarray.DataArray) -> VariableDraws:
@@ -153,7 +155,7 @@ def _labelled(name: str, array: xarray.DataArray) -> VariableDraws:
         array.coords[dimension].values if dimension in array.coords else range(array.sizes[dimension])
         for dimension in others
     )
-    return VariableDraws(name, array.values.transpose(axes), labels)
+    return VariableDraws(name, array.values.transpose(axes), labels, tuple(map(str, others)))
 
 
 def select(names: list[str], wanted: str | Sequence[str] | None, filter_vars: Filter) -> list[str]:

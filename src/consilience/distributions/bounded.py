@@ -28,6 +28,7 @@ from consilience.distributions.mathematics import (
     less,
     less_equal,
     log,
+    log1mexp,
     log1p,
     log_ndtr,
     logaddexp,
@@ -201,16 +202,12 @@ class Interpolated(Continuous):
         return log(reduce("sum", where(inside, height, 0.0), -1)) - log(self._total())
 
     def logcdf(self, value: Node) -> Node:
-        inside, t = self._place(value)
-        mass = self._masses_before() + self._widths * t * (self._left + 0.5 * self._rise * t)
-        return log(reduce("sum", where(inside, mass, 0.0), -1)) - log(self._total())
+        lower, below, beyond = self._log_tails(value)
+        return where(lower, below, log1mexp(where(lower, -1.0, beyond)))
 
     def logccdf(self, value: Node) -> Node:
-        inside, t = self._place(value)
-        rest = 1.0 - t
-        after = expand_dims(self._total(), -1) - self._masses_before() - self._masses
-        mass = maximum(after, 0.0) + self._widths * rest * (self._right - 0.5 * self._rise * rest)
-        return log(reduce("sum", where(inside, mass, 0.0), -1)) - log(self._total())
+        lower, below, beyond = self._log_tails(value)
+        return where(lower, log1mexp(where(lower, below, -1.0)), beyond)
 
     def icdf(self, q: Node) -> Node:
         level = expand_dims(q * self._total(), -1)
@@ -263,8 +260,29 @@ class Interpolated(Continuous):
         sums = cumulative("sum", self._masses, -1)
         return concatenate([sums[..., :1] * 0.0, sums[..., :-1]], -1)
 
+    def _masses_after(self) -> Node:
+        sums = cumulative("sum", self._masses[..., ::-1], -1)[..., ::-1]
+        return concatenate([sums[..., 1:], sums[..., :1] * 0.0], -1)
+
     def _total(self) -> Node:
         return reduce("sum", self._masses, -1)
+
+    def _log_tails(self, value: Node) -> tuple[Node, Node, Node]:
+        """Whether a value is in the lower half, and the log probabilities on both sides of it."""
+        inside, t = self._place(value)
+        total = log(self._total())
+
+        def tail(others: Node, t: Node, end: Node, rise: Node) -> Node:
+            # Of masses that underflow, as next to an end of no height, the factors have logarithms.
+            more, width = (reduce("sum", where(inside, part, 0.0), -1) for part in (others, self._widths * t))
+            height = reduce("sum", where(inside, end + 0.5 * rise * t, 0.0), -1)
+            only = equal(more, 0.0)
+            own = log(where(only, width, 1.0)) + log(where(only, height, 1.0))
+            return where(only, own, log(where(only, 1.0, more + width * height))) - total
+
+        below = tail(self._masses_before(), t, self._left, self._rise)
+        beyond = tail(self._masses_after(), 1.0 - t, self._right, -self._rise)
+        return less(below, beyond), below, beyond
 
     def _place(self, value: Node) -> tuple[Node, Node]:
         """Which of the segments a value lies in, and how far along it, from 0 to 1."""

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
+from consilience.absent import around
 from consilience.errors import ModelError
 from consilience.ir import Dim, Node
 
@@ -84,5 +85,7 @@ def current(what: str | None = None) -> ModelContext:
     found = current_or_none()
     if found is None:
         hint = f" or `{what}.dist(...)` for a variable outside any model" if what else ""
+        if told := around():
+            raise ModelError(told)
         raise ModelError(f"No model on context stack: use `with pm.Model():`{hint}.")
     return found

@@ -9,7 +9,7 @@ from consilience.distributions.constraints import Constraint, Whole, real, real_
 from consilience.distributions.densities import realise, realised_with, support_point
 from consilience.distributions.distribution import static
 from consilience.distributions.generator import GraphGenerator
-from consilience.distributions.random_variable import distribution_of, is_random, random_variables
+from consilience.distributions.random_variable import distribution_of, fresh_keys, is_random, random_variables
 from consilience.distributions.shapes import same_shape, text
 from consilience.distributions.unnamed_parameters import UnnamedParameters
 from consilience.errors import DtypeError, MissingRuleError, ShapeError
@@ -188,8 +188,11 @@ class CustomDist(UnnamedParameters):
     def draw(self, key: Node, shape: Shape) -> Node:
         if self.formulas.dist is not None:
             size = as_size(shape[: len(shape) - self.event_rank])
-            (made,) = realised_with([as_tensor(self.formulas.dist(*self.values, size))], key)
-            return made
+            expression = as_tensor(self.formulas.dist(*self.values, size))
+            keys = fresh_keys([expression])
+            if len(keys) == 1:  # the draws that this variable would have by itself
+                return realise(substitute([expression], {keys[0]: key}))[0]
+            return realised_with([expression], key)[0]
         if self.formulas.random is None:
             self._not_given("random")
         size = as_size(shape)

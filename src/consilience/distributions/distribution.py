@@ -11,6 +11,7 @@ from importlib import import_module
 from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self, TypeAlias
 
+from consilience.absent import elsewhere
 from consilience.distributions import context
 from consilience.distributions import reparametrized as reparametrized  # fills the tables of derivatives and batches
 from consilience.distributions.constraints import Constraint, natural, real
@@ -42,7 +43,7 @@ from consilience.distributions.random_variable import (
 )
 from consilience.distributions.shapes import broadcast, full_shape, shape_from, spread
 from consilience.distributions.transforms.registry import requested_transform
-from consilience.errors import MissingRuleError
+from consilience.errors import MissingRuleError, ModelError
 from consilience.ir import FLOATS, Node, Shape
 from consilience.ir.kinds import Kind
 
@@ -194,6 +195,8 @@ class Distribution(metaclass=DistributionType):
                 f"use `{cls.title}.dist(...)` for a variable without a name."
             )
         model = context.current(cls.title)
+        if told := elsewhere(observed):
+            raise ModelError(told)
         if isinstance(dims, str):
             dims = (dims,)
         if shape is None and size is None:
@@ -212,6 +215,12 @@ class Distribution(metaclass=DistributionType):
     @classmethod
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model, for `logp`, `draw` and as a component of other distributions."""
+        if hasattr(cls, "rv_op"):
+            raise MissingRuleError(
+                f"{cls.title} draws by an op of PyTensor's (`rv_op`), as distributions written for PyMC do; here it "
+                "would declare its parameters and formulas, or be a `pm.CustomDist` with `logp=` and `random=`. A "
+                "library that builds on PyMC's ops keeps PyMC, and samples here with `import consilience.for_pymc`."
+            )
         given = named_arguments(cls.title, cls.argument_names(), parameters, named)
         signature = choose(cls.title, signatures(cls.parameterizations), given)
         form: type[Distribution] = signature.form

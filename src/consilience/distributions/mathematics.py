@@ -120,8 +120,8 @@ def _quaternary(row: str) -> Callable[[TensorLike, TensorLike, TensorLike, Tenso
     return call
 
 
-beta_binomial_cdf = _quaternary("beta_binomial_cdf")
 beta_binomial_quantile = _quaternary("beta_binomial_quantile")
+beta_binomial_sum = _quaternary("beta_binomial_sum")
 
 
 def zero_of(*values: Node) -> Node:

@@ -30,12 +30,19 @@ class Multinomial(Discrete):
         return self.p.static_shape[-1:]
 
     def logp(self, value: Node) -> Node:
+        if isinstance(self.p.op, Softmax):
+            return self.by_logarithms(value, log(self.p))
+        return self._of_terms(value, xlogy(value, self.p * self._share(value)))
+
+    def by_logarithms(self, value: Node, log_p: Node) -> Node:
+        """Log mass by the logarithms of probabilities, which are finite where these underflow."""
+        return self._of_terms(value, where(equal(value, 0.0), 0.0, value * (log_p + log(self._share(value)))))
+
+    def _share(self, value: Node) -> Node:
         # Every probability is taken relative to the share of its counts, so that nothing large cancels.
-        share = expand_dims(maximum(self.n, 1.0), -1) / maximum(value, 1.0)
-        if isinstance(self.p.op, Softmax):  # its logarithm is finite where it is 0 itself
-            terms = where(equal(value, 0.0), 0.0, value * (log(self.p) + log(share)))
-        else:
-            terms = xlogy(value, self.p * share)
+        return expand_dims(maximum(self.n, 1.0), -1) / maximum(value, 1.0)
+
+    def _of_terms(self, value: Node, terms: Node) -> Node:
         return log_factorial_rest(self.n) + reduce("sum", terms - log_factorial_rest(value), -1)
 
     def draw(self, key: Node, shape: Shape) -> Node:

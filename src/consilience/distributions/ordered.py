@@ -24,6 +24,7 @@ from consilience.distributions.mathematics import (
 )
 from consilience.distributions.multinomial import Multinomial
 from consilience.distributions.random_variable import distribution_of
+from consilience.distributions.tails import log_normal_mass
 from consilience.distributions.whole_quantile import corrected
 from consilience.ir import Dim, Node, Shape
 from consilience.ops.elementwise import cast
@@ -111,10 +112,14 @@ class OrderedCategories(WithProbabilities, Discrete):
     def _category(self, hidden: Node) -> Node:
         return reduce("sum", greater(expand_dims(hidden, -1), self.cutpoints), -1)
 
-    def probabilities(self) -> Node:
+    def log_probabilities(self) -> Node:
+        """Logarithms of the categories' probabilities, in the last axis."""
         own = zip(self.parameters, self.values, strict=True)
         wide = self.bound([expand_dims(v, v.ndim if not p.event_rank else v.ndim - 1) for p, v in own])
-        return exp(wide.logp(Node(Iota(self._last() + 1))))
+        return wide.logp(Node(Iota(self._last() + 1)))
+
+    def probabilities(self) -> Node:
+        return exp(self.log_probabilities())
 
     def mean(self) -> Node:
         return reduce("sum", self.probabilities() * Node(Iota(self._last() + 1)), -1)
@@ -169,11 +174,8 @@ class OrderedProbit(OrderedCategories):
         return log_ndtr((self.eta - cutpoint) / self.sigma)
 
     def log_between(self, lower: Node, upper: Node) -> Node:
-        # In the tail in which both are: the difference of two probabilities next to 1 has no digits.
         a, b = (lower - self.eta) / self.sigma, (upper - self.eta) / self.sigma
-        right = greater(a, 0.0)
-        near, far = where(right, -a, b), where(right, -b, a)
-        return log_ndtr(near) + log1mexp(log_ndtr(far) - log_ndtr(near))
+        return log_normal_mass(a, b, (upper - lower) / self.sigma)
 
     def hidden(self, u: Node) -> Node:
         return self.eta + self.sigma * ndtri(u)
@@ -191,6 +193,9 @@ class OrderedMultinomial(WithProbabilities, Multinomial):
     cutpoints = parameter(ordered)
     n = parameter(natural)
     p = derived(lambda of: of.probabilities())
+
+    def logp(self, value: Node) -> Node:
+        return self.by_logarithms(value, OrderedLogistic.bound((self.eta, self.cutpoints)).log_probabilities())
 
     def probabilities(self) -> Node:
         return OrderedLogistic.bound((self.eta, self.cutpoints)).probabilities()

@@ -8,12 +8,13 @@ from consilience.distributions.constraints import NumberOfAnyKind, Single, Whole
 from consilience.distributions.distribution import Discrete, parameter
 from consilience.distributions.gamma_ratios import log_binomial, log_polya, log_rising_rest
 from consilience.distributions.mathematics import (
-    beta_binomial_cdf,
     beta_binomial_quantile,
+    beta_binomial_sum,
     equal,
     floor,
     less,
     log,
+    log1mexp,
     log1p,
     maximum,
     minimum,
@@ -135,12 +136,12 @@ class BetaBinomial(Discrete):
         return ways - log_rising_rest(total, self.n)
 
     def logcdf(self, value: Node) -> Node:
-        below, beyond = self._tails(value)
-        return where(less(value, self.mean()), log(below), log1p(-beyond))
+        lower, tail = self._nearer_tail(value)
+        return where(lower, tail, log1mexp(tail))
 
     def logccdf(self, value: Node) -> Node:
-        below, beyond = self._tails(value)
-        return where(less(value, self.mean()), log1p(-below), log(beyond))
+        lower, tail = self._nearer_tail(value)
+        return where(lower, log1mexp(tail), tail)
 
     def icdf(self, q: Node) -> Node:
         return beta_binomial_quantile(self.alpha, self.beta, self.n, q)
@@ -159,9 +160,18 @@ class BetaBinomial(Discrete):
     def support_point(self) -> Node:
         return round_even(self.mean())
 
-    def _tails(self, value: Node) -> tuple[Node, Node]:
-        below = beta_binomial_cdf(self.alpha, self.beta, self.n, value)
-        return below, beta_binomial_cdf(self.beta, self.alpha, self.n, self.n - value - 1.0)
+    def _nearer_tail(self, value: Node) -> tuple[Node, Node]:
+        """Whether a count is below the mean, and the log probability of its side: its mass times a sum of ratios."""
+        lower, trials = less(value, self.mean()), _float(self.n)
+        # Beyond the support, where nobody looks at it, with a slope all the same.
+        last = maximum(minimum(where(lower, value, value + 1), self.n), 0)
+        mass, count = self.logp(last), where(lower, _float(last), trials - last)
+        near, far = where(lower, self.alpha, self.beta), where(lower, self.beta, self.alpha)
+        sum = beta_binomial_sum(near, far, trials, count)
+        # Two shapes so small that masses between the ends are nothing: those of the ends are as the other shape.
+        ends = equal(sum, np.inf)
+        tail = where(ends, log(far / (near + far)), mass + log(where(ends, 1.0, sum)))
+        return lower, minimum(tail, 0.0)
 
 
 class HyperGeometric(Discrete):
@@ -192,12 +202,12 @@ class HyperGeometric(Discrete):
         return marked + log_binomial(self.n - value, self.N - self.k, p, q) - log_binomial(self.n, self.N, p, q)
 
     def logcdf(self, value: Node) -> Node:
-        below, beyond = self._tails(value)
-        return where(less(value, self.mean()), log(below), log1p(-beyond))
+        lower, tail = self._nearer_tail(value)
+        return where(lower, tail, log1mexp(tail))
 
     def logccdf(self, value: Node) -> Node:
-        below, beyond = self._tails(value)
-        return where(less(value, self.mean()), log1p(-below), log(beyond))
+        lower, tail = self._nearer_tail(value)
+        return where(lower, log1mexp(tail), tail)
 
     def icdf(self, q: Node) -> Node:
         return beta_binomial_quantile(-_float(self.k), _float(self.k - self.N), self.n, q)
@@ -215,11 +225,14 @@ class HyperGeometric(Discrete):
     def support_point(self) -> Node:
         return round_even(self.mean())
 
-    def _tails(self, value: Node) -> tuple[Node, Node]:
-        # Of a beta-binomial variable whose shapes are the negative numbers of marked and unmarked ones.
+    def _nearer_tail(self, value: Node) -> tuple[Node, Node]:
+        """As for a beta-binomial variable whose shapes are the negative numbers of marked and unmarked ones."""
+        lower = less(value, self.mean())
         marked, others = -_float(self.k), _float(self.k - self.N)
-        below = beta_binomial_cdf(marked, others, self.n, value)
-        return below, beta_binomial_cdf(others, marked, self.n, self.n - value - 1.0)
+        near, far = where(lower, marked, others), where(lower, others, marked)
+        last = where(lower, value, value + 1)
+        sum = beta_binomial_sum(near, far, _float(self.n), _float(where(lower, last, self.n - last)))
+        return lower, minimum(self.logp(last) + log(sum), 0.0)
 
 
 def _float(node: Node) -> Node:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from consilience.errors import MissingPackageError, SamplingError
 from consilience.for_pymc import bambi
-from consilience.for_pymc.sampling import sampled
+from consilience.for_pymc.sampling import refuse_ours, sampled
 from consilience.record import Record
 
 NAME: Final = "consilience"
@@ -122,6 +122,8 @@ def _widened(before: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(before)
     def sample(*arguments: Any, **keywords: Any) -> Any:
+        if _behaviour is not None:
+            refuse_ours(keywords.get("model"))
         chosen = keywords.get("nuts_sampler")
         if _behaviour is None or (chosen != NAME and not (chosen is None and _behaviour.default)):
             return before(*arguments, **keywords)

@@ -10,10 +10,13 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from consilience.errors import ConsilienceError, ConsilienceWarning
+from consilience.absent import ours
+from consilience.distributions.context import current_or_none
+from consilience.errors import ConsilienceError, ConsilienceWarning, ModelError
 from consilience.for_pymc.keywords import SETTINGS, options_of, planned
 from consilience.for_pymc.trace import labelled
 from consilience.foreign import from_pymc
+from consilience.model import Model
 from consilience.sample import sample
 
 PROGRESS: Final = logging.getLogger("pymc.sampling.mcmc")  # PyMC's own loggers, and with them its levels
@@ -63,6 +66,16 @@ def _here(model: Any, given: Mapping[str, Any], options: Mapping[str, Any]) -> A
     if not plan.quiet:
         _tell(result.posterior, plan.checks)
     return labels
+
+
+def refuse_ours(model: Any) -> None:
+    """ModelError for a model of this library, given to PyMC's `sample` or alone around the call."""
+    from pymc import Model as Theirs
+
+    if model is None and Theirs.get_context(error_if_none=False) is None:
+        model = current_or_none()
+    if isinstance(model, Model):
+        raise ModelError(f"{ours('the model')} Its own sampler is `consilience.sample`.")
 
 
 def _tell(posterior: Any, checks: bool) -> None:

@@ -11,6 +11,7 @@ import weakref
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from consilience.absent import ours
 from consilience.errors import GraphError
 from consilience.ir import side_tables
 from consilience.ir.arithmetic import Arithmetic, meaning
@@ -56,6 +57,8 @@ class Node(Arithmetic):
                 raise TypeError(f"a name is a text or None, got {value!r}.")
             side_tables.set_name(self, value)
             return
+        if attribute == "str_repr":  # which PyMC gives the variables that it enters into a model
+            raise AttributeError(ours(repr(self)))
         raise AttributeError(f"nodes are frozen; `{attribute}` cannot be set. Build a new expression instead.")
 
     def __delattr__(self, attribute: str) -> NoReturn:

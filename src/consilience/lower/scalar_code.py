@@ -221,7 +221,7 @@ for _name in (
     *log_incomplete.GAMMA_FUNCTIONS, *log_incomplete.BETA_FUNCTIONS,
     "gammaincinv", "gammainccinv", "betaincinv", "betainccinv",
     "poisson_quantile", "binomial_quantile", "negative_binomial_quantile",
-    "beta_binomial_cdf", "beta_binomial_quantile",
+    "beta_binomial_sum", "beta_binomial_sum_slope_a", "beta_binomial_sum_slope_b", "beta_binomial_quantile",
     "i0", "i0e_slope", "i1", "iv", "ive", "ive_slope", "j0", "j1", "jv", "k0", "k0e", "k1", "k1e", "kv", "kve",
     "kve_slope", "y0", "y1", "yv", "exp1", "expi", "expn", "sine_integral", "cosine_integral", "dawsn", "spence",
     "ellipk", "ellipe", "hyp1f1", "hyp1f1_slope_a", "hyp1f1_slope_b", "hyp2f1", "hyp2f1_slope_a", "hyp2f1_slope_c",

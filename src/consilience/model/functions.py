@@ -135,14 +135,17 @@ class LogpFunction:
         return [np.where(np.isnan(v), -np.inf, v) for v in values]
 
 
-def initial_point(model: ModelVariables, random_seed: Any = None) -> dict[str, Array]:
+def initial_point(
+    model: ModelVariables, random_seed: Any = None, initvals: Mapping[str, Any] | None = None
+) -> dict[str, Array]:
     """The default starting values on the unconstrained line, by PyMC's names (`tau_log__`).
 
     random_seed   an integer or Generator: of the draws for variables with `initval="prior"`
+    initvals      values, or "support_point" or "prior", in place of the model's own, by name
     """
     layout, lengths = _layout(model)
     seed = 0 if random_seed is None else seed_from(random_seed)
-    point = layout.point(starting_position(model, layout, lengths, seed=seed))
+    point = layout.point(starting_position(model, layout, lengths, initvals, seed))
     return {name: array.astype(v.value.dtype) for (name, array), v in zip(point.items(), model.free, strict=True)}
 
 

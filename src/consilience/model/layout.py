@@ -69,6 +69,17 @@ class Layout(Record):
             result[stretch.slice] = part.ravel()
         return result
 
+    def transformed(self, rows: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
+        """Vectors (row, coordinate) as values (row, *shape) on the unconstrained line, of the transformed variables."""
+        found = {}
+        for s in self.stretches:
+            if s.variable.transform is not None:
+                own = rows[:, s.slice]
+                if s.variable.sampled != s.variable.transform:  # samplers move along other coordinates
+                    own = np.stack([self.point(row)[s.key] for row in rows])
+                found[s.key] = own.reshape(len(rows), *s.shape)
+        return found
+
     def parts(self, position: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
         """A vector cut into the variables' coordinates."""
         return [position[s.slice].reshape(s.shape).copy() for s in self.stretches]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from consilience.absent import elsewhere
+from consilience.absent import around, elsewhere
 from consilience.backends import contexts
 from consilience.backends.pickling import duplicate
 from consilience.distributions import context
@@ -491,6 +491,8 @@ def modelcontext(model: Model | None = None) -> Model:
         return model
     current = context.current_or_none()
     if not isinstance(current, Model):
+        if told := around():
+            raise ModelError(told)
         raise TypeError("no model on the context stack: call this inside `with pm.Model():` or pass `model=`.")
     return current
 

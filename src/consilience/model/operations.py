@@ -57,7 +57,8 @@ WEIGHTS: Final = {
         log_gammainc log_gammainc_slope_x log_gammainc_slope_a log_gammaincc log_gammaincc_slope_x log_gammaincc_slope_a
         log_betainc_odds log_betainc_odds_slope_w log_betainc_odds_slope_a log_betainc_odds_slope_b
         gammaincinv gammainccinv betaincinv betainccinv gammainc_slope betainc_slope_a betainc_slope_b
-        poisson_quantile binomial_quantile negative_binomial_quantile beta_binomial_cdf beta_binomial_quantile
+        poisson_quantile binomial_quantile negative_binomial_quantile beta_binomial_sum
+        beta_binomial_sum_slope_a beta_binomial_sum_slope_b beta_binomial_quantile
     """,
 }
 WEIGHT: Final = {name: weight for weight, names in WEIGHTS.items() for name in names.split()}

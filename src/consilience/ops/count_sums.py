@@ -1,6 +1,6 @@
-"""What distribution functions of counts that are sums of masses mean in NumPy: beta-binomial (and hypergeometric).
+"""What sums of masses of counts mean in NumPy, with their slopes: beta-binomial (and hypergeometric).
 
-In: arrays of counts, parameters and probabilities. Out: float64 arrays of probabilities and of counts.
+In: arrays of counts, parameters and probabilities. Out: float64 arrays of sums and of counts.
 """
 
 from __future__ import annotations
@@ -78,13 +78,54 @@ def _urn_tails(a: Array, b: Array, n: Array, k: Array) -> tuple[Array, Array]:
     )
 
 
-def beta_binomial_cdf(a: Array, b: Array, n: Array, k: Array) -> Array:
-    """P(X <= k) of the successes among n trials whose probability is beta distributed with the shapes a and b.
+def _beta_binomial_sum(slope: str) -> Callable[..., Array]:
+    def sums(a: Array, b: Array, n: Array, k: Array) -> Array:
+        """P(X <= k) / P(X = k) of successes among n trials whose probability has a beta distribution, or its slope.
 
-    Negative whole shapes mean draws without replacement: n from -a marked and -b unmarked ones. NaN beyond 2**53.
-    """
-    with np.errstate(all="ignore"):
-        return _urn_tails(*np.broadcast_arrays(a, b, np.floor(n), np.floor(k)))[0]
+        Negative whole shapes a and b mean draws without replacement: n from -a marked and -b unmarked ones. 0 below the
+        support, NaN beyond 2**53.
+        """
+        a, b, n, k = np.broadcast_arrays(a, b, np.floor(n), np.floor(k))
+        with np.errstate(all="ignore"):
+            valid, least, most = _urn(a, b, n)
+            found = np.where(valid & (k < least), 0.0, np.nan)
+            for place in np.argwhere(valid & (k >= least) & (k <= most)):
+                at = tuple(place)
+                found[at] = _sum_downwards(*(float(x[at]) for x in (a, b, n, k, least)), slope)
+        return found
+
+    return sums
+
+
+SUMS = {
+    "beta_binomial_sum": _beta_binomial_sum(""),
+    "beta_binomial_sum_slope_a": _beta_binomial_sum("a"),
+    "beta_binomial_sum_slope_b": _beta_binomial_sum("b"),
+}
+
+
+def _sum_downwards(a: float, b: float, n: float, k: float, least: float, slope: str) -> float:
+    """Block by block; a mass's relative slope is a sum of reciprocals between its count and k."""
+    unimodal = a <= 0.0 or a >= 1.0 or b >= 1.0
+    at, term, sum, reciprocals, change = k, 1.0, 1.0, 0.0, 0.0
+    count = 16
+    while at > least:
+        j = at - np.arange(min(count, at - least))
+        factors = j / (n - j + 1.0) * ((n - j + b) / (j - 1.0 + a))
+        terms = term * np.cumprod(factors)
+        terms = np.where(np.isnan(terms), np.inf, terms)  # what follows an infinite one
+        steps = -1.0 / (j - 1.0 + a) if slope == "a" else 1.0 / (n - j + b)
+        relative = reciprocals + np.cumsum(steps)
+        sum, change = sum + terms.sum(), change + (terms * relative).sum()
+        at, term, reciprocals = at - len(j), terms[-1], relative[-1]
+        little = term <= sum * 2.0**-54 and factors[-1] <= 1.0 and unimodal
+        little = little and not (slope and abs(term * reciprocals) > abs(change) * 2.0**-54)
+        if little or term == 0.0 or not sum < np.inf:
+            break
+        count = min(2 * count, BLOCK)
+    if not slope:
+        return float(sum)
+    return float(change) if sum < np.inf else (-np.inf if slope == "a" else np.inf)
 
 
 def beta_binomial_quantile(a: Array, b: Array, n: Array, q: Array) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import reference
+from consilience.distributions.dist_math import check_parameters
 from consilience.distributions.random_variable import random_variables
 from consilience.errors import GraphError
 from consilience.ir import Node, constant_value, tensor_input, topological
@@ -19,13 +20,24 @@ from consilience.ops.elementwise import as_tensor
 from consilience.rules import simplify
 
 __all__ = [
-    "NotConstantValueError", "constant_fold",
-    "random_generator_type", "resolve_shapes", "rvs_in_graph",
+    "CheckParameterValue", "NotConstantValueError", "constant_fold",
+    "random_generator_type", "resolve_shapes", "rvs_in_graph", "shape_i",
 ]  # fmt: skip
 
 
 class NotConstantValueError(GraphError, ValueError):
     """An expression depends on something that is not known before it is computed."""
+
+
+class CheckParameterValue:
+    """`check_parameters` with its message first: `CheckParameterValue(msg)(value, *conditions)`."""
+
+    def __init__(self, msg: str = "", can_be_replaced_by_ninf: bool = False) -> None:
+        self.msg = msg
+        self.can_be_replaced_by_ninf = can_be_replaced_by_ninf
+
+    def __call__(self, value: Any, *conditions: Any) -> Node:
+        return check_parameters(value, *conditions, msg=self.msg, can_be_replaced_by_ninf=self.can_be_replaced_by_ninf)
 
 
 def constant_fold(xs: Sequence[Node], raise_not_constant: bool = True) -> tuple[Any, ...]:
@@ -66,3 +78,8 @@ def rvs_in_graph(vars: Node | Sequence[Node], rv_ops: Any = None) -> set[Node]:
 def random_generator_type(name: str | None = None) -> Node:
     """A symbolic random generator: a random key, for which a compiled function takes a generator of NumPy's."""
     return tensor_input("key", (), name)
+
+
+def shape_i(var: Node, i: int) -> Node:
+    """The length of axis i."""
+    return as_tensor(var).shape[i]

@@ -6,13 +6,21 @@ are those of the sampler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Compose", "DictToArrayBijection", "PointType", "RaveledVars", "StatsDict", "StatsType"]
+from consilience.ir import Node
+from consilience.model.functions import initial_point
+
+if TYPE_CHECKING:
+    from consilience.model.model import Model
+
+__all__ = [
+    "Compose", "DictToArrayBijection", "PointType", "RaveledVars", "StatsDict", "StatsType", "make_initial_point_fn",
+]  # fmt: skip
 
 T = TypeVar("T")
 PointType: TypeAlias = dict[str, npt.NDArray[Any]]
@@ -70,3 +78,38 @@ class DictToArrayBijection:
     def mapf(cls, f: Callable[[PointType], T], start_point: Mapping[str, npt.NDArray[Any]] | None = None) -> Compose[T]:
         """The function of a dictionary as one of a vector."""
         return Compose(f, _Back(start_point))
+
+
+def make_initial_point_fn(
+    *,
+    model: Model,
+    overrides: Mapping[str | Node, Any] | None = None,
+    jitter_rvs: Collection[Node] | None = None,
+    default_strategy: str = "support_point",
+    return_transformed: bool = True,
+) -> Callable[[Any], PointType]:
+    """A function of a seed that gives a starting value for each free variable, by name.
+
+    overrides           starting values by name or variable, or "support_point" or "prior"
+    jitter_rvs          variables whose unconstrained values get uniform noise from (-1, 1)
+    default_strategy    "support_point" or "prior", for variables without a starting value
+    return_transformed  values on the unconstrained line, by its names (`tau_log__`), or those of the variables
+    raises              ValueError for another strategy; when it is called, what starting values raise elsewhere
+    """
+    if default_strategy not in ("support_point", "prior"):
+        raise ValueError(f"`default_strategy` must be 'support_point' or 'prior', got {default_strategy!r}.")
+    wishes: dict[str, Any] = {str(v.name): default_strategy for v in model.free if v.initval is None}
+    wishes |= {key if isinstance(key, str) else str(key.name): value for key, value in (overrides or {}).items()}
+    moved = {str(model.rvs_to_values[rv].name) for rv in jitter_rvs or ()}
+
+    def of_seed(seed: Any) -> PointType:
+        rng = np.random.default_rng(seed)
+        point = initial_point(model, int(rng.integers(2**31)), wishes)
+        for name in moved:
+            point[name] = point[name] + rng.uniform(-1, 1, point[name].shape).astype(point[name].dtype)
+        if return_transformed:
+            return point
+        natural = model.compile_fn(model.replace_rvs_by_values(model.free_RVs), inputs=model.value_vars)(point)
+        return {str(rv.name): np.asarray(value) for rv, value in zip(model.free_RVs, natural, strict=True)}
+
+    return of_seed

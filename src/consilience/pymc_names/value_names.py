@@ -25,6 +25,7 @@ __all__ = [
     "RandomGenerator",
     "RandomSeed",
     "RandomState",
+    "_get_seeds_per_chain",
     "check_dist_not_registered",
     "get_default_varnames",
     "get_random_generator",
@@ -34,6 +35,8 @@ __all__ = [
     "get_var_name",
     "is_transformed_name",
     "makeiter",
+    "str_for_dist",
+    "str_for_potential_or_deterministic",
 ]  # fmt: skip
 
 RandomSeed: TypeAlias = int | Sequence[int] | npt.NDArray[Any] | None
@@ -110,6 +113,44 @@ def check_dist_not_registered(dist: Node, model: Model | None = None) -> None:
 def makeiter(a: Any) -> Sequence[Any]:
     """Lists and tuples as they are, anything else as the one item of a list."""
     return a if isinstance(a, list | tuple) else [a]
+
+
+def _get_seeds_per_chain(random_state: RandomState, chains: int) -> Sequence[int] | npt.NDArray[Any]:
+    """A seed for each chain: as many as are given, an integer's own for one chain, and drawn ones otherwise.
+
+    raises   ValueError for another number of seeds than of chains
+    """
+    if isinstance(random_state, list | tuple | np.ndarray) and np.ndim(random_state):
+        if len(random_state) != chains:
+            raise ValueError(f"a seed for each of {chains} chains is needed, got {len(random_state)}.")
+        return random_state
+    if chains == 1 and isinstance(random_state, int | np.integer):
+        return (int(random_state),)
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**30))
+    drawn: dict[int, None] = {}  # which keeps the order, and each seed once
+    rng = np.random.default_rng(random_state)
+    while len(drawn) < chains:
+        drawn[int(rng.integers(2**30))] = None
+    return list(drawn)
+
+
+def str_for_dist(dist: Node, formatting: str = "plain", include_params: bool = True, named_vars: object = None) -> str:
+    """A variable in words, as its method `str_repr`; variables know their names, `named_vars` tells nothing more."""
+    del named_vars
+    return dist.str_repr(formatting, include_params)
+
+
+def str_for_potential_or_deterministic(
+    var: Node,
+    formatting: str = "plain",
+    include_params: bool = True,
+    dist_name: str = "Deterministic",
+    named_vars: object = None,
+) -> str:
+    """The same of an expression with a name, which knows what it is."""
+    del dist_name
+    return str_for_dist(var, formatting, include_params, named_vars)
 
 
 def get_random_generator(seed: Any = None, copy: bool = True) -> np.random.Generator:

@@ -480,7 +480,7 @@ ELEMENTWISE: dict[str, Transfer] = {
     "log_gammainc": lambda a, x: Bounds(-INF, 0.0),
     "log_gammaincc": lambda a, x: Bounds(-INF, 0.0),
     "log_betainc_odds": lambda a, b, w: Bounds(-INF, 0.0),
-    "beta_binomial_cdf": lambda a, b, n, k: Bounds(0.0, 1.0),
+    "beta_binomial_sum": lambda a, b, n, k: Bounds(0.0, INF),
     "gammaincinv": lambda a, p: Bounds(0.0, INF),
     "gammainccinv": lambda a, q: Bounds(0.0, INF),
     "betaincinv": lambda a, b, p: Bounds(0.0, 1.0),

@@ -43,7 +43,8 @@ def sample_prior_predictive(
     return_inferencedata   False: a dictionary of arrays (draws, …) by name
     pymc                   PyMC's other keywords: those without meaning here pass, the rest are refused
     returns                a tree with the groups `prior` (free variables, deterministics) and `prior_predictive`
-                           (observed variables), with one chain; `observed_data`, `constant_data`
+                           (observed variables), with one chain; `observed_data`, `constant_data`. `var_names` may
+                           leave the first two empty
     warns                  ConsilienceWarning where the model has potentials, which have no part in this, and
                            where draws are NaN
     """
@@ -69,7 +70,8 @@ def sample_prior_predictive(
         "observed_data": observed_data(owner),
         "constant_data": constant_data(owner),
     }
-    return storage.tree_of(groups, owner.coords, owner.named_vars_to_dims)
+    kept = ("prior", *(("prior_predictive",) if observed else ()))  # whatever `var_names` leaves in them
+    return storage.tree_of(groups, owner.coords, owner.named_vars_to_dims, kept=kept)
 
 
 def _without_potentials(model: Model) -> None:

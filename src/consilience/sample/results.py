@@ -69,12 +69,10 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
         arrays |= {name: deferred(work.density, draws, name) for name in derived if name not in found}
     kept = {name: arrays[name] for name in work.result.names}
     if "include_transformed" in work.result.extras:
-        for s in work.density.layout.stretches:
-            if s.variable.transform is not None and s.variable.name in kept:
-                own = draws[:, :, s.slice]
-                if s.variable.sampled != s.variable.transform:  # samplers move along other coordinates
-                    own = np.stack([work.density.layout.point(position)[s.key] for position in flat])
-                kept[s.key] = own.reshape(chains, count, *s.shape)
+        owners = {s.key: s.variable.name for s in work.density.layout.stretches}
+        for key, values in work.density.layout.transformed(flat).items():
+            if owners[key] in kept:
+                kept[key] = values.reshape(chains, count, *values.shape[1:])
     return kept
 
 

@@ -9,7 +9,7 @@ import contextlib
 import datetime as dt
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -66,6 +66,7 @@ def tree_of(
     coords: Coordinates | None = None,
     dims: Dimensions | None = None,
     attributes: Attributes | None = None,
+    kept: Collection[str] = (),
 ) -> xarray.DataTree:
     """A tree with a group for each of the given dictionaries of arrays; empty ones have none.
 
@@ -76,12 +77,13 @@ def tree_of(
                 `<variable>_dim_<i>`, i counting the unnamed ones
     attributes  of the run, such as sampling_time and tuning_steps; they are kept with the groups of the run.
                 Every group has created_at, creation_library, inference_library and their versions.
+    kept        names of groups that are there even if they are empty
 
     Raises ShapeError if dimensions do not fit an array, or an array does not fit the labels.
     """
     import xarray
 
-    return xarray.DataTree(children=branches(groups, coords, dims, attributes))
+    return xarray.DataTree(children=branches(groups, coords, dims, attributes, kept))
 
 
 def branches(
@@ -89,6 +91,7 @@ def branches(
     coords: Coordinates | None = None,
     dims: Dimensions | None = None,
     attributes: Attributes | None = None,
+    kept: Collection[str] = (),
 ) -> dict[str, xarray.DataTree]:
     """Groups of any name, each by itself: a tree may be made of them; the rest is as in `tree_of`."""
     import xarray
@@ -106,7 +109,7 @@ def branches(
             )
         )
         for name, arrays in groups.items()
-        if arrays
+        if arrays or name in kept
     }
 
 

@@ -11,6 +11,7 @@ import glob
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,9 +79,15 @@ def synchronise(path: Path) -> None:
 
 
 def replace_directory(source: Path, target: Path) -> None:
-    """Put a directory in the place of another, which is deleted then. Raises OSError and leaves what was there."""
+    """Put a directory in the place of another, which is deleted then. Raises OSError and leaves what was there.
+
+    Readers find one or the other at every moment; where the system cannot `exchange` them, none for a short one.
+    """
     if not target.exists():
         os.rename(source, target)
+        return
+    if exchange(source, target):
+        shutil.rmtree(source, ignore_errors=True)
         return
     old = temporary_name(target)
     os.rename(target, old)
@@ -90,6 +97,25 @@ def replace_directory(source: Path, target: Path) -> None:
         os.rename(old, target)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Let two names change places at one moment; False where Linux or the filesystem has no such call.
+
+    Raises OSError.
+    """
+    import ctypes  # no other use of a store needs it
+
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
+    if rename is None:
+        return False
+    here, swapped = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
+    if rename(here, os.fsencode(one), here, os.fsencode(other), swapped) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        return False
+    raise OSError(number, os.strerror(number), str(other))
 
 
 def temporary_name(path: Path) -> Path:

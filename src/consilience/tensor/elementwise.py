@@ -18,7 +18,8 @@ from consilience.ops.scalar import DRAWS, TABLE
 # parameters, the parts of complex numbers, and what distributions and `pt.random` are made of.
 _ELSEWHERE: Final = {
     "pow", "round", "where", "logaddexp", "fold_in", "poisson_quantile", "binomial_quantile",
-    "negative_binomial_quantile", "beta_binomial_cdf", "beta_binomial_quantile", "log1p_square", "gammainc_slope",
+    "negative_binomial_quantile", "beta_binomial_sum", "beta_binomial_sum_slope_a", "beta_binomial_sum_slope_b",
+    "beta_binomial_quantile", "log1p_square", "gammainc_slope",
     "betainc_slope_a", "betainc_slope_b", "log_gammainc_slope_x", "log_gammainc_slope_a", "log_gammaincc_slope_x",
     "log_gammaincc_slope_a", "log_betainc_odds", "log_betainc_odds_slope_w", "log_betainc_odds_slope_a",
     "log_betainc_odds_slope_b", "zeta", "i0e_slope", "ive_slope", "kve_slope", "sine_integral",

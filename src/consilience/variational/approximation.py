@@ -47,6 +47,7 @@ class Approximation:
     elbo         mean of the bound over the last steps
     converged    whether the rule of the fit found it to have arrived
     pareto_k     tail index of the importance ratios; NaN where there is none (particles), -inf where they do not vary
+    include_transformed   whether draws also have values on the unconstrained line, as `tau_log__`
     deviation    largest distance between its means and those of the posterior, by importance ratios, slopes and short
                  chains, in standard deviations
     """
@@ -58,7 +59,7 @@ class Approximation:
         self.parameters = parameters
         self.hist: Floats = np.zeros(0)
         self.elbo = self.pareto_k = self.deviation = np.nan
-        self.converged = False
+        self.converged = self.include_transformed = False
         self._shared: dict[str, Node] = {}
 
     def __repr__(self) -> str:
@@ -158,20 +159,30 @@ class Approximation:
         raise NotImplementedError
 
     def sample(
-        self, draws: int = 500, *, random_seed: Any = None, return_inferencedata: bool = True
+        self,
+        draws: int = 500,
+        *,
+        random_seed: Any = None,
+        return_inferencedata: bool = True,
+        include_transformed: bool | None = None,
     ) -> xarray.DataTree | dict[str, Any]:
         """Draws of all variables on their own scales, deterministics included.
 
         return_inferencedata   a labelled tree with the group `posterior` (one chain), else arrays by name
+        include_transformed    whether there are also values on the unconstrained line, as `tau_log__`; what `pm.fit`
+                               was asked for by default
         """
         if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
             raise ValueError(f"`draws` must be a whole number > 0, got {draws!r}.")
         generator = np.random.Generator(np.random.Philox(key=[seed_from(random_seed), 3]))
         points, _ = self.points(int(draws), generator)
-        values = self.target.density.expand(self.target.whole(points))
+        rows = self.target.whole(points)
+        values = self.target.density.expand(rows)
+        if self.include_transformed if include_transformed is None else include_transformed:
+            values = {**values, **self.target.density.layout.transformed(rows)}
         if not return_inferencedata:
             return values
-        tree = to_inference_data({n: v[None] for n, v in values.items()}, model=self.model)
+        tree = to_inference_data({n: v[None] for n, v in values.items()}, model=self.model, include_transformed=True)
         tree["posterior"].attrs.update(
             inference_library="consilience", method=type(self).__name__, pareto_k=self.pareto_k, elbo=self.elbo
         )

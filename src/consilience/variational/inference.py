@@ -142,6 +142,7 @@ class Inference:
         progressbar_theme: Any = None,
         *,
         backend: str | None = None,
+        include_transformed: bool = False,
         obj_n_mc: int | None = None,
         obj_optimizer: Optimizer | Callable[[], Optimizer] | None = None,
         total_grad_norm_constraint: float | None = None,
@@ -155,6 +156,7 @@ class Inference:
         score          accepted: `hist` always has the bounds
         callbacks      called between steps, as `pm.callbacks` has them
         progressbar    accepted; nothing is shown. So are progressbar_theme and backend, for PyMC's sake
+        include_transformed   whether draws of the approximation also have values on the unconstrained line
         obj_n_mc       draws per step, in pairs of opposite ones; 8 by default
         obj_optimizer  rule of the steps, as `pm.adam(learning_rate=0.01)`; the natural gradient by default
         total_grad_norm_constraint   greatest norm of a gradient
@@ -194,6 +196,7 @@ class Inference:
             self.approx.take(best.approx.parameters)
         self.approx.hist = np.concatenate([self.approx.hist, -best.bounds])
         self.approx.elbo, self.approx.converged = best.level, best.arrived
+        self.approx.include_transformed = bool(include_transformed)
         if converge and not (best.arrived or best.ended):
             warnings.warn(
                 f"the fit had not converged after {best.taken} steps: its bound was rising, or its parameters moved by "
@@ -543,8 +546,6 @@ def fit(
     raises, warns        as `Inference.fit`
     """
     kwargs = {k: v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
-    if kwargs.pop("include_transformed", False):
-        raise TypeError("`fit` has no `include_transformed=True`: approximations have values on their own scales.")
     settings = dict(inf_kwargs or {})
     name = method.lower() if isinstance(method, str) else ""
     if name.startswith("nfvi="):

@@ -26,7 +26,8 @@ from consilience.xtensor.variable import xtensor as xtensor
 
 __all__ = [
     "XTensorType", "XTensorVariable", "as_xtensor", "broadcast", "concat", "dot", "full_like", "function", "grad",
-    "linalg", "math", "ones_like", "where", "xtensor", "zeros_like",
+    "linalg", "math", "ones_like", "where", "xtensor",
+    "xtensor_constant", "zeros_like",
 ]  # fmt: skip
 
 
@@ -62,6 +63,11 @@ def ones_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
     return full_like(x, 1, dtype)
 
 
+def xtensor_constant(x: Any, name: str | None = None, dims: str | Sequence[str] | None = None) -> XTensorVariable:
+    """An array with dims, or a `DataArray` with its own, as a constant."""
+    return as_xtensor(x, dims, name=name)
+
+
 def function(inputs: Sequence[Any], outputs: Any, **settings: Any) -> Any:
     """Compile expressions with named dims; arrays have axes in the order of dims.
 
@@ -91,6 +97,6 @@ def grad(cost: Any, wrt: Any, **settings: Any) -> Any:
 if not typing.TYPE_CHECKING:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
-        if name in ("random", "vectorization"):
+        if name in ("random", "signal", "vectorization"):
             return _import_module(f"{__name__}.{name}")  # which most expressions do without
         return _module_paths.attribute(__name__, name, __all__)

@@ -16,7 +16,7 @@ from consilience.errors import ShapeError
 from consilience.ir import Dim, Node
 from consilience.ir.arithmetic import meaning
 from consilience.ir.shape_constraints import ShapeConstraint
-from consilience.ir.side_tables import describe, name_of
+from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.ir.types import TensorType
 from consilience.ops.assertion import Require
 from consilience.ops.elementwise import TensorLike, as_tensor
@@ -92,7 +92,9 @@ class Named:
         """Dtype, dims and shape."""
         return NamedType(self.values.dtype, self.dims, self.values.static_shape)
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "name":
+            return set_name(self.values, value)
         raise AttributeError(f"a tensor with named dims is frozen; `{name}` cannot be set.", name=name, obj=self)
 
     if not TYPE_CHECKING:  # type checkers know by themselves what is not there

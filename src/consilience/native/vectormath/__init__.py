@@ -75,7 +75,7 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("arctan", inverse_trigonometric.arctan),
         _row("arctan2", inverse_trigonometric.arctan2, 2),
         _row("arctanh", hyperbolic.arctanh),
-        _row("beta_binomial_cdf", count_sums.beta_binomial_cdf, 4),
+        *(_row(name, function, 4) for name, function in count_sums.SUMS.items()),
         _row("beta_binomial_quantile", count_sums.beta_binomial_quantile, 4),
         _row("betainc", incomplete.betainc, 3),
         _row("betainc_slope_a", incomplete_slopes.betainc_slope_a, 3),

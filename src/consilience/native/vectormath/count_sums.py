@@ -1,7 +1,7 @@
-"""Distribution functions of counts that are sums of masses: beta-binomial (and hypergeometric).
+"""Sums of masses of counts over the last mass, their slopes, and quantiles: beta-binomial (and hypergeometric).
 
-In: float64 counts and parameters. Out: probabilities with a relative error of about 1e-15 times the square root of the
-number of terms. The masses are summed relative to that of the count itself, on either side of it, as long as they
+In: float64 counts and parameters. Out: sums with a relative error of about 1e-15 times the square root of the number of
+terms. The masses are summed relative to that of the count itself, on either side of it, as long as they
 matter: about ten standard deviations, lane after lane.
 """
 
@@ -71,12 +71,43 @@ def _urn_tails(a: Lanes, b: Lanes, n: Lanes, k: Lanes) -> tuple[Cell, Cell]:
     return below, beyond
 
 
-def _beta_binomial(a: Lanes, b: Lanes, n: Lanes, k: Lanes) -> Lanes:
-    """P(X <= k) of the successes among n trials whose probability is beta distributed with the shapes a and b.
+def _beta_binomial_sum(slope: str) -> Callable[[Lanes, Lanes, Lanes, Lanes], Lanes]:
+    def formula(a: Lanes, b: Lanes, trials: Lanes, count: Lanes) -> Lanes:
+        """P(X <= k) / P(X = k) of successes among n trials whose probability has a beta distribution, or its slope.
 
-    Negative whole shapes mean draws without replacement: n from -a marked and -b unmarked ones. NaN beyond 2**53.
-    """
-    return _urn_tails(a, b, n.floor(), k.floor())[0].get()
+        Negative whole shapes mean draws without replacement: n from -a marked and -b unmarked ones. NaN beyond 2**53.
+        """
+        n, k = trials.floor(), count.floor()
+        valid, unimodal, least, most = _urn(a, b, n)
+        result = Cell(choose(valid & (k < least), 0.0, k.constant(math.nan)))
+        with k.builder.if_((valid & (k >= least) & (k <= most)).value):
+            at, term, sum = Cell(k), Cell(k.constant(1.0)), Cell(k.constant(1.0))
+            reciprocals, change = Cell(k.constant(0.0)), Cell(k.constant(0.0))
+
+            def turn(_: Lanes) -> Lanes:
+                j = at.get()
+                last = j.equals(least)
+                factor = choose(last, 0.0, j / (n - j + 1.0) * ((n - j + b) / (j - 1.0 + a)))
+                term.set(term.get() * factor)
+                sum.set(sum.get() + term.get())
+                little = ~(term.get() > sum.get() * EPSILON) & ~(factor > 1.0) & unimodal
+                if slope:  # a mass's relative slope is a sum of reciprocals between its count and k
+                    step = -1.0 / (j - 1.0 + a) if slope == "a" else 1.0 / (n - j + b)
+                    reciprocals.set(reciprocals.get() + choose(last, 0.0, step))
+                    part = term.get() * reciprocals.get()
+                    change.set(change.get() + part)
+                    little = little & ~(abs(part) > abs(change.get()) * EPSILON)
+                at.set(j - 1.0)
+                return little | term.get().equals(0.0) | ~(sum.get() < math.inf)
+
+            done = until_converged(k, turn, TERMS)
+            found = sum.get()
+            if slope:
+                found = choose(found < math.inf, change.get(), -math.inf if slope == "a" else math.inf)
+            result.set(choose(done, found, math.nan))
+        return result.get()
+
+    return formula
 
 
 def _beta_binomial_quantile(a: Lanes, b: Lanes, trials: Lanes, q: Lanes) -> Lanes:
@@ -101,5 +132,12 @@ def _beta_binomial_quantile(a: Lanes, b: Lanes, trials: Lanes, q: Lanes) -> Lane
     return choose(q.equals(0.0) & valid, least, found)
 
 
-beta_binomial_cdf: Final = lane_by_lane("beta_binomial_cdf", 4, _beta_binomial)
+SUMS: Final = {
+    name: lane_by_lane(name, 4, _beta_binomial_sum(slope))
+    for slope, name in (
+        ("", "beta_binomial_sum"),
+        ("a", "beta_binomial_sum_slope_a"),
+        ("b", "beta_binomial_sum_slope_b"),
+    )
+}
 beta_binomial_quantile: Final = lane_by_lane("beta_binomial_quantile", 4, _beta_binomial_quantile)

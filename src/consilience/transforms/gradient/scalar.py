@@ -452,12 +452,16 @@ for _name, _sign in (("betaincinv", 1.0), ("betainccinv", -1.0)):
         lambda g, x, a, b, p, _sign=_sign: _sign * g / _beta_density(x, a, b),
     )
 derivative(
-    "beta_binomial_cdf",
-    unknown("beta_binomial_cdf with respect to its first shape parameter", "treat the parameter as data."),
-    unknown("beta_binomial_cdf with respect to its second shape parameter", "treat the parameter as data."),
+    "beta_binomial_sum",
+    lambda g, y, a, b, n, k: g * apply("beta_binomial_sum_slope_a", a, b, n, k),
+    lambda g, y, a, b, n, k: g * apply("beta_binomial_sum_slope_b", a, b, n, k),
     None,
     None,
 )
+for _name in "ab":
+    _of = f"beta_binomial_sum_slope_{_name}, which is that of beta_binomial_sum in a shape,"
+    _twice = unknown(f"{_of} with respect to a shape", _TWICE)
+    derivative(f"beta_binomial_sum_slope_{_name}", _twice, _twice, None, None)
 
 # Choice.
 derivative("where", None, lambda g, y, c, a, b: keep(c, g), lambda g, y, c, a, b: keep(c, g, inverted=True))

@@ -1,0 +1,152 @@
+"""Names that PyTensor has and this library has not, filled in while PyTensor's own tests are imported: a pytest plugin.
+
+In: `import pytensor` that means this library. Out: files that import such names are collected; tests that use one fail
+with `AbsentNameError`; the names, one a line, in the file that `FILLED_NAMES` names. Outside: what those names mean.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Iterator, MutableSequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import numpy as np
+
+import consilience.as_pymc  # what `import pytensor` means  # noqa: F401
+
+PACKAGE = "pytensor"
+VALUES: dict[str, Any] = {
+    "npy_2_compat.old_np_unique": np.unique,
+    "tensor.math.float32_atol": 1e-5,
+    "tensor.math.float32_rtol": 1e-5,
+    "tensor.math.float64_atol": 1e-8,
+    "tensor.math.float64_rtol": 1e-10,
+    "utils.LOCAL_BITWIDTH": 64,
+    "utils.PYTHON_INT_BITWIDTH": 64,
+}
+"""What tests compare with: PyTensor's tolerances (`pytensor/tensor/math.py`) and facts of the machine."""
+_collecting = True
+
+
+def allclose(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
+    """PyTensor's `_allclose`: near by the tolerances above."""
+    short = any(np.asarray(x).dtype in ("float16", "float32", "complex64") for x in (a, b))
+    return bool(np.allclose(a, b, rtol or (1e-5 if short else 1e-10), atol or (1e-5 if short else 1e-8)))
+
+
+VALUES["tensor.math._allclose"] = allclose
+
+
+class AbsentNameError(Exception):
+    """A test uses what is not here."""
+
+
+class _Filling(type):
+    """The class of classes that stand for absent names: anything while tests are collected, an error in a test."""
+
+    path: str
+
+    def __call__(cls, *_: Any, **__: Any) -> Any:
+        return cls._used("called") if "path" in vars(cls) else super().__call__()
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return cls._used(name)
+
+    def __iter__(cls) -> Iterator[Any]:
+        return iter((cls,))
+
+    def __add__(cls, other: Any) -> list[Any]:
+        return []
+
+    __radd__ = __add__
+
+    def _used(cls, how: str) -> Any:
+        if not _collecting:
+            raise AbsentNameError(f"{cls.path} ({how})")
+        return filling(cls.path)
+
+
+def filling(path: str) -> Any:
+    """What stands for a name."""
+    with open(os.environ["FILLED_NAMES"], "a", encoding="utf-8") as names:
+        names.write(f"{path}\n")
+    takes_all = classmethod(lambda cls, **_: None)
+    return _Filling(path.rpartition(".")[2], (), {"path": path, "__init_subclass__": takes_all})
+
+
+class _Seen(ModuleType):
+    """A module of PyTensor: the names of ours, and behind them what is filled in."""
+
+    __path__: MutableSequence[str] = []  # noqa: RUF012 - the form of a module
+
+    def __init__(self, name: str, ours: Any) -> None:
+        super().__init__(name, ours.__doc__)
+        vars(self)["ours"] = ours
+
+    def __getattr__(self, name: str) -> Any:
+        path = f"{self.__name__}.{name}"
+        value = VALUES.get(path.removeprefix(f"{PACKAGE}."))
+        if value is not None:
+            return value
+        if name == "__all__":
+            return [n for n in dir(self.ours) if not n.startswith("_")]
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            found = getattr(self.ours, name)
+        except (AttributeError, ImportError, NotImplementedError):
+            found = sys.modules[path] if path in sys.modules else filling(path)
+            vars(self)[name] = found
+        return importlib.import_module(path) if type(found) is ModuleType else found
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name.startswith("__"):
+            super().__setattr__(name, value)
+        elif not isinstance(value, ModuleType):  # a test replaces something
+            setattr(self.ours, name, value)
+        elif not hasattr(self.ours, name):
+            vars(self)[name] = value
+
+
+class _Finder:
+    """Finds all modules of PyTensor, those that are not here, too."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> ModuleSpec | None:
+        return ModuleSpec(name, cast(Any, _Loader), is_package=True) if name.split(".")[0] == PACKAGE else None
+
+
+class _Loader:
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType:
+        _root, _dot, path = spec.name.partition(".")
+        ours = f"consilience.{path}" if path else "consilience"
+        stand_in = sys.modules.get(f"{spec.name} here")
+        if stand_in is None:
+            with contextlib.suppress(ModuleNotFoundError):  # nor its package
+                stand_in = importlib.import_module(ours)
+        return _Seen(spec.name, stand_in or ModuleType(spec.name))
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """The names are there."""
+
+
+def pytest_collection_finish() -> None:
+    """From here on names are used."""
+    global _collecting
+    _collecting = False
+
+
+for _name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:  # named as functions
+    sys.modules[f"{_name} here"] = sys.modules.pop(_name)
+Path(os.environ["FILLED_NAMES"]).touch()
+sys.meta_path.insert(0, cast(Any, _Finder))
