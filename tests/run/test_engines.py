@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 import numpy as np
@@ -124,6 +125,18 @@ def test_no_time_at_all_leaves_no_draws_on_any_engine(options: Options) -> None:
     run = running(Independent(), options)
     run.start(background=False)
     assert run.wait().verdict.reason == "max_time=0.0 seconds were over; no draws had been made"
+
+
+def test_a_pause_does_not_count_as_time_on_any_engine() -> None:
+    run = running(Independent(), Options(tune=20, draws=100, max_time=5.0))
+    run.pause()
+    run.start(background=True)
+    time.sleep(0.02)
+    run.supervisor.began -= 100.0  # as if the pause had been that long
+    run._paused_at = time.perf_counter() - 100.0
+    assert run.progress.paused
+    run.resume()
+    assert run.wait(60.0).draws.shape == (4, 100, 2)
 
 
 def test_a_remedy_is_one_function_and_one_that_asks_for_ever_is_not_heard_for_ever(
