@@ -1,4 +1,4 @@
-"""Any engine of six calls is run, judged and extended as chains on threads are."""
+"""Any engine that gives five methods is run, judged and extended as chains on threads are."""
 
 from __future__ import annotations
 

@@ -166,6 +166,13 @@ class LockStepEngine(Engine):
         else:
             size, length, scale = self._learnt.stride
             self._learnt = initial_tuning(self._place, scale**2, float(size) / ANCHOR, float(length))
+        self._noted()
+
+    def _noted(self) -> tuple[float, float]:
+        """Note what there is to go on with; step size and trajectory length of it."""
+        stride = self._learnt.stride if self._target is None else settled(self._learnt)
+        self._tuning = Tuning(float(stride.size), diagonal(np.asarray(stride.scale, np.float64) ** 2))
+        return self._tuning.step_size, float(stride.length)
 
     def _advanced(self, count: int) -> dict[str, Array]:
         """Further transitions of all chains: rows of draws (transition, chain, coordinate) and statistics."""
@@ -191,9 +198,7 @@ class LockStepEngine(Engine):
             for place, name in enumerate(columns):
                 table[:, place] = np.concatenate([some[name] for some in rows]).T
             draws = self.folded(draws)
-        stride = self._learnt.stride if self._target is None else settled(self._learnt)
-        size, length = float(stride.size), float(stride.length)
-        self._tuning = Tuning(size, diagonal(np.asarray(stride.scale, np.float64) ** 2))
+        size, length = self._noted()
         snapshot = {} if self._target is None else {"length": length}
         nothing = np.empty((0, self.dimension))
         places = [Divergences(np.empty(0, np.int64), nothing, nothing)] * self.chains
