@@ -31,7 +31,7 @@ KILLED = """
     supervisor = running.supervisor
     if place.exists():
         _, about, state = checkpoints.read(place)
-        keep = checkpoints.resume(place, {}, about, state, supervisor.controller, supervisor.workers)
+        keep = checkpoints.resume(place, {}, about, state, supervisor.controller, supervisor.engine)
     else:
         keep = checkpoints.Checkpoint.create(place, {}, {}, overwrite=False)
     supervisor.keep = keep

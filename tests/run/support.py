@@ -22,9 +22,9 @@ from consilience.inference.messages import Command, Divergences, Rows, Snapshot,
 from consilience.inference.tuner import Tuner, TuningSetting
 from consilience.run import Options, Run, Running, launch
 from consilience.run import checkpoint as checkpoints
-from consilience.run.chain_worker import ChainWorker
 from consilience.run.checkpoint import Checkpoint
 from consilience.run.controller import RunController
+from consilience.run.engine import Engine
 
 Hook = Callable[["Watched"], None]
 
@@ -168,10 +168,8 @@ class Tape:
         self.path = path
         self.moments: list[tuple[Path, str]] = []
 
-    def __call__(
-        self, controller: RunController, workers: list[ChainWorker], windows: Mapping[int, Window], last: bool, /
-    ) -> None:
-        self.inner(controller, workers, windows, last)
+    def __call__(self, controller: RunController, engine: Engine, windows: Mapping[int, Window], last: bool, /) -> None:
+        self.inner(controller, engine, windows, last)
         assert self.inner.fault is None
         copy = self.path / f"moment{len(self.moments)}"
         shutil.copy(self.path / "live", copy)
@@ -205,5 +203,5 @@ def resumed(
     _, about, state = checkpoints.read(path)
     running = launch(density, kernel, points, options, seed=seed, cores=cores)
     supervisor = running.supervisor
-    supervisor.keep = checkpoints.resume(path, {}, about, state, supervisor.controller, supervisor.workers)
+    supervisor.keep = checkpoints.resume(path, {}, about, state, supervisor.controller, supervisor.engine)
     return finish(running)

@@ -18,6 +18,7 @@ from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
 from consilience.inference.nuts_tuner import JUMPS
 from consilience.run import Run, launch, monitor, run_chains, stopping
+from consilience.run.remedies import Restart, jumps
 from consilience.run.sampling import Sampling
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
 from tests.run.support import EarlyChecks, finish
@@ -315,21 +316,22 @@ def test_jumps_begin_from_where_chains_were_when_they_were_apart(
 ) -> None:
     """Later draws have come from one of the places only."""
     given: list[Any] = []
-    plain = Sampling.to_jump_between
+    plain = jumps._from_where_chains_were
 
-    def noted(self: Sampling) -> Any:
-        windows, left = plain(self)
-        given.append(left)
-        for c, window in self.windows[0].items():
-            np.testing.assert_array_equal(windows[0][c].draws, window.draws)
-        return windows, left
+    def noted(sampling: Sampling, returns_seldom: bool) -> Restart:
+        request = plain(sampling, returns_seldom)
+        assert request.revisited is not None
+        given.append(request.revisited[0])
+        for c, window in sampling.windows[0].items():
+            np.testing.assert_array_equal(request.windows[0][c].draws, window.draws)
+        return request
 
-    monkeypatch.setattr(Sampling, "to_jump_between", noted)
+    monkeypatch.setattr(jumps, "_from_where_chains_were", noted)
     script.rhat = 1.3
     script.passes = staticmethod(lambda count: count >= 158)
     script.visited_once = staticmethod(lambda count: True)
     run(NORMAL, EarlyChecks(max_draws=333), kernel=JUMPING)
-    assert [left[0] for left in given] == [("x[0]",)]
+    assert given == [("x[0]",)]
 
 
 def test_no_more_scalars_are_remembered_than_can_be_looked_at(
@@ -337,13 +339,13 @@ def test_no_more_scalars_are_remembered_than_can_be_looked_at(
 ) -> None:
     """The one that failed is among them, however many others chains are apart in."""
     remembered: list[set[str]] = []
-    plain = Sampling._note_apart
+    plain = Sampling._note_separated
 
     def noted(self: Sampling, names: Sequence[str]) -> None:
         plain(self, names)
-        remembered.append(set(self.apart))
+        remembered.append(set(self.separated))
 
-    monkeypatch.setattr(Sampling, "_note_apart", noted)
+    monkeypatch.setattr(Sampling, "_note_separated", noted)
     script.rhat = 1.3
     script.disagreeing = lambda self, rhat: list(range(29, -1, -1))  # type: ignore[method-assign]
     run(standard(30), EarlyChecks(max_draws=500))

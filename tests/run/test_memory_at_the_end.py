@@ -37,8 +37,8 @@ def test_a_run_that_is_over_has_one_copy_of_its_draws() -> None:
     assert sampling.monitor._convergence is None
     assert report.reports
     assert not report.history
-    assert all(worker.rows is None or worker.rows.draws.size == 0 for worker in supervisor.workers)
-    assert supervisor.pool.deliveries.empty()
+    assert all(worker.rows is None or worker.rows.draws.size == 0 for worker in supervisor.engine.workers)
+    assert supervisor.engine.pool.deliveries.empty()
 
 
 def test_chains_are_gone_with_the_run_and_come_back_for_more() -> None:

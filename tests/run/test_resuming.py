@@ -125,7 +125,7 @@ def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: P
         supervisor = running.supervisor
         if ended:
             _, about, state = checkpoints.read(tmp_path / "c")
-            keep = checkpoints.resume(tmp_path / "c", {}, about, state, supervisor.controller, supervisor.workers)
+            keep = checkpoints.resume(tmp_path / "c", {}, about, state, supervisor.controller, supervisor.engine)
             keep.interval = 0.0
         supervisor.keep = keep
         if reason == "exception":
@@ -300,25 +300,25 @@ def test_one_run_at_a_time_has_a_checkpoint(sound: Path, tmp_path: Path) -> None
     shutil.copy(sound, tmp_path / "c")
     _, about, state = checkpoints.read(tmp_path / "c")
     running = launch(NORMAL, NUTS(), points(5), EarlyChecks(), seed=3)
-    controller, workers = running.supervisor.controller, running.supervisor.workers
-    first = checkpoints.resume(tmp_path / "c", {}, about, state, controller, workers)
+    controller, engine = running.supervisor.controller, running.supervisor.engine
+    first = checkpoints.resume(tmp_path / "c", {}, about, state, controller, engine)
     for attempt in (
         lambda: Checkpoint.create(tmp_path / "c", {}, {}, overwrite=True),
-        lambda: checkpoints.resume(tmp_path / "c", {}, about, state, controller, workers),
+        lambda: checkpoints.resume(tmp_path / "c", {}, about, state, controller, engine),
     ):
         with pytest.raises(StorageError, match="is being written by another run"):
             attempt()
     first.close()
     second = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=True)
-    second(controller, workers, {}, last=True)
+    second(controller, engine, {}, last=True)
     assert second.fault is None
     second.close()
     before = (tmp_path / "c").read_bytes()
-    first(controller, workers, {}, last=True)
+    first(controller, engine, {}, last=True)
     first.close()
     assert "was written by another run meanwhile" in str(first.fault)
     with pytest.raises(StorageError, match="was written by another run meanwhile"):
-        checkpoints.resume(tmp_path / "c", {}, about, state, controller, workers)
+        checkpoints.resume(tmp_path / "c", {}, about, state, controller, engine)
     assert (tmp_path / "c").read_bytes() == before
 
 

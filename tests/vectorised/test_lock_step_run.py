@@ -17,8 +17,8 @@ from consilience.vectorised import ChEES
 
 jax = pytest.importorskip("jax")
 
+from consilience.vectorised.launch import launch  # noqa: E402  # needs JAX
 from consilience.vectorised.program import halton  # noqa: E402  # needs JAX
-from consilience.vectorised.running import LockStepRun  # noqa: E402  # needs JAX
 from tests.vectorised.targets import correlated_normal, two_modes  # noqa: E402  # after the check for JAX
 
 DIMENSION = 5
@@ -29,7 +29,7 @@ def ended(logp: Any, options: Options, chains: int = 256, seed: int = 1, points:
     """A run from points around zero."""
     if points is None:
         points = np.random.default_rng(seed).uniform(-2.0, 2.0, (16, DIMENSION))
-    run = LockStepRun(logp, ChEES(), points, options, chains=chains, seed=seed, **settings)
+    run = launch(logp, ChEES(), points, options, chains=chains, seed=seed, **settings)
     run.start(background=False)
     return run.wait()
 
@@ -55,10 +55,10 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others() -> None:
 
 def test_a_run_in_two_parts_is_the_run_in_one() -> None:
     points = np.random.default_rng(0).uniform(-2.0, 2.0, (16, DIMENSION))
-    run = LockStepRun(NORMAL, ChEES(), points, Options(draws=20, tune=30), chains=256, seed=1)
+    run = launch(NORMAL, ChEES(), points, Options(draws=20, tune=30), chains=256, seed=1)
     run.start(background=False)
     assert run.wait().draws.shape[1] == 20
-    run.again(Options(draws=47, tune=30), ())
+    run = run.again(Options(draws=47, tune=30), ())
     run.start(background=True)
     whole = ended(NORMAL, Options(draws=47, tune=30), points=points)
     np.testing.assert_array_equal(run.wait(60.0).draws, whole.draws)

@@ -142,6 +142,7 @@ def test_a_result_is_extended_to_more_effective_draws() -> None:
 
 @needs_jax
 def test_a_callback_hears_of_the_run_and_ends_it() -> None:
+    """Beside the chains: they make some draws until it does."""
     kinds = []
 
     def listen(event: Any) -> None:
@@ -149,9 +150,9 @@ def test_a_callback_hears_of_the_run_and_ends_it() -> None:
         if kinds[-1] == "DrawsMade":
             raise KeyboardInterrupt
 
-    found = sampled(eight_schools(), chains=64, draws=200, tune=20, callback=listen)
+    found = sampled(eight_schools(), chains=64, draws=100_000, tune=20, callback=listen)
     assert found.status == "interrupted"
-    assert 0 < found.posterior.sizes["draw"] < 200
+    assert 0 < found.posterior.sizes["draw"] < 100_000
     assert kinds[0] == "RunStarted"
     assert kinds[-1] == "RunEnded"
 

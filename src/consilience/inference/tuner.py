@@ -7,16 +7,14 @@ chains, so that neither threads nor their timing have a part in the draws.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 
 from consilience.inference.block import Block
 from consilience.inference.columns import Columns
 from consilience.inference.messages import Command, Segment, Window
 from consilience.record import Record
 
-# Why sampling may begin again: divergences; draws that contradict the metric; chains that disagree; coordinates in
-# which the target is hard to move in.
-Reason = Literal["divergences", "metric", "jumps", "coordinates"]
+Reason = str  # why sampling may begin again: the name of a remedy of `run.remedies`
 Windows = Sequence[Mapping[int, Window]]  # the windows of all chains, in the order in which they were made
 SELF_TUNE: Final = 1000  # transitions, where chains tune themselves and nobody says for how long
 

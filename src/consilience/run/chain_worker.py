@@ -7,7 +7,8 @@ supervisor while no worker has it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,6 +155,18 @@ class ChainWorker:
             snapshot=chain.snapshot(),
         )
 
+    def part(self) -> Window:
+        """What was made of the present segment so far, after a stop."""
+        assert self.rows is not None
+        draws, chain = self.folded(self.rows.draws[: self.done]), self.chain
+        size = chain.tuning().step_size
+        return Window(draws, self.table(), None, self.divergences(), size, chain.evaluations, self.segment_seconds, {})
+
+    def nothing(self) -> Window:
+        """A window without transitions."""
+        draws, table = np.empty((0, self.dimension)), np.empty((len(self.columns.types), 0))
+        return Window(draws, table, None, self.divergences(), 0.0, self.chain.evaluations, 0.0, {})
+
     def divergences(self) -> Divergences:
         """Those of the transitions made in the present segment."""
         places = self.chain.divergences()
@@ -196,3 +209,30 @@ class ChainWorker:
         self.go_back()
         self.chain.reseed(len(self.failures))
         self.give(segment, number)
+
+    def save(self, living: bool) -> dict[str, Any]:
+        """Its state after the last window that was taken in.
+
+        living   whether it was one of the chains then: faults since will come again
+        """
+        return {
+            "snapshot": self.snapshot,
+            "origin": self.origin if self.snapshot is None else None,
+            "after": list(self.after),
+            "failures": self.failures[: self.settled_failures] if living else self.failures,
+            "lost": not living,
+            "seconds": self.seconds,
+        }
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Take over a state that was saved."""
+        self.snapshot = saved["snapshot"]
+        self.after = (saved["after"][0], saved["after"][1])
+        self.total = self.after[0]
+        self.failures = list(saved["failures"])
+        self.settled_failures = len(self.failures)
+        self.lost = saved["lost"]
+        self.seconds = saved["seconds"]
+        if self.snapshot is None:
+            self.origin = saved["origin"]
+        self.chain.restore(self.origin if self.snapshot is None else self.snapshot)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from consilience.errors import StorageError
 from consilience.inference.messages import Divergences, Window
 from consilience.record import replace
-from consilience.run.chain_worker import ChainWorker
 from consilience.run.controller import RunController
+from consilience.run.engine import Engine
 from consilience.run.stopping import Verdict
 from consilience.storage import files, state_file
 
@@ -96,13 +96,11 @@ class Checkpoint:
         checkpoint._count, checkpoint._digest = state["blocks"], state["digest"]
         return checkpoint
 
-    def __call__(
-        self, controller: RunController, workers: list[ChainWorker], windows: Mapping[int, Window], last: bool
-    ) -> None:
+    def __call__(self, controller: RunController, engine: Engine, windows: Mapping[int, Window], last: bool) -> None:
         """Note the windows of a segment, and write if it is time to or nothing more will come."""
         if windows and self.fault is None:
             self._pending.append(_block(controller, windows))
-        self.keep(lambda: _state(controller, workers), last)
+        self.keep(lambda: _state(controller, engine), last)
 
     def keep(self, state: Callable[[], Mapping[str, Any]], last: bool) -> None:
         """Write a state of plain values, if it is time to or nothing more will come."""
@@ -153,45 +151,32 @@ def resume(
     about: Mapping[str, Any],
     state: Mapping[str, Any],
     controller: RunController,
-    workers: list[ChainWorker],
+    engine: Engine,
 ) -> Checkpoint:
-    """Put controller and chains into the state that was read; the checkpoint goes on from there."""
+    """Put controller and engine into the state that was read; the checkpoint goes on from there."""
     checkpoint = Checkpoint.reopened(path, identity, about, state)
     try:
         blocks = state_file.blocks(checkpoint.path, state["blocks"], state["digest"])
-        _put_back(blocks, state, controller, workers)
+        _put_back(blocks, state, controller, engine)
     except BaseException:
         checkpoint.close()
         raise
     return checkpoint
 
 
-def _state(controller: RunController, workers: list[ChainWorker]) -> dict[str, Any]:
+def _state(controller: RunController, engine: Engine) -> dict[str, Any]:
     verdict = controller.verdict
     return {
         "controller": controller.save(),
-        "workers": [
-            {
-                "snapshot": worker.snapshot,
-                "origin": worker.origin if worker.snapshot is None else None,
-                "after": list(worker.after),
-                # those of a segment that will be made anew will come again
-                "failures": worker.failures[: worker.settled_failures]
-                if worker.index in controller.living
-                else worker.failures,
-                "lost": worker.index not in controller.living,
-                "seconds": worker.seconds,
-            }
-            for worker in workers
-        ],
+        "workers": engine.save(controller.living),
         "verdict": None if verdict is None else [verdict.status, verdict.reason, verdict.worst],
     }
 
 
 def _put_back(
-    blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], controller: RunController, workers: list[ChainWorker]
+    blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], controller: RunController, engine: Engine
 ) -> None:
-    """Put controller and chains into the state that was read, with the windows up to then."""
+    """Put controller and engine into the state that was read, with the windows up to then."""
     tuning: list[dict[int, Window]] = []
     sampling: list[dict[int, Window]] = []
     attempt = len(state["controller"]["restarts"])
@@ -205,17 +190,7 @@ def _put_back(
     controller.load(state["controller"], sampling)
     if state["verdict"] is not None:
         controller.verdict = Verdict(*state["verdict"])
-    for worker, saved in zip(workers, state["workers"], strict=True):
-        worker.snapshot = saved["snapshot"]
-        worker.after = (saved["after"][0], saved["after"][1])
-        worker.total = worker.after[0]
-        worker.failures = list(saved["failures"])
-        worker.settled_failures = len(worker.failures)
-        worker.lost = saved["lost"]
-        worker.seconds = saved["seconds"]
-        if worker.snapshot is None:
-            worker.origin = saved["origin"]
-        worker.chain.restore(worker.origin if worker.snapshot is None else worker.snapshot)
+    engine.load(state["workers"])
 
 
 def _block(controller: RunController, windows: Mapping[int, Window]) -> dict[str, Any]:

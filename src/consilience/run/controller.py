@@ -6,7 +6,6 @@ windows alone, so a controller that is saved and loaded goes on as it would have
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,17 +17,14 @@ from consilience.inference.messages import Matrix, Segment, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, replace
 from consilience.run import stopping
+from consilience.run.judging import Judging
 from consilience.run.monitor import Monitored
 from consilience.run.options import Options
+from consilience.run.remedies import REMEDIES, Restart
 from consilience.run.sampling import Sampling, SamplingPlan
 from consilience.run.stopping import Verdict
 
-REASONS: dict[Reason, str] = {
-    "divergences": "divergences: tuning again with smaller steps",
-    "metric": "the draws contradict the metric: tuning again with one made of them",
-    "jumps": "chains disagree: sampling again with jumps between their regions",
-    "coordinates": "less centred coordinates suit the draws better: tuning and sampling again in them",
-}
+MOST_RESTARTS = 8  # of a run; remedies that ask for more are not heard
 
 
 class Setting(Record, eq=False):
@@ -37,7 +33,7 @@ class Setting(Record, eq=False):
     chains, dimension   their number and their coordinates
     columns             their statistics
     monitored           what is watched
-    reparametrized      see `SamplingPlan`
+    reparametrized, judging, longest   see `SamplingPlan`
     """
 
     chains: int
@@ -45,6 +41,8 @@ class Setting(Record, eq=False):
     columns: Columns
     monitored: Monitored
     reparametrized: Callable[[Matrix], Any] | None = None
+    judging: Judging = Judging()
+    longest: int | None = None
 
 
 class RunController:
@@ -124,25 +122,28 @@ class RunController:
             self.tuned += next(iter(windows.values())).statistics.shape[1]
         return self.tuning_evaluations - before
 
-    def _sample(self, left: Any = None) -> None:
-        self.stage = Sampling(self.plan, self.setting.monitored, self.living, self.tuner, left, self.diverged)
+    def _sample(self, revisited: Any = None) -> None:
+        self.stage = Sampling(self.plan, self.setting.monitored, self.living, self.tuner, revisited, self.diverged)
         if self.options.draws == 0:
             self.verdict = Verdict("completed")
 
     @property
     def plan(self) -> SamplingPlan:
         """What is asked of sampling."""
-        options = self.options
+        options, setting = self.options, self.setting
         return SamplingPlan(
             length=options.draws,
-            fewest=options.min_draws,
+            fewest=setting.judging.fewest(options.min_draws, setting.chains),
             most=min(options.max_draws, stopping.IMPROPER_DRAWS) if self.improper else options.max_draws,
             rule=options.rule,
             escalate=options.escalate,
-            columns=self.setting.columns,
-            chains=self.setting.chains,
+            columns=setting.columns,
+            chains=setting.chains,
+            judging=setting.judging,
+            longest=setting.longest,
+            remedies=REMEDIES if len(self.restarts) < MOST_RESTARTS else (),
             improper=self.improper,
-            reparametrized=None if "coordinates" in self.restarts else self.setting.reparametrized,
+            reparametrized=None if "coordinates" in self.restarts else setting.reparametrized,
         )
 
     def _after_sampling(self, stage: Sampling) -> None:
@@ -154,27 +155,21 @@ class RunController:
         elif stage.request is not None:
             self._again(stage, stage.request)
 
-    def _again(self, stage: Sampling, reason: Reason) -> None:
+    def _again(self, stage: Sampling, request: Restart) -> None:
         """What there is becomes tuning; tune or sample again."""
-        self.restarts.append(reason)
-        self.news.append(Restarted(REASONS[reason]))
-        if reason == "coordinates":
-            self.successor = stage.successor
+        self.restarts.append(request.reason)
+        self.news.append(Restarted(request.said))
+        if request.successor is not None:
+            self.successor = request.successor
             self.verdict = Verdict("interrupted", "the run goes on in other coordinates")
             return
         for windows in stage.windows:
             self._note_tuning(windows)
-        if reason == "divergences":
-            draws = stage.count * len(stage.chains)
-            steps = [window.step_size for window in stage.windows[-1].values()]
-            size = sum(steps) / len(steps)
-            at = f" at step size {size:.2g}" if math.isfinite(size) else ""
-            self.diverged = f"{stage.divergences} of {draws} draws diverged{at} before the chains were tuned again"
-        seen, left = stage.to_jump_between() if reason == "jumps" else (stage.windows, None)
-        self.tuner.again(reason, seen)
+        self.diverged = request.diverged or self.diverged
+        self.tuner.again(request.reason, request.windows)
         self.stage = self.tuner
         if self.tuner.finished:
-            self._sample(left)
+            self._sample(request.revisited)
 
     def follow(self, evaluations: Sequence[int]) -> None:
         """Go on in other coordinates after another run, whose chains made so many evaluations."""

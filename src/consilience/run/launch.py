@@ -21,8 +21,9 @@ from consilience.run.controller import RunController, Setting
 from consilience.run.monitor import Monitored
 from consilience.run.options import Options
 from consilience.run.result import Run
-from consilience.run.running import Running, started
+from consilience.run.running import Running
 from consilience.run.supervisor import Keep, Supervisor
+from consilience.run.thread_engine import ThreadEngine
 from consilience.run.thread_pool import usable_cores
 
 
@@ -82,10 +83,8 @@ def launch(
         make = functools.partial(kernel.chain, density, points[c], chain_key(seed, c), tuner.length, stop)
         workers.append(ChainWorker(c, make, stop, columns, dimension, watched.without_turns))
     threads = min(chains, usable_cores() if cores is None else max(1, cores))
-    supervisor = Supervisor(controller, workers, threads, columns, seed, lambda event: None, keep)
-    running = Running(supervisor, listeners)
-    running.listeners.post(started(controller, threads))
-    return running
+    engine = ThreadEngine(workers, threads, columns, watched.names, options.window_budget)
+    return Running(Supervisor(controller, engine, seed, keep), listeners)
 
 
 def run_chains(

@@ -1,4 +1,4 @@
-"""Where the chains are: their workers enter, `Progress` leaves. Only rows that are finished are looked at."""
+"""Where a chain is: its worker enters, `ChainProgress` leaves. Only rows that are finished are looked at."""
 
 from __future__ import annotations
 
@@ -7,48 +7,22 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from consilience.events import ChainProgress, CheckFigures, Phase, Progress
+from consilience.events import ChainProgress, Phase
 from consilience.inference.columns import Columns, Role
 from consilience.inference.messages import Window
 from consilience.run.chain_worker import RECENT, ChainWorker
 
 
-def progress(
-    workers: list[ChainWorker],
-    columns: Columns,
-    drawn: int,
-    taken: Mapping[int, Window],
-    divergences: dict[int, int],
-    check: CheckFigures | None,
-    seconds: float,
-    stopping: bool,
-    ended: bool,
-    paused: bool,
-) -> Progress:
-    """The state of all chains.
-
-    drawn, divergences   draws of each chain in the windows taken in, and their divergences by chain
-    taken                the last of these windows
-    """
-    return Progress(
-        tuple(
-            _chain(worker, columns, drawn, taken.get(worker.index), divergences, stopping, ended) for worker in workers
-        ),
-        check,
-        seconds,
-        paused,
-    )
-
-
-def _chain(
+def state(
     worker: ChainWorker,
     columns: Columns,
     drawn: int,
     taken: Window | None,
-    divergences: dict[int, int],
+    divergences: Mapping[int, int],
     stopping: bool,
     ended: bool,
 ) -> ChainProgress:
+    """The state of one chain; the arguments are those of `Engine.states`."""
     # Read once, the rows first: a worker may be changing them, and new rows are empty.
     segment, rows, done = worker.segment, worker.rows, worker.done
     sampling = segment is not None and segment.phase == "sampling" and worker.ready

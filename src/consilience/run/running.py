@@ -7,9 +7,8 @@ import time
 from collections.abc import Iterable
 
 from consilience.errors import SamplingError
-from consilience.events import Listener, Progress, RunStarted
+from consilience.events import Listener, Progress
 from consilience.native.beside import WORKSHOP
-from consilience.run.controller import RunController
 from consilience.run.interrupt import interrupts_stop
 from consilience.run.listeners import Listeners
 from consilience.run.monitor import Monitored
@@ -31,6 +30,7 @@ class Running:
         self.supervisor = supervisor
         self.listeners = Listeners(listeners, self.stop)
         supervisor.send = self.listeners.post
+        self.listeners.post(supervisor.started())
         self.waited_seconds = 0.0
         self._result: Run | None = None
         self._failure: BaseException | None = None
@@ -48,22 +48,9 @@ class Running:
 
     def again(self, options: Options, listeners: Iterable[Listener]) -> Running:
         """The same chains, ready to go on under other options once this run is over."""
-        old = self.supervisor
-        for worker in old.workers:
-            if not worker.lost:
-                worker.go_back()
-                worker.number = -1
-                del worker.failures[worker.settled_failures :]  # they will come again
-            worker.stop[0] = 0
-        old.controller.extend(options)
-        supervisor = Supervisor(
-            old.controller, old.workers, old.pool.threads, old.columns, old.seed, lambda event: None, old.keep
-        )
-        supervisor.divergences = old.divergences
-        supervisor.tuning_seconds = old.tuning_seconds
+        supervisor = self.supervisor.again(options)
         running = Running(supervisor, listeners)
         running.waited_seconds = self.waited_seconds
-        running.listeners.post(started(old.controller, old.pool.threads))
         return running
 
     def _work(self) -> None:
@@ -90,7 +77,7 @@ class Running:
         self.supervisor = successor
         successor.follow(before)
         if self._paused_at is not None:
-            successor.pool.pause()
+            successor.engine.pause()
 
     def _tell_all(self) -> None:
         while not self._over.wait(TICK):
@@ -138,7 +125,7 @@ class Running:
         """Let chains rest after the few milliseconds they are at; `resume` lets them go on."""
         if self._paused_at is None and not self.finished:
             self._paused_at = time.perf_counter()
-            self.supervisor.pool.pause()
+            self.supervisor.engine.pause()
 
     def resume(self) -> None:
         """Go on after a pause."""
@@ -146,8 +133,7 @@ class Running:
             since = max(self._paused_at, self.supervisor.began)  # before the run began no time was counted
             self.supervisor.paused_seconds += time.perf_counter() - since
             self._paused_at = None
-            self.supervisor.pool.resume()
-            self.supervisor.pool.wake()  # time counts again
+            self.supervisor.engine.resume()
 
     def stop(self) -> None:
         """Ask the run to end with the draws it has; `wait` gives them."""
@@ -191,20 +177,3 @@ class Running:
                 except KeyboardInterrupt:  # comes only where `interrupts_stop` could not take the signal over
                     self.stop()
             self.listeners.deliver()
-
-
-def started(controller: RunController, threads: int) -> RunStarted:
-    """The event with which a run begins."""
-    options, setting = controller.options, controller.setting
-    tune = controller.tuner.fixed
-    return RunStarted(
-        chains=setting.chains,
-        threads=threads,
-        dimension=setting.dimension,
-        tune=tune,
-        draws=options.draws,
-        target_ess=options.rule.target_ess if options.draws is None else None,
-        min_draws=options.min_draws,
-        max_draws=options.max_draws,
-        max_tune=options.max_tune if tune is None else tune,
-    )

@@ -58,6 +58,14 @@ def energy_is_low(energies: Sequence[NDArray[np.float64]]) -> bool:
     return len(long) > 0 and bool((ebfmi(long) < LEAST_EBFMI).any())
 
 
+def energy_is_low_together(energies: NDArray[np.float64]) -> bool:
+    """The same of many chains (chain, draw), all together, since each has made few draws."""
+    within = energies.var(axis=1)
+    moving = within > 0.0
+    fraction = float((ebfmi(energies[moving]) * within[moving]).sum() / (len(energies) * energies.var()))
+    return fraction < LEAST_EBFMI
+
+
 def may_be_improper(draws: Sequence[Matrix], evaluations: float, settled: bool) -> bool:
     """Whether it is worth a look, at the end of tuning, if the target has a normalisation at all.
 
@@ -75,13 +83,13 @@ def too_many_divergences(divergences: int, draws: int, bound: float = RETUNE_RAT
 
 
 def of_passing(
-    divergences: int, draws: int, chains: int, before: str, low_energy: bool, lost: Sequence[int] = ()
+    divergences: int, draws: int, chains: int, diverged: str, low_energy: bool, lost: Sequence[int] = ()
 ) -> Verdict:
     """The verdict on draws for which the rule holds; `draws` are those of all chains. One chain is told of.
 
-    lost     chains that were left out: where the others are is not all there was to see
-    before   in words, the divergences for which the chains were tuned again; empty if they were not. Draws without
-             divergences are then no plain success: steps that are too short to diverge may not have come to the tails
+    lost       chains that were left out: where the others are is not all there was to see
+    diverged   in words, the divergences for which the chains were tuned again; empty if they were not. Draws without
+               divergences are then no plain success: steps that are too short to diverge may not have come to the tails
     """
     if lost:
         which = f"chain {lost[0]} was" if len(lost) == 1 else f"chains {', '.join(map(str, lost))} were"
@@ -89,10 +97,10 @@ def of_passing(
             "not_converged",
             f"{which} left out after failing twice, with all draws: what is left may lack the places where chains fail",
         )
-    if too_many_divergences(divergences, draws, CLEAN_ENOUGH_RATE if before else RETUNE_RATE):
+    if too_many_divergences(divergences, draws, CLEAN_ENOUGH_RATE if diverged else RETUNE_RATE):
         return Verdict(
             "not_converged",
-            f"divergences: {divergences} of {draws} draws{' even with smaller steps' if before else ''}, so the "
+            f"divergences: {divergences} of {draws} draws{' even with smaller steps' if diverged else ''}, so the "
             "posterior is not explored everywhere; reparameterize, for example non-centered, or raise `target_accept`",
         )
     if low_energy:
@@ -102,10 +110,10 @@ def of_passing(
             "the tails; reparameterize, for example non-centered",
         )
     alone = (ONE_CHAIN,) if chains == 1 else ()
-    if before:
+    if diverged:
         since = f"{divergences} of {draws} draws since" if divergences else "none since"
-        diverged = f"{before}, {since}: tails in which steps diverged may be missing"
-        return Verdict("converged_with_divergences", "; ".join((diverged, *alone)))
+        words = f"{diverged}, {since}: tails in which steps diverged may be missing"
+        return Verdict("converged_with_divergences", "; ".join((words, *alone)))
     if divergences:
         return Verdict("converged_with_divergences", "; ".join((f"{divergences} of {draws} draws diverged", *alone)))
     return Verdict("converged", *alone)
@@ -176,24 +184,34 @@ def seldom_visited(
 
 
 def scalars_apart(monitor: Monitor) -> list[int]:
-    """Scalars in which chains are far from each other, with as many draws as it takes to say so."""
-    if monitor.convergence.count < FEWEST_DISAGREEING or len(monitor.chains) < 2:
+    """Scalars in which chains, or superchains, are far from each other, with as many draws as it takes to say so."""
+    if not monitor.superchains and (monitor.convergence.count < FEWEST_DISAGREEING or len(monitor.chains) < 2):
         return []
     return monitor.convergence.disagreeing(DISAGREEING_RHAT)
 
 
-def disagreement(monitor: Monitor, apart: Sequence[int]) -> Verdict | None:
-    """Whether chains that are apart in some scalars each mix well by themselves: they sit in different places."""
-    scalars = monitor.convergence.mixing_alone(apart, ALONE_SIZE)
+def disagreement(monitor: Monitor, separated: Sequence[int]) -> Verdict | None:
+    """Whether chains, or superchains, that are apart in some scalars each mix well by themselves, in other places."""
+    scalars = monitor.convergence.mixing_alone(separated, ALONE_SIZE)
     if not scalars:
         return None
     name = monitor.names[scalars[0]]
+    if count := monitor.superchains:
+        own = len(monitor.chains) // count
+        levels = monitor.levels[: own * count].reshape(count, -1).mean(axis=1)
+        return Verdict(
+            "chains_disagree",
+            f"the chains of each of {count} starting points mix among themselves, but those of different points sit in "
+            f"different regions of `{name}` (mean log densities from {levels.min():.1f} to {levels.max():.1f}); do not "
+            "average them. The posterior has several modes, or chains are stuck",
+            name,
+        )
     means = monitor.levels.mean(axis=1).tolist()
-    levels = ", ".join(f"chain {c}: {mean:.1f}" for c, mean in zip(monitor.chains, means, strict=True))
+    listed = ", ".join(f"chain {c}: {mean:.1f}" for c, mean in zip(monitor.chains, means, strict=True))
     return Verdict(
         "chains_disagree",
         f"each chain mixes by itself, but they sit in different regions of `{name}` "
-        f"(mean log densities: {levels}); do not average them. The posterior has several modes, or chains are "
+        f"(mean log densities: {listed}); do not average them. The posterior has several modes, or chains are "
         "stuck: look at each chain, or try more chains",
         name,
     )

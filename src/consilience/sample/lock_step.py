@@ -14,17 +14,18 @@ from consilience.model.log_density import KEPT, ModelDensity
 from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
 from consilience.model.warm_start import is_result
-from consilience.run import Monitored, Options
+from consilience.run import Monitored, Options, Running
+from consilience.run.judging import superchains_of
+from consilience.run.supervisor import Supervisor
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.result_options import ResultOptions
 from consilience.vectorised import ChEES
-from consilience.vectorised.judgement import superchains_of
 
 if TYPE_CHECKING:
     from consilience.sample.work import Work
 
 try:
-    from consilience.vectorised.running import LockStepRun
+    from consilience.vectorised.launch import launch
 except ModuleNotFoundError as error:
     raise MissingPackageError(
         'chains in lock step are computed by JAX, which is not installed: pip install "consilience[jax]".'
@@ -77,9 +78,9 @@ def in_lock_step(
     width: float,
     climb: bool,
     device: Any,
-    reparametrized: Callable[[Any], LockStepRun | None] | None = None,
-) -> LockStepRun:
-    """A run of a model's density; starting values as in `starting_positions`, `reparametrized` as in `LockStepRun`.
+    reparametrized: Callable[[Any], Supervisor | None] | None = None,
+) -> Running:
+    """A run of a model's density; starting values as in `starting_positions`, `reparametrized` as in `run.launch`.
 
     raises   ModelError for models without gradient; InitialPointError where no finite starting point is found
     """
@@ -94,7 +95,7 @@ def in_lock_step(
     own = isinstance(initvals, list | tuple) or is_result(initvals)
     count = chains if own else superchains_of(chains) or chains
     points = starting_positions(density, count, seed, initvals, jitter=jitter, attempts=attempts, width=width)
-    return LockStepRun(
+    return launch(
         function_of(density),
         kernel,
         points,
@@ -108,11 +109,12 @@ def in_lock_step(
     )
 
 
-def in_other_coordinates(settings: Mapping[str, Any]) -> Callable[[Work, ModelDensity, ResultOptions], LockStepRun]:
+def in_other_coordinates(settings: Mapping[str, Any]) -> Callable[[Work, ModelDensity, ResultOptions], Supervisor]:
     """How a run with these settings goes on in other coordinates."""
 
-    def begin(work: Work, density: ModelDensity, result: ResultOptions) -> LockStepRun:
+    def begin(work: Work, density: ModelDensity, result: ResultOptions) -> Supervisor:
         assert isinstance(work.kernel, ChEES)
-        return in_lock_step(density, work.kernel, work.options, monitored_of(density, result), **settings)
+        run = in_lock_step(density, work.kernel, work.options, monitored_of(density, result), **settings)
+        return run.supervisor
 
     return begin

@@ -244,7 +244,7 @@ def sample(
             "climb": climbing,
             "device": device,
         }
-        other = LessCentred(in_other_coordinates(settings)) if result.noncenter else None
+        other = LessCentred(in_other_coordinates(settings), once=True) if result.noncenter else None
         run = in_lock_step(density, chees, options, monitored_of(density, result), **settings, reparametrized=other)
         work = Work(owner, density, chees, options, result, run, compile_seconds)
         if other is not None:

@@ -63,7 +63,7 @@ def resume(
     reparametrized = LessCentred(on_threads(cores)) if result.noncenter else None
     running = begun(density, kernel, chains, options, result, seed=seed, cores=cores, reparametrized=reparametrized)
     supervisor = running.supervisor
-    supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.controller, supervisor.workers)
+    supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.controller, supervisor.engine)
     work = Work(owner, density, kernel, options, result, running, compile_seconds, supervisor.keep)
     if reparametrized is not None:
         reparametrized.work = work

@@ -30,7 +30,6 @@ from consilience.vectorised import ChEES
 
 if TYPE_CHECKING:
     from consilience.sample.tree import Posterior
-    from consilience.vectorised.running import LockStepRun
 
 
 @dataclass
@@ -49,7 +48,7 @@ class Work:
     kernel: Kernel | ChEES
     options: Options
     result: ResultOptions
-    running: Running | LockStepRun
+    running: Running
     compile_seconds: float
     checkpoint: Checkpoint | None = None
     store: Storing | None = None

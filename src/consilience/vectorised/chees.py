@@ -128,7 +128,7 @@ def numbers(key: Array, shape: tuple[int, int], dtype: Any) -> tuple[Array, Arra
     return jnp.sqrt(dtype.type(2.0)) * jax.lax.erf_inv(inside), uniform[:, dimension]
 
 
-def begun(chains: ChainStates, variance: Array, size: float = FIRST_SIZE, length: float = 1.0) -> Learnt:
+def initial_tuning(chains: ChainStates, variance: Array, size: float = FIRST_SIZE, length: float = 1.0) -> Learnt:
     """Tuning that has seen nothing but the variances (coordinate,), step size and trajectory length it begins with."""
     number = chains.position.dtype.type
     zero = jnp.zeros((), chains.position.dtype)

@@ -1,0 +1,17 @@
+"""Draws that contradict the metric: chains tune again with one made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from consilience.run.remedies.remedy import Look, Restart
+
+if TYPE_CHECKING:
+    from consilience.run.sampling import Sampling
+
+
+def learn_another_metric(sampling: Sampling, look: Look | None) -> Restart | None:
+    """Where the tuner says so of the draws."""
+    if look is not None or (reason := sampling.tuner.contradicted(sampling.windows)) is None:
+        return None
+    return Restart(reason, "the draws contradict the metric: tuning again with one made of them", sampling.windows)

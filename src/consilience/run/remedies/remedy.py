@@ -1,0 +1,57 @@
+"""A remedy: an attempt to sample and what a check found enter, a request to begin again leaves, or None."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from consilience.diagnostics.stopping_rule import Failure
+from consilience.inference.messages import Matrix, Window
+from consilience.inference.tuner import Reason
+from consilience.record import Record
+from consilience.run.stopping import Verdict
+
+if TYPE_CHECKING:
+    from consilience.run.sampling import Sampling
+
+
+class Restart(Record, eq=False):
+    """How to begin again; the draws so far become part of tuning.
+
+    reason     its name
+    said       in words
+    windows    what the tuner is to learn from
+    revisited  scalars by name, and draws (draw, coordinate) that the next draws have to come back to; None: none
+    diverged   in words, divergences for which the chains are tuned again
+    successor  the run that goes on in place of this one
+    """
+
+    reason: Reason
+    said: str
+    windows: Sequence[Mapping[int, Window]] = ()
+    revisited: tuple[Sequence[str], Matrix] | None = None
+    diverged: str = ""
+    successor: Any = None
+
+
+class Look(Record, eq=False):
+    """What a check found.
+
+    failure         the scalar for which the rule does not hold; None: it holds
+    size            effective draws of that scalar, or of the one nearest to failing
+    at_end          whether no more draws were asked for
+    low_energy      whether chains move too slowly between energies, where the rule holds
+    verdict         on draws for which the rule holds, or that chains disagree; None: there is none yet
+    missed          in words, what the draws have not come to although it is known
+    """
+
+    failure: Failure | None
+    size: float
+    at_end: bool
+    verdict: Verdict | None = None
+    low_energy: bool = False
+    missed: str = ""
+
+
+# Asked twice: before a check looks at the draws, with None, and after it.
+Remedy: TypeAlias = Callable[["Sampling", Look | None], Restart | None]

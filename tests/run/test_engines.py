@@ -1,0 +1,164 @@
+"""Any engine that gives five methods is run, judged and extended as chains on threads are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from consilience.diagnostics.stopping_rule import StoppingRule
+from consilience.events import ChainLost, ChainProgress, Event, Restarted
+from consilience.inference.columns import Columns
+from consilience.inference.messages import Divergences, Segment, Tuning, Window
+from consilience.inference.metric import diagonal
+from consilience.inference.self_tuning import SelfTuning
+from consilience.inference.tuner import TuningSetting
+from consilience.run import Monitored, Options, Running
+from consilience.run.controller import MOST_RESTARTS, RunController, Setting
+from consilience.run.engine import Engine, Overseer
+from consilience.run.remedies import Look, Restart
+from consilience.run.sampling import Sampling
+from consilience.run.supervisor import Supervisor
+
+COLUMNS = Columns({"lp": "float64"}, {"log density": "lp"})
+OPTIONS = Options(tune=20, rule=StoppingRule(target_ess=300.0), min_draws=100, max_draws=2000)
+
+
+class Independent(Engine):
+    """Chains of independent normal draws.
+
+    lose       chain that is left out after its first window
+    backwards  whether windows leave in the order of the last chain to the first
+    """
+
+    columns = COLUMNS
+
+    def __init__(self, chains: int = 4, lose: int | None = None, backwards: bool = False) -> None:
+        super().__init__()
+        self.lose, self.backwards = lose, backwards
+        self.present = tuple(range(chains))
+        self.generators = [np.random.default_rng(c) for c in range(chains)]
+        self.made = 0
+
+    @property
+    def evaluations(self) -> tuple[int, ...]:
+        return (self.made,) * len(self.generators)
+
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        return (0.0,) * len(self.generators)
+
+    @property
+    def living(self) -> tuple[int, ...]:
+        return self.present
+
+    def states(
+        self, drawn: int, taken: Mapping[int, Window], divergences: Mapping[int, int], ended: bool
+    ) -> tuple[ChainProgress, ...]:
+        return tuple(
+            ChainProgress(c, "done" if ended else "sampling", self.made, drawn, 0, 1.0, np.nan, self.made, 0.0)
+            for c in self.living
+        )
+
+    def advance(self, segment: Segment, overseer: Overseer) -> dict[int, Window] | None:
+        if self.ends(overseer):
+            return None
+        if self.made and self.lose in self.living:
+            assert self.lose is not None
+            overseer.tell(ChainLost(self.lose, "it was asked to be"))
+            self.present = tuple(c for c in self.living if c != self.lose)
+        self.made += segment.count
+        return {c: self._window(c, segment.count) for c in sorted(self.living, reverse=self.backwards)}
+
+    def _window(self, chain: int, count: int) -> Window:
+        draws = self.generators[chain].standard_normal((count, 2))
+        none = Divergences(np.zeros(0, np.int64), np.zeros((0, 2)), np.zeros((0, 2)))
+        return Window(draws, -0.5 * (draws**2).sum(axis=1)[None], None, none, 1.0, self.made, 0.0, {})
+
+    def tuning(self, chain: int) -> Tuning:
+        return Tuning(1.0, diagonal(np.ones(2)))
+
+
+def running(engine: Independent, options: Options = OPTIONS, events: list[Event] | None = None) -> Running:
+    chains = len(engine.generators)
+    setting = Setting(chains, 2, COLUMNS, Monitored(("a", "b")))
+    tuner = SelfTuning(TuningSetting(chains, 2, COLUMNS, options.tune))
+    listeners = [] if events is None else [events.append]
+    return Running(Supervisor(RunController(options, setting, tuner), engine, seed=0), listeners)
+
+
+def test_a_run_on_another_engine_converges_and_is_extended() -> None:
+    short = running(Independent())
+    short.start(background=False)
+    first = short.wait()
+    assert (first.verdict.status, first.tuned) == ("converged", 20)
+    longer = short.again(Options(draws=first.draws.shape[1] + 50, tune=20), ())
+    longer.start(background=True)
+    np.testing.assert_array_equal(longer.wait(60.0).draws[:, : first.draws.shape[1]], first.draws)
+
+
+def test_the_order_in_which_windows_leave_an_engine_has_no_part_in_the_draws() -> None:
+    found = []
+    for backwards in (False, True):
+        run = running(Independent(backwards=backwards))
+        run.start(background=False)
+        found.append(run.wait())
+    assert found[0].verdict == found[1].verdict
+    np.testing.assert_array_equal(found[0].draws, found[1].draws)
+
+
+def test_a_chain_whose_window_is_missing_is_left_out() -> None:
+    events: list[Event] = []
+    run = running(Independent(lose=2), events=events)
+    run.start(background=False)
+    found = run.wait()
+    assert found.chains == (0, 1, 3)
+    assert found.verdict.status == "not_converged"
+    assert "chain 2 was left out" in found.verdict.reason
+    assert [event.chain for event in events if isinstance(event, ChainLost)] == [2]
+
+
+@pytest.mark.parametrize("options", [Options(tune=20, max_time=0.0), Options(tune=0, draws=100, max_time=0.0)])
+def test_no_time_at_all_leaves_no_draws_on_any_engine(options: Options) -> None:
+    run = running(Independent(), options)
+    run.start(background=False)
+    assert run.wait().verdict.reason == "max_time=0.0 seconds were over; no draws had been made"
+
+
+def test_a_pause_does_not_count_as_time_on_any_engine() -> None:
+    run = running(Independent(), Options(tune=20, draws=100, max_time=5.0))
+    run.pause()
+    run.start(background=True)
+    time.sleep(0.02)
+    run.supervisor.began -= 100.0  # as if the pause had been that long
+    run._paused_at = time.perf_counter() - 100.0
+    assert run.progress.paused
+    run.resume()
+    assert run.wait(60.0).draws.shape == (4, 100, 2)
+
+
+def test_a_remedy_is_one_function_and_one_that_asks_for_ever_is_not_heard_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def never_content(sampling: Sampling, look: Look | None) -> Restart | None:
+        if look is None:
+            return None
+        asked.append(sampling.count)
+        return Restart("never content", "this could be better", sampling.windows)
+
+    monkeypatch.setattr("consilience.run.controller.REMEDIES", (never_content,))
+    monkeypatch.setattr(SelfTuning, "again", lambda self, reason, windows: None)
+    events: list[Event] = []
+    run = running(Independent(), events=events)
+    run.start(background=False)
+    found = run.wait()
+    assert found.restarts == ("never content",) * MOST_RESTARTS
+    assert len(asked) == MOST_RESTARTS
+    assert [event.reason for event in events if isinstance(event, Restarted)] == [
+        "this could be better"
+    ] * MOST_RESTARTS
+    assert found.verdict.status == "converged"
