@@ -16,6 +16,7 @@ from tests.foreign.test_pymc import compared, double_precision
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the libraries' own warnings
 
+UP_TO_A_CONSTANT: Final = {"causalpy_instrument"}  # PyMC before 6.4 leaves one out of densities of Lewandowski et al.
 REFUSED: Final = {"extras_marginalised_mixture": "marginalised variables have no translation"}
 
 
@@ -32,7 +33,7 @@ def built(name: str) -> Any:
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in REFUSED])
 def test_densities_and_gradients_of_models_of_clients_are_pymcs(name: str) -> None:
     theirs = built(name)
-    compared(theirs, from_pymc(theirs), count=3, tolerance=1e-8)
+    compared(theirs, from_pymc(theirs), count=3, normalised=name in UP_TO_A_CONSTANT, tolerance=1e-8)
 
 
 @pytest.mark.parametrize("name", REFUSED)
