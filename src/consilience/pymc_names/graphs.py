@@ -82,4 +82,5 @@ def random_generator_type(name: str | None = None) -> Node:
 
 def shape_i(var: Node, i: int) -> Node:
     """The length of axis i."""
-    return as_tensor(var).shape[i]
+    length: Node = as_tensor(var).shape[i]
+    return length

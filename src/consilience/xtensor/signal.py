@@ -35,7 +35,7 @@ def convolve1d(in1: Any, in2: Any, mode: str = "full", *, dims: tuple[str, str])
     if len(dims) != 2 or dims[0] == dims[1]:
         raise ValueError(f"`dims` must be two different names, one of each tensor; got {dims!r}.")
     x, h = as_xtensor(in1), as_xtensor(in2)
-    for named, own, other in ((x, *dims), (h, *reversed(dims))):
+    for named, (own, other) in ((x, dims), (h, dims[::-1])):
         if own not in named.dims or other in named.dims:
             raise ShapeError(f"a tensor with dim {own!r} and without {other!r} is needed, got one with {named.dims!r}.")
     (wide, names), (kernel, _) = broadcast_together([x, h], dims)
