@@ -207,10 +207,10 @@ def simuk_regression(k: Mapping[str, Any]) -> Any:
     """A straight line."""
     import pymc
 
-    x = rng().normal(size=20)
+    x, noise = rng().normal(size=(2, 20))
     with pymc.Model() as model:
         a, b, sigma = pymc.Normal("a"), pymc.Normal("b"), pymc.HalfNormal("sigma")
-        pymc.Normal("y", a + b * x, sigma, observed=1 + 0.5 * x)
+        pymc.Normal("y", a + b * x, sigma, observed=1 + 0.5 * x + 0.3 * noise)
     calibrated(model, k)
     with model:
         return pymc.sample(**k)
