@@ -128,12 +128,12 @@ def marketing_gaussian_processes() -> Any:
 
     t = np.arange(12)
     with pymc.Model(coords={"t": t}) as model:
-        trend = HSGP.parameterize_from_data(t, dims="t").create_variable("trend")
+        trend = HSGP.parameterize_from_data(t, dims="t").create_variable("trend", xdist=True)
         length = Prior("InverseGamma", alpha=3, beta=2)
         season = HSGPPeriodic(
             scale=Prior("HalfNormal"), ls=length, m=3, cov_func="periodic", period=6, dims="t"
         ).register_data(t)
-        mean = trend + season.create_variable("season")
+        mean = trend + season.create_variable("season", xdist=True)
         pymc.Normal("y", getattr(mean, "values", mean), 1.0, observed=rng().normal(size=12))
     return model
 
