@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import consilience as pm
-from consilience.errors import ConsilienceError
+from consilience.errors import ShapeError
 from tests.random_models.program import Program
 
 Array = npt.NDArray[np.generic]
@@ -20,8 +20,7 @@ Builder = Callable[[Program, dict[str, Array]], pm.Model]
 def other(program: Program, built: Builder) -> tuple[str, float, float] | None:
     """A size that data alone have, and log densities with more of it: after `pm.set_data`, and built with these data.
 
-    Predictions beside the longer data have their length. None where no size is of data alone, or the model ties it to
-    a length that is a number.
+    None where no size is of data alone, or the model ties it to a length that is a number.
     """
     program = program.used()
     sizes = [name for name, _ in program.sizes if _is_of_data_alone(program, name)]
@@ -39,11 +38,12 @@ def other(program: Program, built: Builder) -> tuple[str, float, float] | None:
     try:
         pm.set_data(arrays, model=model)
         point = model.initial_point()
-    except ConsilienceError:
+        moved = {key: generator.normal(0.0, 0.5, np.shape(v)) for key, v in point.items()}
+        value = float(model.compile_logp()(moved))
+    except ShapeError:
         return None  # a length that is a number is said to be one
-    moved = {key: generator.normal(0.0, 0.5, np.shape(v)) for key, v in point.items()}
     anew = built(longer, longer.arrays())
-    return name, float(model.compile_logp()(moved)), float(anew.compile_logp()(moved))
+    return name, value, float(anew.compile_logp()(moved))
 
 
 def _is_of_data_alone(program: Program, size: str) -> bool:
