@@ -23,8 +23,8 @@ from consilience.ir.side_tables import name_of, set_name, without_sources
 from consilience.lower.specialise import specialise
 from consilience.model import observation
 from consilience.model.layout import known_shape
-from consilience.model.log_density import slot_values
 from consilience.model.model import Model
+from consilience.model.observation import slot_values
 from consilience.ops.elementwise import cast
 from consilience.record import Record
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from consilience.ir import (
     shared_slot,
     topological,
 )
+from consilience.ir import dimension as dims
 from consilience.ir.leaves import is_masked
 from consilience.ir.side_tables import name_of
 from consilience.ir.types import FLOATS, dtype_of
@@ -39,6 +40,9 @@ from consilience.ops.dtypes import kind_of, widened
 from consilience.ops.elementwise import Cast, TensorLike, as_tensor, cast
 from consilience.ops.shape import length_of
 from consilience.record import replace
+
+if TYPE_CHECKING:
+    from consilience.model.variables import ModelVariables
 
 Array = npt.NDArray[Any]
 
@@ -277,3 +281,30 @@ def _known(outputs: Sequence[Node], slots: Mapping[Node, Array]) -> list[Array] 
     if any(isinstance(n.op, LengthOf) for n in topological(static)):
         return None
     return reference.evaluate(static, {memo[n]: array for n, array in slots.items() if n in memo})
+
+
+def slot_values(model: ModelVariables) -> tuple[list[Node], list[Array], list[int], Lengths]:
+    """The model's data slots, their values, versions, and the symbolic lengths they decide."""
+    slots = model.data_slots()
+    versioned = [contexts.DEFAULT.versioned(s) for s in slots]
+    values = [array for array, _ in versioned]
+    lengths: Lengths = {}
+    for slot, value in zip(slots, values, strict=True):
+        bind_lengths(slot, value.shape, lengths)
+    for name, labels in model.coords.items():
+        own = model.dim_length(name)
+        length = dims.substitute(own, lengths)
+        if labels is not None and length != len(labels) and not isinstance(own, int):
+            raise ShapeError(
+                f"the data along the dimension `{name}` have length {length}, but it has {len(labels)} "
+                "labels; set the data with `pm.set_data`, together with the labels."
+            )
+    return slots, values, [version for _, version in versioned], lengths
+
+
+def check_data(model: ModelVariables, slots: dict[Node, Array]) -> None:
+    """Raise where parameters lie outside their range, or observed values outside their support, for known data."""
+    if slots:
+        check_parameters([v.node for v in model.variables], slots)
+        for observed in model.observed:
+            check_values(observed.name, observed.node, observed.data, slots)

@@ -17,7 +17,7 @@ from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ModelError, SamplingError
 from consilience.model.log_density import model_density
 from consilience.model.model import Model, modelcontext
-from consilience.model.stacked import stacked
+from consilience.model.warm_start import stacked
 from consilience.record import Record
 from consilience.smc.moves import shape_of
 

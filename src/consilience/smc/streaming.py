@@ -16,7 +16,7 @@ from consilience.distributions.seeds import seed_from
 from consilience.errors import ModelError, SamplingError, ShapeError
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model, modelcontext
-from consilience.model.stacked import stacked
+from consilience.model.warm_start import stacked
 from consilience.record import replace
 from consilience.sample.data import constant_data
 from consilience.smc.labelling import labelled

@@ -16,9 +16,9 @@ from consilience.distributions.real_line import Normal
 from consilience.distributions.seeds import seed_from
 from consilience.distributions.whole_intervals import DiscreteUniform
 from consilience.ir import Node, substitute
-from consilience.model.log_density import terms_of
 from consilience.model.model import Model
-from consilience.model.stacked import stacked
+from consilience.model.terms import terms_of
+from consilience.model.warm_start import stacked
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
