@@ -48,7 +48,7 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
     with without_sources():
         for name in chosen:
             made.replaced[name] = constant(present[model.data[name]], model.data[name].dtype)
-    return made.model(as_constants=set(chosen), lengths=numbers, fixed=fixed)
+    return made.model(dict.fromkeys(chosen, "frozen"), lengths=numbers, fixed=fixed)
 
 
 def freeze_model(model: Model) -> Model:
