@@ -23,7 +23,7 @@ PROSE = sorted(
 
 # Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
 COMPILER = [
-    {"foreign", "gp"},
+    {"gp"},
     {"compile", "dims", "gradient", "graph", "ifelse", "math", "ode", "raise_op", "scan"},
     {"sparse", "xtensor"},
     {"tensor"},
@@ -41,9 +41,11 @@ SAMPLER = [{"vectorised"}, {"run"}, {"storage", "ui"}, {"inference"}, {"diagnost
 ENTRY_POINTS = [
     {"", "__main__"},
     {"as_pymc", "for_pymc"},
+    {"foreign"},
+    {"engines"},
     {"callbacks", "doctor", "plots", "pymc_names"},
     {"calibration"},
-    {"exports", "filters", "smc", "variational"},
+    {"filters", "smc", "variational"},
     {"inla"},
     {"approximations"},
     {"sample"},
