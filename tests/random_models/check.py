@@ -23,7 +23,7 @@ from consilience.ir import Node
 from consilience.model.blocks import total
 from consilience.model.log_density import model_density
 from consilience.model.terms import terms_of
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 from tests.backends.agreement import run_llvm
 from tests.random_models import beyond, gaps, lengths

@@ -36,7 +36,7 @@ from consilience.model.programs import kept, values_of_draws
 from consilience.model.variables import ModelVariables
 from consilience.ops.parameter_check import released
 from consilience.ops.random import fold_in
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 
 Array = npt.NDArray[Any]
 

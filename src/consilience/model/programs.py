@@ -35,7 +35,7 @@ from consilience.ops import cast
 from consilience.ops.assertion import require
 from consilience.ops.shape import broadcast_to, concatenate, reshape
 from consilience.record import replace
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 
 Array = npt.NDArray[Any]
