@@ -6,7 +6,6 @@ many draws.
 
 from __future__ import annotations
 
-import functools
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -67,11 +66,10 @@ def once(
 ) -> Callable[Concatenate[DensityPrograms, Arguments], Made]:
     """A program that is compiled when it is first asked for, once per arguments."""
 
-    @functools.wraps(write)
-    def compiled(self: DensityPrograms, *arguments: Arguments.args, **_: Arguments.kwargs) -> Made:
-        key = (write.__name__, *arguments)
+    def compiled(self: DensityPrograms, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Made:
+        key = (write, *arguments)
         if key not in self.made:
-            self.made[key] = write(self, *arguments)
+            self.made[key] = write(self, *arguments, **named)
         found: Made = self.made[key]
         return found
 
