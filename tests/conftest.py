@@ -16,12 +16,12 @@ import pytest
 # processes as cores, a product of two small matrices waits milliseconds for its turn.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from consilience.backends import llvm, registry
+from consilience.backends import llvm
 from tests.lower.verify_program import verify
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--slowest 100` is what `--durations` is not on a busy machine; `--peers` is for environments with more packages."""
+    """`--slowest 100` is what `--durations` is not on a busy machine; `--peers jax` is for where more is installed."""
     help = "print the N tests that took the most processor time, that of processes they started included"
     parser.addoption("--slowest", type=int, default=0, metavar="N", help=help)
     help = "only what needs one of these packages, between commas; each that is not there is named"
@@ -51,11 +51,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of what is run for each backend, the peers' rows."""
     names = config.getoption("peers")
-    others = {*registry.BACKENDS, "numba"} - set(names) if names else set()
-    left = [item for item in items if others & set(getattr(item, "callspec", None) and item.callspec.id.split("-") or ())]
-    if left:
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in set(left)]
+    if not names:
+        return
+    parameters = [getattr(getattr(item, "callspec", None), "params", {}) for item in items]
+    theirs = [{p.get("backend"), p.get("engine")} <= {None, *names} for p in parameters]
+    config.hook.pytest_deselected(items=[item for item, keep in zip(items, theirs, strict=True) if not keep])
+    items[:] = [item for item, keep in zip(items, theirs, strict=True) if keep]
 
 
 @pytest.hookimpl(wrapper=True)

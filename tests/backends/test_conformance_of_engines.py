@@ -130,7 +130,7 @@ def test_usual_functions(engine: str) -> None:
 
 @over_engines_slow_if_compiled
 def test_function(engine: str) -> None:
-    """Each function of numbers, but for those that are tested over their whole range; conformance rows have the others."""
+    """Each function of numbers that is not tested over its whole range; conformance rows have the others."""
     names = sorted(set(FLOATS) - {case.name for case in VECTORMATH})
     holds_for_each([(name, name) for name in names], lambda name: scalar(engine, [name]))
 
