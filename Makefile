@@ -55,7 +55,7 @@ test-pymc: $(VENV)-pymc/.installed
 $(VENV)-engines/.installed: pyproject.toml
 	$(call environment,$(PYTHON),$(@D),'.[test]' 'jax>=0.8' numpyro)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)' || \
-	    echo "NOT TESTED: PyTorch. pip finds no $(TORCH); builds for processors alone are at https://download.pytorch.org/whl/cpu" \
+	    echo "NOT TESTED: PyTorch. pip finds no $(TORCH); PyTorch's own index has builds for processors alone" \
 	    "(PIP_EXTRA_INDEX_URL), 'make test-peers TORCH=torch' takes one of several GB for graphics cards" >&2
 	@touch $@
 
