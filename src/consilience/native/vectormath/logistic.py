@@ -1,33 +1,12 @@
-"""Functions of log-odds: sigmoid, softplus, log1mexp.
-
-In: float64 values. Out: probabilities and their logarithms without cancellation or overflow.
-"""
+"""The logarithm of a probability's complement, log1mexp: float64 in and out, without cancellation."""
 
 from __future__ import annotations
 
 import math
 
-from consilience.native.vectormath.exponential import exponential, reduced
-from consilience.native.vectormath.logarithm import assembled, logarithm_of_pair
+from consilience.native.vectormath.exponential import reduced
+from consilience.native.vectormath.logarithm import logarithm_of_pair
 from consilience.native.vectormath.notation import Lanes, choose, elementary, fma
-
-
-@elementary
-def sigmoid(x: Lanes) -> Lanes:
-    """1 / (1 + exp(-x)), also where exp(-x) overflows."""
-    e = exponential(-abs(x))
-    return choose(x < 0.0, e, 1.0) / (e + 1.0)
-
-
-@elementary
-def softplus(x: Lanes) -> Lanes:
-    """log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|))."""
-    t = exponential(-abs(x))
-    # 1 + t lies in [1, 2]: beyond sqrt(2) half of it is taken, without rounding t first.
-    beyond = t > math.sqrt(2) - 1
-    n = choose(beyond, 1.0, 0.0)
-    f = choose(beyond, fma(t, 0.5, -0.5), t)
-    return choose(x > 0.0, x, choose(x <= 0.0, 0.0, x)) + assembled(n, f)
 
 
 @elementary
