@@ -32,7 +32,6 @@ from consilience.native.vectormath import (
     inverse_trigonometric,
     log_incomplete,
     logarithm,
-    logistic,
     modified_bessel,
     normal,
     ordinary_bessel,
@@ -126,7 +125,7 @@ FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
         _row("lgamma", gamma.gammaln),  # C's name
         _row("log", logarithm.log),
         _row("log10", logarithm.log10),
-        _row("log1mexp", logistic.log1mexp),
+        _row("log1mexp", logarithm.log1mexp),
         _row("log1p", logarithm.log1p),
         _row("log2", logarithm.log2),
         *(_row(name, *row) for name, row in log_incomplete.FUNCTIONS.items()),
