@@ -67,7 +67,7 @@ def once(
     """A program that is compiled when it is first asked for, once per arguments."""
 
     def compiled(self: DensityPrograms, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Made:
-        key = (write, *arguments)
+        key = (write, arguments, *named.items())
         if key not in self.made:
             self.made[key] = write(self, *arguments, **named)
         found: Made = self.made[key]
