@@ -12,14 +12,14 @@ from consilience import ifelse as ifelse
 from consilience import logprob as logprob
 from consilience import math as math
 from consilience import ode as ode
-from consilience import printing as printing
 from consilience import raise_op as raise_op
 from consilience import scan as scan
-from consilience import smc as smc
 from consilience import sparse as sparse
 from consilience import tensor as tensor
-from consilience import variational as variational
 from consilience import xtensor as xtensor
+from consilience.backends import printing as printing
+from consilience.estimators import smc as smc
+from consilience.estimators import variational as variational
 from consilience.estimators.approximations import find_MAP as find_MAP
 from consilience.estimators.approximations import find_hessian as find_hessian
 from consilience.estimators.approximations import fit_laplace as fit_laplace
