@@ -35,7 +35,10 @@ LADDERS = [
 # What is found by name where it cannot be imported: the module that asks, of which layer, and why.
 UPWARD_BY_NAME = {
     ("backends.printing.infix", "distributions"): "asks where a class is from",
-    **{("faces", of): "the one place of what is found by its name" for of in "backends engines model native tensor".split()},
+    **{
+        ("faces", of): "the one place of what is found by its name"
+        for of in ["backends", "engines", "model", "native", "tensor"]
+    },
     ("module_paths", "as_pymc"): "asks whether it is loaded",
 }
 
@@ -196,15 +199,12 @@ def test_every_module_imports_downwards_only() -> None:
 
 
 def test_what_is_found_by_its_name_is_there() -> None:
-    """Each row of `faces` names a module and what that defines or imports, and somebody asks for it."""
-    source = {path: path.read_text(encoding="utf-8") for path in FILES}
-    for name, (module, attribute) in FACES.items():
+    """Each row of `faces` names a module, and what that defines."""
+    for module, attribute in FACES.values():
         there = nodes(MODULES[module])
         defined = {n.name for n in there if isinstance(n, ast.FunctionDef)}
         defined |= {n.id for n in there if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         assert not attribute or attribute in defined, f"{module} has no {attribute}"
-        asked = re.compile(rf'face\((f?"{re.escape(name)}"|f"{re.escape(name.split(".")[0])}\.{{|f"{re.escape(name.rpartition(" ")[0])} {{|_ROW)')
-        assert any(asked.search(text) for path, text in source.items() if path.name != "faces.py"), name
 
 
 def test_every_module_has_a_name_with_meaning() -> None:
