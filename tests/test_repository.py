@@ -50,7 +50,7 @@ ENTRY_POINTS = [
     {"approximations"},
     {"sample"},
 ]
-GROUND = [{"native"}, {"module_paths"}, {"absent", "errors", "older_names", "record", "collection"}]
+GROUND = [{"native"}, {"module_paths"}, {"absent", "errors", "faces", "older_names", "record", "collection"}]
 
 WORDS_OF_UNFINISHED_WORK = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|WIP)\b")
 PLACES_ON_ONE_MACHINE = re.compile(r"/(?:root|work|home|Users)/\w")

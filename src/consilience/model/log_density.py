@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts
-from consilience.backends.registry import Bound, Executable, face
+from consilience.backends.registry import Bound, Executable
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.shapes import Lengths, bind_lengths, check_shape_constraints
 from consilience.collection import collection_paused
@@ -25,6 +25,7 @@ from consilience.distributions.densities import density, density_of_data, suppor
 from consilience.distributions.parameters import parameter_checks
 from consilience.distributions.random_variable import RandomVariable, distribution_of, fresh_keys
 from consilience.errors import MissingPackageError, MissingRuleError, ModelError, ShapeError
+from consilience.faces import face
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import ShapeConstraint, collect
