@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.engines.reader.forms import Form
+from consilience.engines.stablehlo.dtypes import DTYPES
 from consilience.errors import DtypeError, MissingRuleError, ParseError, ShapeError
 from consilience.record import Record
 
 Array = npt.NDArray[Any]
-
-DTYPES: Final = {
-    "f64": "float64", "f32": "float32", "f16": "float16", "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8",
-    "ui64": "uint64", "ui32": "uint32", "ui16": "uint16", "ui8": "uint8", "i1": "bool", "index": "int64",
-    "complex<f64>": "complex128", "complex<f32>": "complex64",
-}  # fmt: skip
-"""Element types of MLIR and their names here."""
 
 
 class DenseText(Record, eq=False):

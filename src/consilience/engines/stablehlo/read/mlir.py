@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from consilience.engines.stablehlo.read.constants import DTYPES, DenseText, dense_array, numbers_of, tensor_form
+from consilience.engines.stablehlo.dtypes import DTYPES
+from consilience.engines.stablehlo.read.constants import DenseText, dense_array, numbers_of, tensor_form
 from consilience.errors import MissingRuleError, ParseError
 from consilience.record import Record, replace
 
