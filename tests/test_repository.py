@@ -6,6 +6,7 @@ import ast
 import functools
 import graphlib
 import re
+import runpy
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -261,3 +262,21 @@ def test_a_class_name_has_one_meaning() -> None:
                 places.setdefault(node.name, set()).add(path)
     twice = {name: sorted(map(str, found)) for name, found in places.items() if len(found) > 1}
     assert not twice
+
+
+def test_prose_names_files_and_folders_that_are_there() -> None:
+    """Paths in backticks, from the root, from `src/consilience` or from `src`; changes tell of their day."""
+    path_of = re.compile(r"`((?:[a-z_0-9]+/)+[a-z_0-9]+\.py|(?:[a-z_]+/)+)`")
+    gone = [
+        f"{page.relative_to(ROOT)}: {path}"
+        for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+        for path in path_of.findall(page.read_text(encoding="utf-8"))
+        if not any((ROOT / base / path).exists() for base in (".", "src/consilience", "src"))
+    ]
+    assert not gone, "\n".join(gone)
+
+
+def test_the_picture_of_packages_is_that_of_the_imports() -> None:
+    """`python tools/import_picture.py` has been run; one arrow more is a decision, seen in a change."""
+    picture = runpy.run_path(str(ROOT / "tools" / "import_picture.py"))
+    assert picture["page"]() == picture["PAGE"].read_text(encoding="utf-8"), "run python tools/import_picture.py"
