@@ -26,6 +26,7 @@ PLACES: Final = {
     "bounds": ("rewrite.bounds", "is any number of its dtype to rules of rewriting"),
     "inverse": ("logprob.bijections", "is inverted numerically where intervals prove it monotone, else refused"),
     "interval": ("logprob.intervals", "is taken at the ends of an interval if it is monotone or even, else refused"),
+    "formula for engines": ("engines.emitter.formulas", "is the engine's own, or by the other formula, or NumPy's"),
     "cost": ("model.operations", "counts as 20 additions"),
 }
 for _module, _ in PLACES.values():
