@@ -10,7 +10,6 @@ from consilience.diagnostics.measurement import measure_one
 from consilience.diagnostics.sample import FloatArray, Sample
 from consilience.diagnostics.tail_index import LARGEST_TAIL_INDEX, tail_index
 
-
 ONE_DEVIATION = (0.1586552539314571, 0.8413447460685429)
 """Probabilities of a normal variable to lie below -1 and 1 standard deviation."""
 
@@ -33,7 +32,7 @@ def of_deviation(sample: Sample) -> FloatArray:
 
 
 def of_quantile(sample: Sample, probability: float) -> FloatArray:
-    """Standard error of a quantile of each parameter: half the distance of quantiles a standard error of its rank away."""
+    """Standard error of a quantile of each parameter: half the distance between both ends of that of its rank."""
     from scipy.special import betaincinv
 
     size = effective_sample_size.quantile_of_sample(sample, probability)[:, None]
