@@ -136,7 +136,7 @@ def test_shared_variables_keep_their_values_and_updates_are_refused() -> None:
     value.backward()
     assert value.item() == 3.0
     np.testing.assert_array_equal(given.grad, [1.0, 2.0])
-    with pytest.raises(GraphError, match=r"updates `w` .*, which a pure one cannot"):
+    with pytest.raises(GraphError, match=r"updates `w` .*, which a pure function cannot"):
         _ = pm.function([x], x, updates={w: w + 1.0}).torch
 
 
@@ -183,6 +183,11 @@ def test_failures_are_those_of_a_call() -> None:
     value = pm.function([x], x[x > 0].sum()).torch(given)
     with pytest.raises(GraphError, match=r"a length in .* depends on values, and a fixed one is needed here"):
         value.backward()
+
+
+def test_a_mode_names_it() -> None:
+    x = pt.vector("x")
+    np.testing.assert_allclose(pm.function([x], pt.exp(x), mode="PYTORCH")([0.0, 1.0]), [1.0, np.e])
 
 
 def test_importing_consilience_does_not_import_pytorch() -> None:
