@@ -91,6 +91,7 @@ from consilience.distributions import Laplace as Laplace
 from consilience.distributions import Levy as Levy
 from consilience.distributions import LinearGaussianStateSpace as LinearGaussianStateSpace
 from consilience.distributions import LogGamma as LogGamma
+from consilience.distributions import LogLogistic as LogLogistic
 from consilience.distributions import LogNormal as LogNormal
 from consilience.distributions import Logistic as Logistic
 from consilience.distributions import LogitNormal as LogitNormal
