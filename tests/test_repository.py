@@ -37,7 +37,7 @@ COMPILER = [
     {"ops"},
     {"ir"},
 ]
-SAMPLER = [{"vectorised"}, {"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
+SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
 ENTRY_POINTS = [
     {"", "__main__"},
     {"as_pymc", "for_pymc"},

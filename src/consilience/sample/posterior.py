@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -18,21 +19,20 @@ from consilience.model.reparametrization import centred_hierarchies
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
-from consilience.record import as_plain, replace
-from consilience.run import Options
+from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
+from consilience.run.lock_step import ChEES
+from consilience.run.plan import whole_number
+from consilience.run.remedies import USUAL
 from consilience.sample import keywords
-from consilience.sample.ahead import prepare_sampler
-from consilience.sample.arguments import extras, one_of, wanted, whole_number
-from consilience.sample.background import BackgroundSampling
-from consilience.sample.beginning import begun
-from consilience.sample.identity import identity
-from consilience.sample.less_centred import WIDE, LessCentred, on_threads
-from consilience.sample.monitoring import angular_coordinates, monitored_of
-from consilience.sample.result_options import ResultOptions
+from consilience.sample.arguments import extras, one_of, wanted
+from consilience.sample.background import delivered
+from consilience.sample.beginning import Begin, on_threads
+from consilience.sample.compiling import compiled, prepare_sampler
+from consilience.sample.monitoring import angular_coordinates
+from consilience.sample.plan import ModelPlan, identity
 from consilience.sample.step_methods import assigned
-from consilience.sample.work import Work, compiled
-from consilience.vectorised import ChEES
+from consilience.sample.work import WIDE, Work
 
 StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | None
 
@@ -185,39 +185,34 @@ def sample(
     one_of("deterministics", deterministics, ("lazy", "eager"))
     if jumps != "auto":
         whole_number("jumps", jumps, 0)
-    options = Options(
-        draws=None if draws is None else whole_number("draws", draws, 1),
-        tune=None if tune is None else whole_number("tune", tune, 0),
-        rule=StoppingRule(target_ess, target_rhat, rhat == "strict"),
-        min_tune=whole_number("min_tune", min_tune, 0),
-        max_tune=whole_number("max_tune", max_tune, 1),
-        min_draws=whole_number("min_draws", min_draws, 4),
-        max_draws=whole_number("max_draws", max_draws, 4),
-        pool=pool,
-        escalate=escalate,
-        max_time=max_time,
-        window_budget=None if window_budget is None else whole_number("window_budget", window_budget, 1),
-        keep_tuning=not discard_tuned_samples,
-    )
     backend = "llvm" if backend is None else backend
     one_of("backend", backend, BACKENDS)
     lock_step = backend == "jax"
     if lock_step:
-        from consilience.sample.lock_step import in_lock_step, in_other_coordinates, refuse
+        from consilience.sample import lock_step as together
 
-        refuse(asked)
+        together.refuse(asked)
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
-    usual = LOCK_STEP_CHAINS if lock_step else DEFAULT_CHAINS
-    chains = usual if chains is None else whole_number("chains", chains, 1)
-    cores = None if cores is None else whole_number("cores", cores, 1)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
     climbing = init == "lbfgs"
-    default = NUTS(
-        target_accept=target_accept, max_treedepth=max_treedepth, metric=metric, jumps=jumps, initialize=climbing
-    )
-    result = ResultOptions(
+    free = initvals is None and climbing
+    alone = draws is None and free
+    may = {"steps": escalate, "coordinates": reparametrize and alone and bool(centred_hierarchies(owner))}
+    plan = ModelPlan(
+        draws=None if draws is None else whole_number("draws", draws, 1),
+        tune=tune,
+        rule=StoppingRule(target_ess, target_rhat, rhat == "strict"),
+        min_tune=min_tune,
+        max_tune=max_tune,
+        min_draws=min_draws,
+        max_draws=max_draws,
+        pool=pool,
+        remedies=tuple(name for name in USUAL if may.get(name, True)),
+        max_time=max_time,
+        window_budget=window_budget,
+        keep_tuning=not discard_tuned_samples,
         names=tuple(wanted(var_names, [v.name for v in owner.free] + list(owner.named_deterministics))),
         monitor=(monitor,) if isinstance(monitor, str) else tuple(monitor or ()),
         checks=compute_convergence_checks,
@@ -225,84 +220,52 @@ def sample(
         lazily=deterministics == "lazy",
         store=None if store is None else str(store),
     )
+    usual = LOCK_STEP_CHAINS if lock_step else DEFAULT_CHAINS
+    chains = usual if chains is None else whole_number("chains", chains, 1)
+    cores = None if cores is None else whole_number("cores", cores, 1)
     seed = seed_from(random_seed)
     attempts = max(1, whole_number("jitter_max_retries", jitter_max_retries, 0))
-    jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
-    free = initvals is None and climbing
-    alone = draws is None and free
-    if lock_step:
-        chees = ChEES(target_accept)
-        density, compile_seconds = compiled(owner)
-        result = replace(result, noncenter=reparametrize and alone and bool(centred_hierarchies(owner)))
-        settings: dict[str, Any] = {
-            "chains": chains,
-            "seed": seed,
-            "initvals": initvals,
-            "jitter": jitter,
-            "attempts": attempts,
-            "width": width,
-            "climb": climbing,
-            "device": device,
-        }
-        other = LessCentred(in_other_coordinates(settings), once=True) if result.noncenter else None
-        run = in_lock_step(density, chees, options, monitored_of(density, result), **settings, reparametrized=other)
-        work = Work(owner, density, chees, options, result, run, compile_seconds)
-        if other is not None:
-            other.work = work
-        return _begun(work, asked)
-    prepare_sampler(default if step is None else None)
-    storage.prepare()
+    default = NUTS(
+        target_accept=target_accept, max_treedepth=max_treedepth, metric=metric, jumps=jumps, initialize=climbing
+    )
+    if not lock_step:
+        prepare_sampler(default if step is None else None)
+        storage.prepare()
     density, compile_seconds = compiled(owner)
-    kernel = assigned(owner, density, step, default)
-    points = starting_positions(
-        density,
-        chains,
-        seed,
-        initvals,
-        jitter=jitter,
-        attempts=attempts,
-        width=width,
-    )
-    along_gradients = kernel.needs == "gradient" and not isinstance(kernel, CompoundStep)
-    judged = draws is None or compute_convergence_checks
-    result = replace(
-        result,
-        modes=modes and free and along_gradients and judged and angular_coordinates(density) is None,
-        noncenter=reparametrize
-        and alone
-        and isinstance(kernel, NUTS)
-        and jumps in (0, "auto")
-        and bool(centred_hierarchies(owner)),
-    )
+    kernel: Kernel | ChEES
+    begin: Begin
+    if lock_step:
+        together.check(density)
+        kernel = ChEES(target_accept)
+        begin = partial(together.in_lock_step, kernel=kernel, chains=chains, seed=seed, device=device, climb=climbing)
+        starts = together.starting_points(chains, initvals)
+    else:
+        kernel = assigned(owner, density, step, default)
+        begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores)
+        starts = chains
+        judged = draws is None or compute_convergence_checks
+        along_gradients = kernel.needs == "gradient" and not isinstance(kernel, CompoundStep)
+        plain = modes and free and along_gradients and judged and angular_coordinates(density) is None
+        plan = replace(plan, modes=plain)
+        if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
+            plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
+    jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
+    points = starting_positions(density, starts, seed, initvals, jitter=jitter, attempts=attempts, width=width)
     keeper = None
-    if checkpoint is not None:
-        known = identity(signature(density), kernel, options, chains, seed)
-        keeper = checkpoints.Checkpoint.create(checkpoint, known, as_plain(result), overwrite)
-    coordinates = LessCentred(on_threads(cores)) if result.noncenter else None
+    if checkpoint is not None and isinstance(kernel, Kernel):
+        known = identity(signature(density), kernel, plan, chains, seed)
+        keeper = checkpoints.Checkpoint.create(checkpoint, known, plan.of_the_result, overwrite)
     try:
-        running = begun(
-            density, kernel, points, options, result, seed=seed, cores=cores, keep=keeper, reparametrized=coordinates
-        )
+        work = Work(owner, density, kernel, plan, begin, points, compile_seconds, keeper)
     except BaseException:
         if keeper is not None:
             keeper.close()  # or its lock would outlive the failed call
         raise
-    work = Work(owner, density, kernel, options, result, running, compile_seconds, keeper)
     moved = [f"`{v.name}`" for v in owner.free if v.continuous]
     if step is None and density.without_gradient and moved:
         listed = ", ".join(moved[:5]) + ", …" * (len(moved) > 5)
         work.notes.append(f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}")
-    if coordinates is not None:
-        coordinates.work = work
-    return _begun(work, asked)
-
-
-def _begun(work: Work, asked: Mapping[str, Any]) -> Any:
-    """The result of a run with its callback, progress display and store, or the run in the background."""
-    work.listen(asked["callback"])
-    work.progressbar = bool(asked["progressbar"])
-    work.open_store(asked["overwrite"])
-    return work.run(stacklevel=3) if asked["blocking"] else BackgroundSampling.begun(work)
+    return delivered(work, callback, progressbar, overwrite=overwrite, blocking=blocking)
 
 
 KEYWORDS: Final = tuple(inspect.signature(sample).parameters)[:-1]
