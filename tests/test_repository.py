@@ -23,29 +23,25 @@ PROSE = sorted(
 
 # Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
 COMPILER = [
-    {"foreign", "gp"},
-    {"compile", "dims", "gradient", "graph", "ifelse", "math", "ode", "raise_op", "scan"},
-    {"sparse", "xtensor"},
+    {"gp"},
+    {"compile", "dims", "gradient", "graph", "ifelse", "math", "ode", "raise_op", "scan", "sparse"},
+    {"xtensor"},
     {"tensor"},
     {"model"},
     {"logprob"},
     {"distributions"},
     {"backends"},
     {"lower"},
-    {"rules"},
-    {"transforms", "rewrite", "printing"},
+    {"transforms", "rewrite"},
     {"ops"},
     {"ir"},
 ]
-SAMPLER = [{"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
+SAMPLER = [{"run"}, {"output"}, {"inference"}, {"diagnostics"}, {"events"}]
 ENTRY_POINTS = [
     {"", "__main__"},
     {"as_pymc", "for_pymc"},
-    {"callbacks", "doctor", "plots", "pymc_names"},
-    {"calibration"},
-    {"exports", "filters", "smc", "variational"},
-    {"inla"},
-    {"approximations"},
+    {"callbacks", "doctor", "foreign", "plots"},
+    {"exports", "estimators"},
     {"sample"},
 ]
 GROUND = [{"native"}, {"module_paths"}, {"absent", "errors", "older_names", "record", "collection"}]

@@ -50,7 +50,7 @@ from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, concatenate, reshape
 from consilience.record import Record
 from consilience.rewrite.facts import assume
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 
 Array = npt.NDArray[Any]

@@ -1,4 +1,4 @@
-"""How a run of a model begins on threads: density, starting points and a plan enter, a run that can be started leaves."""
+"""How a run of a model begins on threads: density, starting points and a plan enter, a run ready to start leaves."""
 
 from __future__ import annotations
 

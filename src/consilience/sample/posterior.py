@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from consilience import storage
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
 from consilience.errors import SamplingError
@@ -19,6 +18,7 @@ from consilience.model.reparametrization import centred_hierarchies
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
+from consilience.output import storage
 from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
 from consilience.run.lock_step import ChEES

@@ -14,12 +14,12 @@ from consilience.ir.dimension import is_computed
 from consilience.model.log_density import ModelDensity
 from consilience.native import target
 from consilience.native.threads import NativeThreads
+from consilience.output.storage.datatree import branches
+from consilience.output.storage.deferred import Deferred
 from consilience.record import as_plain
 from consilience.run import Run
 from consilience.run.threads.thread_pool import usable_cores
 from consilience.sample.data import constant_data, observed_data
-from consilience.storage.datatree import branches
-from consilience.storage.deferred import Deferred
 
 if TYPE_CHECKING:
     from consilience.sample.tree import Posterior

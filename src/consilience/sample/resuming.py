@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from consilience import storage
 from consilience.errors import SamplingError
 from consilience.model.model import Model, modelcontext
 from consilience.model.signature import signature
+from consilience.output import storage as storage
 from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
 from consilience.sample.background import delivered

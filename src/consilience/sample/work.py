@@ -22,6 +22,7 @@ from consilience.model.model import Model
 from consilience.model.reparametrization import noncenter
 from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
+from consilience.output.display import reporter
 from consilience.record import replace
 from consilience.run import Listener, Run
 from consilience.run.checkpoint import Checkpoint
@@ -34,7 +35,6 @@ from consilience.sample.plan import ModelPlan, identity
 from consilience.sample.predictive import compute_log_likelihood, compute_log_prior
 from consilience.sample.results import tree
 from consilience.sample.storing import Storing
-from consilience.ui import reporter
 
 if TYPE_CHECKING:
     from consilience.sample.tree import Posterior
@@ -158,7 +158,7 @@ class Work:
                 return
             kind = Path(store).suffix
             if kind == ".nc":
-                from consilience.storage.netcdf import check_netcdf
+                from consilience.output.storage.netcdf import check_netcdf
 
                 check_netcdf(store, overwrite)
                 self.netcdf = store
@@ -186,7 +186,7 @@ class Work:
         if self.store is not None:
             self.store.finish(result, stacklevel + 1)
         if self.netcdf is not None:
-            from consilience.storage.netcdf import write_netcdf
+            from consilience.output.storage.netcdf import write_netcdf
 
             write_netcdf(result, self.netcdf, overwrite=self.overwrite)
         self.running.listeners.warn(stacklevel + 1)

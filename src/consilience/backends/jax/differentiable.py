@@ -21,7 +21,7 @@ from consilience.errors import DtypeError, GraphError
 from consilience.ir import FLOATS, Node, computed_atoms, numpy_dtype, tensor_input
 from consilience.ir import dimension as dims
 from consilience.lower.specialise import specialise
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import pullback, pushforward
 
 

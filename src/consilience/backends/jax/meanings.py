@@ -16,7 +16,7 @@ import numpy as np
 
 from consilience.backends import reference as reference  # enters the rows of NumPy
 from consilience.backends.jax.linear_map import with_pullback
-from consilience.backends.meanings import MEANINGS as IN_NUMPY
+from consilience.backends.reference.meanings import MEANINGS as IN_NUMPY
 from consilience.errors import ExecutionError, MissingRuleError, Status
 from consilience.ir import Node, Region, TensorType, TupleType, is_leaf, numpy_dtype, tensor_input, topological
 from consilience.ir.side_tables import describe

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 
 from consilience.backends import reference as reference  # enters the rows of NumPy
-from consilience.backends.meanings import MEANINGS as IN_NUMPY
+from consilience.backends.reference.meanings import MEANINGS as IN_NUMPY
 from consilience.errors import ExecutionError, MissingRuleError
 from consilience.ir import Node, Region, TensorType, is_leaf, numpy_dtype, topological
 
