@@ -26,6 +26,7 @@ from consilience.sample.ahead import prepare_sampler
 from consilience.sample.arguments import extras, one_of, wanted, whole_number
 from consilience.sample.background import BackgroundSampling
 from consilience.sample.beginning import begun
+from consilience.sample.groups import REMEDIES, SPELLED, Save, Stop, Tuning, flat
 from consilience.sample.identity import identity
 from consilience.sample.less_centred import WIDE, LessCentred, on_threads
 from consilience.sample.monitoring import angular_coordinates, monitored_of
@@ -47,7 +48,6 @@ FITS: Final = {
     "advi": "pm.fit().sample()",
     "map": "pm.find_MAP()",
 }
-RHATS: Final = ("noise-adjusted", "strict")
 
 
 def sample(
@@ -70,26 +70,10 @@ def sample(
     idata_kwargs: Mapping[str, Any] | None = None,
     callback: Callable[..., Any] | None = None,
     model: Model | None = None,
-    target_ess: float | None = 400,
-    target_rhat: float = 1.01,
-    rhat: Literal["noise-adjusted", "strict"] = "noise-adjusted",
-    min_tune: int = 50,
-    max_tune: int = 1500,
-    min_draws: int = 400,
-    max_draws: int = 4000,
-    pool: bool = True,
-    metric: Form = "auto",
-    escalate: bool = True,
-    reparametrize: bool = True,
-    jumps: int | Literal["auto"] = "auto",
-    modes: bool = True,
-    monitor: str | Sequence[str] | None = None,
-    max_time: float | None = None,
-    window_budget: int | None = None,
-    checkpoint: str | Path | None = None,
-    store: str | Path | None = None,
-    overwrite: bool = False,
-    deterministics: Literal["lazy", "eager"] = "lazy",
+    stop: Stop | None = None,
+    tuning: Tuning | None = None,
+    remedies: Sequence[str] = REMEDIES,
+    save: Save | None = None,
     blocking: bool = True,
     nuts: Mapping[str, Any] | None = None,
     backend: Literal["llvm", "jax"] | None = None,
@@ -99,7 +83,7 @@ def sample(
     """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
 
     Without numbers the chains tune together for as long as metric and step size change, then draw until every
-    scalar has `target_ess` effective draws, in bulk and tails, and the chains agree. `draws` and `tune` fix the
+    scalar has 400 effective draws (`stop`), in bulk and tails, and the chains agree. `draws` and `tune` fix the
     length of either phase instead, as in PyMC.
 
     draws, tune    kept draws per chain, and tuning draws before them
@@ -115,7 +99,7 @@ def sample(
                    `pm.fit_pathfinder` or an earlier run: chains begin at draws of it, without noise by default
     init           "lbfgs": wide noise on the starting values, then some steps of L-BFGS to the typical set; "auto"
                    or "jitter+adapt_diag" (or "…_grad"): starting values with noise; "adapt_diag": without. "adapt_full"
-                   and "jitter+adapt_full": the same, with `metric="dense"` unless another is asked for
+                   and "jitter+adapt_full": the same, with the metric "dense" unless another is asked for
     target_accept  mean acceptance probability that the step size is tuned for, between 0 and 1
     max_treedepth  greatest number of doublings of a trajectory
     jitter_max_retries          attempts to find a starting point with a finite log density
@@ -126,43 +110,32 @@ def sample(
     callback       called with the events of the run (`consilience.events`), or, if its arguments have the names `trace`
                    and `draw`, once per kept draw as in PyMC; never in the way of the chains. Raising KeyboardInterrupt
                    in it ends the run
-    target_ess     effective draws asked for, the smaller of bulk and tail; None: only the chains' agreement
-    target_rhat    R-hat may be above it only as far as noise explains, and never by 0.04
-    rhat           "strict": R-hat must be below `target_rhat`, whatever the noise
-    min_tune, max_tune    tuning draws per chain where the run decides
-    min_draws, max_draws  kept draws per chain where the run decides: at the first check, and at most
-    pool           False: every chain tunes by itself
-    metric         "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay
-    escalate       whether divergences lead to another tuning with smaller steps, once
-    reparametrize  whether hierarchies whose draws diverge, would have to be many times as many, or hardly move between
-                   energies are sampled in less centred coordinates, as `pm.noncenter` writes them, each element as far
-                   as the draws ask for: once, with a restart. The variables of the result stay those of the model, and
-                   its attribute `centredness` tells what was chosen. Only where the run decides its length, chains
-                   begin by `init="lbfgs"`, and `jumps` is not a number above 0
-    jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4, with a
-                   restart, where the run decides its length and chains disagree, or do not come back to where some of
-                   them were, or to modes found before. 0: none
-    modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains
+    stop           when draws are good enough, and where the run ends all the same: `pm.Stop(ess=400, rhat=1.01,
+                   max_draws=4000, max_time=None, …)`
+    tuning         how chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`
+    remedies       what the run may do by itself where draws show the need; `()`: nothing.
+                   "steps": divergences lead to another tuning with smaller steps, once.
+                   "coordinates": hierarchies whose draws diverge, would have to be many times as many, or hardly move
+                   between energies are sampled in less centred coordinates, as `pm.noncenter` writes them, each element
+                   as far as the draws ask for: once, with a restart. The variables of the result stay those of the
+                   model, and its attribute `centredness` tells what was chosen. Only where the run decides its length,
+                   chains begin by `init="lbfgs"`, and no number of jumps is given.
+                   "jumps": 4 jumps between past points of all chains after each transition, with a restart, where the
+                   run decides its length and chains disagree, or do not come back to where some of them were, or to
+                   modes found before; `nuts={"jumps": 4}` has them from the first draw on.
+                   "modes": separate modes are looked for before the chains begin, by some thousand gradients: chains
                    then begin in each that has more than 0.5 % of the mass, and one that no draw has come to forbids
                    "converged". Only where convergence is checked, chains begin by `init="lbfgs"`, one step method that
                    uses gradients moves all variables, and none is an angle
-    monitor        names of deterministics to watch besides the free variables, whose coordinates and, of simplexes and
-                   the like, up to 32 elements are watched always. Others may be worth fewer draws than `target_ess`;
-                   to watch 85 or 200 elements takes 10 ms of a run of 120 or 45 ms, and compiling them comes first
-    max_time       seconds for the run, from where chains begin; it then ends with the draws it has
-    window_budget  evaluations of the log density a chain may spend between two checks; one that spends more
-                   is restarted once, then left out
-    checkpoint     file in which the run's state is kept while it goes on; see `pm.resume`
-    store          "….zarr": draws are appended there while the run goes on; "….nc": written at the end
-    overwrite      whether checkpoint and store may replace those of another run
-    deterministics "lazy": computed from the draws when they are looked at; "eager": at the end of the run
+    save           what is written while the run goes on: `pm.Save(checkpoint="run", store="run.zarr")`
     blocking       False returns at once with a `BackgroundSampling`, whose `wait()` gives the result
-    nuts           `{"target_accept": …, "max_treedepth": …}`, as in PyMC
+    nuts           `{"target_accept": …, "max_treedepth": …}`, as in PyMC; "jumps" is a number of them
     backend        "llvm": chains on threads. "jax": chains in lock step on one device, by ChEES-HMC, for hundreds and
                    thousands of chains (128 by default). From 64 on they begin at 16 points and are judged by nested
-                   R-hat, and `min_draws` is that of four chains: more have as many draws in all at the first check
+                   R-hat, and `pm.Stop(min_draws=…)` is that of four chains: more have as many in all at the first check
     device         of JAX: "cpu", "gpu", "gpu:1"; its first by default, an accelerator where there is one
-    pymc           PyMC's other keywords: those without meaning here pass, the rest are refused with what to use
+    pymc           PyMC's other keywords: those without meaning here pass, the rest are refused with what to use. Older
+                   names of parts of `stop`, `tuning`, `remedies` and `save`, as `target_ess`, work as ever
     returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`,
                    `worst`, `extend(target_ess=…)`. Status is "converged", "converged_with_divergences",
                    "not_converged", "chains_disagree", or "interrupted" after Ctrl-C, then with the draws made so far
@@ -172,31 +145,83 @@ def sample(
     warns          ConvergenceWarning where the draws should not be trusted as they are
     """
     asked = dict(locals())
+    rest = asked.pop("pymc")
+    given = {name: asked.pop(name) for name in ("stop", "tuning", "remedies", "save")}
+    values = flat("sample", given, rest, stacklevel=2)
+    keywords.check("sample", rest, KEYWORDS, spelled=SPELLED)
+    nuts = {**values.pop("nuts", {}), **(nuts or {})} or None
+    return _sampled(**{**asked, **values, "nuts": nuts})
+
+
+def _sampled(
+    *,
+    draws: int | None,
+    tune: int | None,
+    chains: int | None,
+    cores: int | None,
+    random_seed: Any,
+    progressbar: bool | str,
+    step: Kernel | Sequence[Kernel] | None,
+    var_names: Sequence[str] | None,
+    initvals: StartingValues,
+    init: str,
+    target_accept: float,
+    max_treedepth: int,
+    jitter_max_retries: int,
+    discard_tuned_samples: bool,
+    compute_convergence_checks: bool,
+    idata_kwargs: Mapping[str, Any] | None,
+    callback: Callable[..., Any] | None,
+    model: Model | None,
+    target_ess: float | None,
+    target_rhat: float,
+    rhat: str,
+    min_tune: int,
+    max_tune: int,
+    min_draws: int,
+    max_draws: int,
+    pool: bool,
+    metric: Form,
+    escalate: bool,
+    reparametrize: bool,
+    jumps: int | Literal["auto"],
+    modes: bool,
+    monitor: str | Sequence[str] | None,
+    max_time: float | None,
+    window_budget: int | None,
+    checkpoint: str | Path | None,
+    store: str | Path | None,
+    overwrite: bool,
+    deterministics: str,
+    blocking: bool,
+    nuts: Mapping[str, Any] | None,
+    backend: Literal["llvm", "jax"] | None,
+    device: Any,
+) -> Any:
+    """See `sample`; groups are given by the older names of their parts."""
+    asked = dict(locals())
     owner = modelcontext(model)
-    keywords.check("sample", pymc, KEYWORDS)
-    target_accept, max_treedepth = keywords.nuts_settings(nuts, target_accept, max_treedepth)
+    target_accept, max_treedepth, jumps = keywords.nuts_settings(nuts, target_accept, max_treedepth, jumps)
     if isinstance(init, str) and (method := next((m for m in FITS if m in init), None)):
         raise SamplingError(
             f"`init={init!r}`: chains begin at draws of a fit that was made before: give `initvals={FITS[method]}`."
         )
     one_of("init", init, INITS)
     metric = "dense" if init.endswith("full") and metric == "auto" else metric
-    one_of("rhat", rhat, RHATS)
-    one_of("deterministics", deterministics, ("lazy", "eager"))
     if jumps != "auto":
         whole_number("jumps", jumps, 0)
     options = Options(
         draws=None if draws is None else whole_number("draws", draws, 1),
         tune=None if tune is None else whole_number("tune", tune, 0),
         rule=StoppingRule(target_ess, target_rhat, rhat == "strict"),
-        min_tune=whole_number("min_tune", min_tune, 0),
-        max_tune=whole_number("max_tune", max_tune, 1),
-        min_draws=whole_number("min_draws", min_draws, 4),
-        max_draws=whole_number("max_draws", max_draws, 4),
+        min_tune=min_tune,
+        max_tune=max_tune,
+        min_draws=min_draws,
+        max_draws=max_draws,
         pool=pool,
         escalate=escalate,
         max_time=max_time,
-        window_budget=None if window_budget is None else whole_number("window_budget", window_budget, 1),
+        window_budget=window_budget,
         keep_tuning=not discard_tuned_samples,
     )
     backend = "llvm" if backend is None else backend
@@ -302,7 +327,7 @@ def _begun(work: Work, asked: Mapping[str, Any]) -> Any:
     work.listen(asked["callback"])
     work.progressbar = bool(asked["progressbar"])
     work.open_store(asked["overwrite"])
-    return work.run(stacklevel=3) if asked["blocking"] else BackgroundSampling.begun(work)
+    return work.run(stacklevel=4) if asked["blocking"] else BackgroundSampling.begun(work)
 
 
 KEYWORDS: Final = tuple(inspect.signature(sample).parameters)[:-1]
