@@ -23,29 +23,27 @@ PROSE = sorted(
 
 # Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
 COMPILER = [
-    {"foreign", "gp"},
-    {"compile", "dims", "gradient", "graph", "ifelse", "math", "ode", "raise_op", "scan"},
-    {"sparse", "xtensor"},
+    {"gp"},
+    {"compile", "dims", "gradient", "graph", "ifelse", "math", "ode", "raise_op", "scan", "sparse"},
+    {"xtensor"},
     {"tensor"},
     {"model"},
     {"logprob"},
     {"distributions"},
     {"backends"},
     {"lower"},
-    {"rules"},
-    {"transforms", "rewrite", "printing"},
+    {"transforms", "rewrite"},
     {"ops"},
     {"ir"},
 ]
-SAMPLER = [{"vectorised"}, {"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
+SAMPLER = [{"vectorised"}, {"run"}, {"output"}, {"inference"}, {"diagnostics"}, {"events"}]
 ENTRY_POINTS = [
     {"", "__main__"},
     {"as_pymc", "for_pymc"},
-    {"callbacks", "doctor", "plots", "pymc_names"},
-    {"calibration"},
-    {"exports", "filters", "smc", "variational"},
-    {"inla"},
-    {"approximations"},
+    {"foreign"},
+    {"engines"},
+    {"callbacks", "doctor", "plots"},
+    {"estimators"},
     {"sample"},
 ]
 GROUND = [{"native"}, {"module_paths"}, {"absent", "errors", "older_names", "record", "collection"}]

@@ -21,7 +21,7 @@ import consilience.tensor as pt
 from consilience.backends import contexts, reference
 from consilience.ir import Node
 from consilience.model.log_density import model_density, terms_of, total
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 from tests.backends.agreement import run_llvm
 from tests.random_models import beyond, gaps, lengths

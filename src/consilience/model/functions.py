@@ -27,7 +27,7 @@ from consilience.model.value_graphs import Chosen, d2logp_graph, dlogp_graph, fa
 from consilience.model.variables import ModelVariables
 
 if TYPE_CHECKING:
-    from consilience.backends.kernel_profile import KernelProfile
+    from consilience.backends.inspect.kernel_profile import KernelProfile
 
 Array = npt.NDArray[Any]
 Point = Mapping[str, Any]

@@ -21,7 +21,7 @@ from consilience.ops.elementwise import as_tensor
 from consilience.ops.index import getitem
 from consilience.ops.shape import length_of
 from consilience.record import Record
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 
 ROWS: Final = "minibatch rows"
 

@@ -38,7 +38,7 @@ from consilience.ops.sparse.variable import is_scipy_sparse
 from consilience.record import replace
 
 if TYPE_CHECKING:
-    from consilience.backends.kernel_profile import KernelProfile
+    from consilience.backends.inspect.kernel_profile import KernelProfile
     from consilience.model.joint_function import LogpDlogp
 
 # What PyMC's models have and ours have not, with what to use in its place.

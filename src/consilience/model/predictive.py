@@ -36,7 +36,7 @@ from consilience.model.marginal import drawn_again, placeholders, summed_out
 from consilience.model.variables import ModelVariables
 from consilience.ops.parameter_check import released
 from consilience.ops.random import fold_in
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 
 Array = npt.NDArray[Any]
 

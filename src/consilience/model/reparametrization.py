@@ -37,7 +37,7 @@ from consilience.ops.linalg import Cholesky, MatMul, diagonal, matmul, matrix_tr
 from consilience.ops.reduce import reduce
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import ExpandDims, Reshape, Squeeze, broadcast_to, expand_dims, eye
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 
 # Families closed under x -> location + scale * x, by title: their parameters of that meaning. Other distributions

@@ -16,7 +16,7 @@ from consilience.model.log_density import Terms, terms_of
 from consilience.model.variables import ModelVariables
 from consilience.ops.elementwise import cast
 from consilience.ops.shape import concatenate, reshape
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient, jacobian
 
 # A variable of a model, its value variable, a potential, or the name of one of them; or several.

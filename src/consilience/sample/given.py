@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from consilience.errors import ModelError
 from consilience.model.model import Model
+from consilience.output.storage.datatree import SAMPLE_DIMENSIONS, WITHOUT_DRAWS, dataset, origin_of_now
 from consilience.record import Record
-from consilience.storage.datatree import SAMPLE_DIMENSIONS, WITHOUT_DRAWS, dataset, origin_of_now
 
 if TYPE_CHECKING:
     import xarray
