@@ -40,8 +40,10 @@ SAMPLER = [{"run"}, {"output"}, {"inference"}, {"diagnostics"}, {"events"}]
 ENTRY_POINTS = [
     {"", "__main__"},
     {"as_pymc", "for_pymc"},
-    {"callbacks", "doctor", "foreign", "plots"},
-    {"exports", "estimators"},
+    {"foreign"},
+    {"engines"},
+    {"callbacks", "doctor", "plots"},
+    {"estimators"},
     {"sample"},
 ]
 GROUND = [{"native"}, {"module_paths"}, {"absent", "errors", "older_names", "record", "collection"}]

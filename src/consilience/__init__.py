@@ -42,10 +42,13 @@ _NAMES: Final = {
         InitialPointError ModelError ParameterError SamplingError ShapeError StorageError
         SupportError
     """,
-    "consilience.exports": "export to_stablehlo",
-    "consilience.foreign": """
-        from_bridgestan from_density from_jax from_numpyro from_pymc from_pytensor from_stablehlo from_torch wrap_jax
-    """,
+    "consilience.engines.c_library.folder": "export",
+    "consilience.engines.jax.read.jaxpr": "from_jax",
+    "consilience.engines.jax.read.wrapped": "wrap_jax",
+    "consilience.engines.stablehlo.emit.module": "to_stablehlo",
+    "consilience.engines.stablehlo.read.module": "from_stablehlo",
+    "consilience.engines.torch.read.graph": "from_torch",
+    "consilience.foreign": "from_bridgestan from_density from_numpyro from_pymc from_pytensor",
     "consilience.inference": """
         AdaptiveMetropolis BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CompoundStep
         DEMetropolis DEMetropolisZ EllipticalSlice HamiltonianMC Kernel MALA Metropolis NUTS ParallelTempering
@@ -71,7 +74,7 @@ _NAMES: Final = {
         rhat_nested weight_predictions
     """,
     "consilience.sample": """
-        compute_deterministics compute_log_likelihood compute_log_prior predictions_to_inference_data
+        Save Stop Tuning compute_deterministics compute_log_likelihood compute_log_prior predictions_to_inference_data
         recover_marginals resampled_variables resume sample sample_posterior_predictive
         sample_prior_predictive to_inference_data vectorize_over_posterior
     """,

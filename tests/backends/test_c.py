@@ -15,8 +15,8 @@ from consilience.backends import c, reference
 from consilience.backends.c.compiler import command
 from consilience.backends.c.file import whole_program
 from consilience.backends.llvm import program_of
+from consilience.engines.c_library.code import PORTABLE
 from consilience.errors import GraphError, NativeError
-from consilience.exports.code import PORTABLE
 from consilience.ir import Node, Op
 from consilience.lower import entry
 from consilience.native.target import Target, host

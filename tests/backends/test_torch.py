@@ -136,7 +136,7 @@ def test_shared_variables_keep_their_values_and_updates_are_refused() -> None:
     value.backward()
     assert value.item() == 3.0
     np.testing.assert_array_equal(given.grad, [1.0, 2.0])
-    with pytest.raises(GraphError, match=r"updates `w` .*, which a pure one cannot"):
+    with pytest.raises(GraphError, match=r"updates `w` .*, which a pure function cannot"):
         _ = pm.function([x], x, updates={w: w + 1.0}).torch
 
 

@@ -25,7 +25,7 @@ from tests.posteriordb.test_posteriors import load
 
 pytest.importorskip("torch")
 
-from consilience.backends import torch as backend
+from consilience.engines.torch import emit as backend
 
 FIRST = {row.op: row for row in reversed(CASES)}
 

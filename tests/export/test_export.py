@@ -15,9 +15,9 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience import export
 from consilience.backends.c.compiler import command
 from consilience.errors import MissingRuleError, ModelError, ShapeError, StorageError
-from consilience.exports import export
 from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import Rows
 from consilience.inference.nuts import NutsInfo

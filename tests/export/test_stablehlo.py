@@ -14,8 +14,8 @@ import pytest
 import consilience as pm
 import consilience.tensor as pt
 from consilience.backends import reference
+from consilience.engines.stablehlo.emit.scope import shape_of
 from consilience.errors import GraphError, MissingPackageError, MissingRuleError, ParseError, ShapeError
-from consilience.exports.stablehlo_scope import shape_of
 from consilience.ir import Node, Op, tensor_input
 from consilience.model.log_density import model_density
 from consilience.ops import TABLE, Elementwise

@@ -13,8 +13,8 @@ import scipy.special
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience.engines.stablehlo.read.mlir import DenseText, TensorForm, dense_array
 from consilience.errors import ConsilienceError, DtypeError, GraphError, MissingRuleError, ParseError, ShapeError
-from consilience.foreign.mlir_text import DenseText, TensorForm, dense_array
 from consilience.gradient import verify_grad
 
 FILES = sorted(Path(__file__).with_name("stablehlo").glob("*.mlir"))

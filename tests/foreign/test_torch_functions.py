@@ -10,8 +10,8 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience import from_torch
 from consilience.errors import DtypeError, GraphError, MissingRuleError, ShapeError
-from consilience.foreign import from_torch
 
 torch: Any = pytest.importorskip("torch")
 nn, F = torch.nn, torch.nn.functional

@@ -467,6 +467,6 @@ def test_strictness_asks_for_more() -> None:
 
 
 def test_chains_that_did_not_tune_at_all_may_tune_after_divergences() -> None:
-    result = run(FUNNEL, EarlyChecks(tune=0, min_draws=4, max_draws=8))
+    result = run_chains(FUNNEL, NUTS(), points(4), EarlyChecks(tune=0, min_draws=4, max_draws=8), seed=0)
     assert result.restarts == ("divergences",)
     assert result.draws.shape == (4, 8, 4)

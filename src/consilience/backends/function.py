@@ -21,7 +21,7 @@ from consilience.backends.inspect import comparison, nan_guard
 from consilience.backends.inspect.inspection import Inspected
 from consilience.backends.modes import DebugMode, Mode, NanGuardMode, mode_named
 from consilience.backends.pickling import duplicate
-from consilience.backends.registry import Bound
+from consilience.backends.registry import Bound, face
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.request import In, Outputs, Pairs, Request, Unused, requested
 from consilience.backends.shapes import (
@@ -30,19 +30,14 @@ from consilience.backends.shapes import (
     check_shape_constraints,
     check_sizes,
     sizes_of,
-    static_shape,
 )
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
 from consilience.ir import (
-    FLOATS,
     Node,
     Shared,
     TensorType,
-    computed_atoms,
-    constant,
     numpy_dtype,
     substitute,
-    tensor_input,
     topological,
 )
 from consilience.ir import dimension as dims
@@ -50,11 +45,9 @@ from consilience.ir.arithmetic import means
 from consilience.ir.leaves import is_masked
 from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import collect
-from consilience.ir.side_tables import describe, name_of
-from consilience.lower.specialise import specialise
+from consilience.ir.side_tables import describe
 from consilience.ops.assertion import require
 from consilience.rewrite.rules import simplify
-from consilience.transforms.gradient import pullback
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -215,27 +208,8 @@ class Function(Inspected):
                   where there is no machine code; its own errors are numba.TypingError for other dtypes, ValueError for
                   other shapes, ArithmeticError where an index is out of bounds or a matrix cannot be factorised
         """
-        from consilience.backends.numba_function import numba_function
-
         self._needs_machine_code(of_llvm=False)
-        if self.updates:
-            slot = describe(next(iter(self.updates)))
-            raise GraphError(f"`{self.name}` updates {slot}, which code of Numba cannot: `.copy(delete_updates=True)`.")
-        if computed_atoms(self.optimised):
-            raise GraphError(f"a length in `{self.name}` depends on values, and code of Numba needs fixed ones.")
-        arrays = self._converted(values, named)
-        slots = self._place().snapshot(self._slots)
-        lengths = self.check_shapes([a.shape for a in (*arrays, *slots)])
-        bound = self._compile(self.inputs, self.optimised, lengths, self._slots).bind(slots)
-        outputs = [(static_shape(o.static_shape, lengths), numpy_dtype(o.dtype)) for o in self.optimised]
-        return numba_function(
-            self.name,
-            bound,
-            [(a.shape, a.dtype) for a in arrays],
-            outputs,
-            [item.name or f"input {i}" for i, item in enumerate(self._request.inputs)],
-            self._request.form == "one",
-        )
+        return face("Function.numba")(self, values, named)
 
     @property
     def jax(self) -> Callable[..., Any]:
@@ -247,28 +221,8 @@ class Function(Inspected):
         raises   MissingPackageError without JAX; GraphError for updates, and when called for lengths that depend on
                  values; DtypeError inside a transformation of JAX with double precision switched off
         """
-        from consilience.backends.jax.differentiable import differentiable, in_double_precision
-
-        if self.updates:
-            slot = describe(next(iter(self.updates)))
-            raise GraphError(
-                f"`{self.name}` updates {slot}, which pure functions cannot: `.copy(delete_updates=True)`."
-            )
-        slots = self._place().snapshot(self._slots)
-        made: dict[tuple[tuple[int, ...], ...], Callable[..., Any]] = {}
-
-        def call(*values: Any, **named: Any) -> Any:
-            items = zip(self._request.inputs, self._in_order(values, named), strict=True)
-            given = [self._array(item, None) if value is None else value for item, value in items]
-            shapes = tuple(np.shape(value) for value in (*given, *slots))
-            if shapes not in made:
-                lengths = self.check_shapes(shapes)
-                pure = differentiable(self.name, (*self.inputs, *self._slots), self.optimised, lengths)
-                made[shapes] = in_double_precision(self.name, pure)
-            return self._formed(made[shapes](*given, *slots))
-
-        call.__name__ = call.__qualname__ = self.name if self.name.isidentifier() else "function"
-        return call
+        made: Callable[..., Any] = face("Function.jax")(self)
+        return made
 
     @property
     def torch(self) -> Callable[..., Any]:
@@ -281,38 +235,8 @@ class Function(Inspected):
         raises   MissingPackageError without PyTorch; GraphError for updates, and for lengths that depend on values (of
                  machine code, in a derivative alone); where there is no value, what a call raises
         """
-        from consilience.backends.torch_function import imported, on_tensors, through_arrays
-
-        imported()
-        if self.updates:
-            slot = describe(next(iter(self.updates)))
-            raise GraphError(f"`{self.name}` updates {slot}, which a pure one cannot: `.copy(delete_updates=True)`.")
-        slots = self._place().snapshot(self._slots)
-        made: dict[tuple[tuple[int, ...], ...], Any] = {}
-
-        def slopes(shapes: tuple[tuple[int, ...], ...]) -> Any:
-            if shapes not in made:
-                made[shapes] = self._pullback(shapes, slots).torch
-            return made[shapes]
-
-        def compiled(*arrays: Array) -> list[Array]:
-            given = [self._array(item, value) for item, value in zip(self._request.inputs, arrays, strict=True)]
-            try:
-                return self._executable([*given, *slots])([*given, *slots])
-            except (ExecutionError, ShapeError) as error:
-                raise self._located(error, [*given, *slots]) from None
-
-        by_tensors = self.mode.backend == "torch"
-        compute = self._on_device(slots) if by_tensors else through_arrays(compiled)
-        run = on_tensors(compute, self.inputs, self.outputs, slopes)
-
-        def call(*values: Any, **named: Any) -> Any:
-            items = zip(self._request.inputs, self._in_order(values, named), strict=True)
-            given = [self._array(item, None) if value is None else value for item, value in items]
-            return self._formed(list(run(*given)))
-
-        call.__name__ = call.__qualname__ = self.name if self.name.isidentifier() else "function"
-        return call
+        made: Callable[..., Any] = face("Function.torch")(self)
+        return made
 
     def torch_module(self) -> Any:
         """A `torch.nn.Module` that is called as this function is: its parameters are the shared variables of floats.
@@ -323,55 +247,7 @@ class Function(Inspected):
 
         raises   MissingPackageError without PyTorch; GraphError where no such variable is read; what `torch` raises
         """
-        from consilience.backends.torch_function import imported, module
-
-        imported()
-        slots = [slot for slot in self._slots if slot.dtype in FLOATS]
-        if not slots:
-            raise GraphError(f"`{self.name}` reads no `pm.shared` variable of floats to be trained: use `torch`.")
-        request = self._request
-        taken = [tensor_input(slot.dtype, slot.static_shape, name_of(slot)) for slot in slots]
-        results = substitute(request.expressions, dict(zip(slots, taken, strict=True)))[: len(self.outputs)]
-        inputs = (*request.inputs, *map(In, taken))
-        opened = Request(self.name, inputs, tuple(results), request.updates, request.form, request.keys)
-        run = Function(opened, mode=self.mode, context=self._context, allow_downcast=self._allow_downcast).torch
-        return module(run, self._in_order, list(zip(map(name_of, slots), self._place().snapshot(slots), strict=True)))
-
-    def _on_device(self, slots: Sequence[Array]) -> Callable[..., list[Any]]:
-        """The function of tensors that PyTorch computes on their device."""
-        from consilience.backends.torch.meanings import to_tensor
-        from consilience.backends.torch.program import on_device
-
-        made: dict[tuple[tuple[int, ...], ...], Callable[..., list[Any]]] = {}
-
-        def compute(*tensors: Any) -> list[Any]:
-            shapes = tuple(tuple(t.shape) for t in (*tensors, *slots))
-            if shapes not in made:
-                leaves, results = self._at(shapes)
-                made[shapes] = on_device(leaves, results)
-            device = tensors[0].device if tensors else None
-            return made[shapes](*tensors, *(to_tensor(slot, device) for slot in slots))
-
-        return compute
-
-    def _at(self, shapes: Sequence[tuple[int, ...]]) -> tuple[list[Node], list[Node]]:
-        """Inputs with shared variables, and outputs, at shapes of the former; GraphError for computed lengths."""
-        leaves = (*self.inputs, *self._slots)
-        static, memo = specialise([*self.optimised, *leaves], self.check_shapes(shapes))
-        if computed_atoms(static):
-            raise GraphError(f"a length in `{self.name}` depends on values, and a fixed one is needed here.")
-        return [memo[leaf] for leaf in leaves], static[: len(self.optimised)]
-
-    def _pullback(self, shapes: Sequence[tuple[int, ...]], slots: Sequence[Array]) -> Function:
-        """Cotangents of the float inputs, from inputs and cotangents of the float outputs, at shapes of the inputs."""
-        leaves, static = self._at([*shapes, *(slot.shape for slot in slots)])
-        own = leaves[: len(self.inputs)]
-        known = {leaf: constant(value) for leaf, value in zip(leaves[len(own) :], slots, strict=True)}
-        results = substitute(static[: len(self.outputs)], known)
-        smooth = [result for result in results if result.dtype in FLOATS]
-        moved = [leaf for leaf in own if leaf.dtype in FLOATS]
-        seeds = [tensor_input(r.dtype, r.static_shape, f"cotangent {i}") for i, r in enumerate(smooth)]
-        return function([*own, *seeds], pullback(smooth, moved, seeds), mode=self.mode, on_unused_input="ignore")
+        return face("Function.torch_module")(self)
 
     def copy(
         self, *, swap: Mapping[Node, Node] | None = None, delete_updates: bool = False, name: str | None = None

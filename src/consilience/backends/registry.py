@@ -1,14 +1,15 @@
-"""Backends by name: one line each.
+"""Backends and engines by name: one line each.
 
-A backend is a function `compile(inputs, outputs, lengths, data)` from a graph to an `Executable`.
+A backend is a function `compile(inputs, outputs, lengths, data)` from a graph to an `Executable`. Modules are named
+here, and imported when they are asked for: nothing below the engines imports one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 import numpy.typing as npt
 
@@ -71,18 +72,28 @@ class Compile(Protocol):
     ) -> Executable: ...
 
 
-# Modules are imported when first asked for: the machine-code backend loads LLVM.
-BACKENDS = {
+BACKENDS: Final = {
     "c": "consilience.backends.c",
-    "jax": "consilience.backends.jax",
+    "jax": "consilience.engines.jax.emit",
     "llvm": "consilience.backends.llvm",
     "reference": "consilience.backends.reference",
-    "torch": "consilience.backends.torch",
+    "torch": "consilience.engines.torch.emit",
+}
+
+
+# What an engine makes of a compiled function or of the density of a model: a property or method, and who gives it.
+FACES: Final = {
+    "Function.jax": "consilience.engines.jax.function.of_function",
+    "Function.numba": "consilience.engines.numba.function.of_function",
+    "Function.torch": "consilience.engines.torch.function.of_function",
+    "Function.torch_module": "consilience.engines.torch.function.module_of",
+    "ModelDensity.jax": "consilience.engines.jax.function.of_density",
+    "ModelDensity.torch": "consilience.engines.torch.function.of_density",
 }
 
 
 # The package that a backend runs on, where it is an extra.
-ENGINES = {"jax": "jax", "torch": "torch"}
+ENGINES: Final = {"jax": "jax", "torch": "torch"}
 
 
 def installed() -> list[str]:
@@ -95,3 +106,9 @@ def backend(name: str) -> Compile:
     if name not in BACKENDS:
         raise ValueError(f"unknown backend {name!r}; available are {', '.join(sorted(BACKENDS))}.")
     return cast(Compile, import_module(BACKENDS[name]).compile)
+
+
+def face(name: str) -> Callable[..., Any]:
+    """The function of an engine that makes a property of functions or densities; MissingPackageError without it."""
+    module, _, attribute = FACES[name].rpartition(".")
+    return cast(Callable[..., Any], getattr(import_module(module), attribute))

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from consilience.distributions import Flat
+from consilience.engines.jax.read.jaxpr import from_jax
 from consilience.errors import MissingPackageError, ModelError
-from consilience.foreign.jaxpr import from_jax
 from consilience.foreign.numpyro_distributions import FAMILIES
 from consilience.ir import Node, substitute, tensor_input, topological
 from consilience.model.model import Deterministic, Model, Potential

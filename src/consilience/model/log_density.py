@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts
-from consilience.backends.function import function
-from consilience.backends.registry import Bound, Executable
+from consilience.backends.registry import Bound, Executable, face
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.shapes import Lengths, bind_lengths, check_shape_constraints
 from consilience.collection import collection_paused
@@ -231,30 +230,18 @@ class ModelDensity:
 
         It composes with `jax.jit`, `vmap` and `grad`; see `Function.jax`.
         """
-        inputs, outputs, data = self.program()
-        if self.batches or self.simulated:
-            raise ModelError("a density over a minibatch or of a Simulator is no function of positions alone.")
-        from consilience.backends.jax.differentiable import density, in_double_precision
-
-        own = density(inputs[0], outputs, data)
-        return in_double_precision("the log density", own)
+        return self._of_positions("jax")
 
     @cached_property
     def torch(self) -> Callable[[Any], Any]:
         """The log density of a position (dimension,) on PyTorch's tensors, with derivatives of any order."""
+        return self._of_positions("torch")
+
+    def _of_positions(self, engine: str) -> Callable[[Any], Any]:
         if self.batches or self.simulated:
             raise ModelError("a density over a minibatch or of a Simulator is no function of positions alone.")
-        from consilience.backends.torch_function import log_density
-
-        @cache
-        def slope() -> Callable[[Any], Any]:
-            inputs, outputs, data = self.program()
-            leaves = {slot: tensor_input(slot.dtype, slot.static_shape, f"data {i}") for i, slot in enumerate(data)}
-            (slopes,) = substitute(outputs[1:], leaves)
-            whole = function([*inputs, *leaves.values()], slopes, on_unused_input="ignore").torch
-            return lambda position: whole(position, *map(np.array, data.values()))
-
-        return log_density(self, slope)
+        made: Callable[[Any], Any] = face(f"ModelDensity.{engine}")(self)
+        return made
 
     def program(self) -> tuple[list[Node], list[Node], dict[Node, Array]]:
         """The graph that is compiled: its inputs (the position first), log density and gradient, and its data."""

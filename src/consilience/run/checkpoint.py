@@ -81,7 +81,7 @@ class Checkpoint:
             if place.exists() and not overwrite:
                 raise StorageError(
                     f"{str(place)!r} holds the checkpoint of another run; go on with it by "
-                    f"`pm.resume({str(place)!r})`, or replace it with `overwrite=True`."
+                    f"`pm.resume({str(place)!r})`, or replace it with `pm.Save(overwrite=True)`."
                 )
             files.forget_leftovers(place)
         except BaseException as error:

@@ -31,11 +31,11 @@ def resume(
     callback: Callable[..., Any] | None = None,
     blocking: bool = True,
 ) -> Any:
-    """Go on with a run that was sampled with `checkpoint=path` and cut off, by Ctrl-C, a crash or the end of a machine.
+    """Go on with a run of `pm.sample(save=pm.Save(checkpoint=path))` that Ctrl-C, a crash or a machine's end cut off.
 
     The draws are those of a run that was never cut off, bit for bit. A run that had ended gives its result.
 
-    path      the file given as `checkpoint`
+    path      the file given to `pm.Save(checkpoint=…)`
     model     the same model with the same data, defined as then
     max_time  seconds for what is left of the run; the limit of the run that was cut off does not count any more
     returns   as `sample`; the other arguments are as there
@@ -56,7 +56,7 @@ def resume(
     if differences:
         raise SamplingError(
             f"the run in {str(path)!r} cannot be resumed with the same draws: {'; '.join(differences)}. Define the "
-            "model and its data as they were, or sample anew with `overwrite=True`."
+            "model and its data as they were, or sample anew with `pm.Save(overwrite=True)`."
         )
     plan = replace(plan, max_time=max_time)
     begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores)

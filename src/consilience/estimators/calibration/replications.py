@@ -35,7 +35,12 @@ Values = dict[str, npt.NDArray[Any]]
 Sampler = Callable[..., Any] | str
 SAMPLERS: dict[str, Callable[..., Any]] = {
     "nuts": lambda model, seed: sample(
-        model=model, random_seed=seed, cores=1, progressbar=False, compute_convergence_checks=False, modes=False
+        model=model,
+        random_seed=seed,
+        cores=1,
+        progressbar=False,
+        compute_convergence_checks=False,
+        remedies=("steps", "coordinates", "jumps"),
     ),
     "smc": lambda model, seed: sample_smc(model=model, random_seed=seed, cores=1, draws=1000, chains=2),
     "pathfinder": lambda model, seed: fit_pathfinder(model=model, random_seed=seed),

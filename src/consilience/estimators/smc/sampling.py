@@ -26,6 +26,7 @@ from consilience.model.model import Model, modelcontext
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from consilience.sample import keywords
+from consilience.sample.groups import SPELLED, Save, flat
 
 if TYPE_CHECKING:
     import xarray
@@ -44,8 +45,7 @@ def sample_smc(
     chains: int | None = None,
     cores: int | None = None,
     waste_free: bool | int = False,
-    checkpoint: str | Path | None = None,
-    overwrite: bool = False,
+    save: Save | None = None,
     compute_convergence_checks: bool = True,
     progressbar: bool = True,
     **kernel_kwargs: Any,
@@ -61,8 +61,7 @@ def sample_smc(
                    do not depend on it
     waste_free     whether all places count at which particles were between two temperatures, and not the last ones
                    alone: a number is how many of each particle, of which there are as many fewer; it divides `draws`
-    checkpoint     file in which particles are kept while the run goes on; see `pm.smc.resume`
-    overwrite      whether it may replace that of another run
+    save           `pm.Save(checkpoint="file")`: particles are kept there while the run goes on; see `pm.smc.resume`
     compute_convergence_checks   whether it warns of particles that did not settle
     progressbar    whether stages are shown
     kernel_kwargs  settings of the kernel, as `threshold`, `correlation_threshold`; PyMC's keywords that mean nothing
@@ -85,6 +84,9 @@ def sample_smc(
         raise SamplingError(
             f"`draws` must be more particles than the model has dimensions, {density.dimension}; got {draws}."
         )
+    kept = flat("sample_smc", {"save": save}, kernel_kwargs, stacklevel=2)
+    if kept["store"] is not None or kept["deterministics"] != "lazy":
+        raise SamplingError("`sample_smc` has no `pm.Save(store=…, deterministics=…)`: it keeps a `checkpoint` alone.")
     own = made_kernel(kernel, kernel_kwargs, density)
     enough = int(np.ceil(LEAST_EFFECTIVE * density.dimension / own.threshold))
     if compute_convergence_checks and draws < enough:
@@ -100,9 +102,9 @@ def sample_smc(
     path = path_length(draws, waste_free)
     seed = seed_from(random_seed)
     keeper = None
-    if checkpoint is not None:
+    if kept["checkpoint"] is not None:
         known = identity(density, own, draws, count, path, seed)
-        keeper = Checkpoint.create(checkpoint, known, {}, overwrite)
+        keeper = Checkpoint.create(kept["checkpoint"], known, {}, kept["overwrite"])
     with PopulationRun(density, own, path, seed, count, cores, progressbar, keeper) as run:
         run.begin(prior_draws(owner, density, draws, count, start, seed))
         return labelled(owner, density, run.ended(compute_convergence_checks, stacklevel=3))
@@ -116,9 +118,9 @@ def resume(
     compute_convergence_checks: bool = True,
     progressbar: bool = True,
 ) -> xarray.DataTree:
-    """Go on with a run of `pm.sample_smc(checkpoint=path)` that was cut off; the draws are those it would have had.
+    """Go on with a run of `pm.sample_smc(save=pm.Save(checkpoint=path))` that was cut off, with the same draws.
 
-    path      the file given as `checkpoint`
+    path      the file given to `pm.Save(checkpoint=…)`
     model     the same model with the same data, defined as then
     returns   as `pm.sample_smc`, as are the other arguments
     raises    StorageError where there is no checkpoint or it is damaged; SamplingError, with the reasons, where model,
@@ -136,7 +138,7 @@ def resume(
     if differences:
         raise SamplingError(
             f"the run in {str(path)!r} cannot be resumed with the same draws: {'; '.join(differences)}. Define the "
-            "model and its data as they were, or sample anew with `overwrite=True`."
+            "model and its data as they were, or sample anew with `pm.Save(overwrite=True)`."
         )
     keeper = Checkpoint.reopened(path, saved, about, state)
     with PopulationRun(density, kernel, length, seed, chains, cores, progressbar, keeper) as run:
@@ -185,7 +187,7 @@ def made_kernel(
         )
     known = inspect.signature(kind).parameters
     others = {name: value for name, value in settings.items() if name not in known}
-    keywords.check("sample_smc", others, [*inspect.signature(sample_smc).parameters, *known], stacklevel=3)
+    keywords.check("sample_smc", others, [*inspect.signature(sample_smc).parameters, *known], 3, SPELLED)
     own = {name: value for name, value in settings.items() if name in known}
     if kind is not kernel and own:
         raise TypeError(

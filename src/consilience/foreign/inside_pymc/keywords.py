@@ -6,18 +6,18 @@ What a caller gave enters; the arguments of our `sample`, and what the result sh
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from consilience.errors import SamplingError
 from consilience.record import Record
-from consilience.sample import sample
+from consilience.sample import Tuning
+from consilience.sample.groups import OLDER, REMEDIES, grouped, older_names, values_of
 
-# Settings of this sampler, given in `nuts={…}`; some of PyMC's are among them.
+# Settings of this sampler, given in `nuts={…}`; some of PyMC's are among them. Groups of them are taken, too.
 SETTINGS: Final = (
     "target_accept", "max_treedepth", "metric", "pool", "escalate", "reparametrize", "jumps", "modes", "target_ess",
-    "target_rhat", "rhat", "monitor", "max_time", "min_tune", "window_budget",
+    "target_rhat", "rhat", "monitor", "max_time", "min_tune", "window_budget", "stop", "tuning", "remedies",
 )  # fmt: skip
 WITHOUT_MEANING: Final = {
     "backend", "blas_cores", "compile_kwargs", "keep_warning_stat", "mp_ctx", "n_init", "nuts_sampler",
@@ -35,7 +35,7 @@ KEYWORDS: Final = (
     *SETTINGS[:2],
 )  # fmt: skip
 MEANT_FOR_NUTS: Final = "PyMC's own step methods have more settings; here `nuts` takes " + ", ".join(SETTINGS)
-SMALLEST_TUNING: Final = inspect.signature(sample).parameters["min_tune"].default
+SMALLEST_TUNING: Final = Tuning().min
 FEWEST_JUDGED: Final = 4  # draws of a chain that can be judged
 
 
@@ -89,6 +89,10 @@ def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
     if absent is not None:
         raise SamplingError(f'`nuts={{"{absent}": …}}` is no setting of this sampler. {MEANT_FOR_NUTS}.')
     quiet = bool(given.pop("quiet", False))
+    groups = {"stop": None, "tuning": None, "remedies": REMEDIES}
+    settings = dict(options)
+    groups |= {name: settings.pop(name) for name in groups if name in settings}
+    options = values_of({**groups, **grouped(older_names("nuts", groups, settings))}) | settings
     names, idata = given.pop("var_names", None), given.pop("idata_kwargs", None) or {}
     ours: dict[str, Any] = {
         **options,
@@ -115,6 +119,7 @@ def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
         near = difflib.get_close_matches(unknown, KEYWORDS, n=1, cutoff=0.6)
         hint = f"did you mean `{near[0]}`?" if near else f"{MEANT_FOR_NUTS}."
         raise SamplingError(f"`{unknown}` is no keyword of this sampler; {hint}")
+    ours |= grouped({name: ours.pop(name) for name in OLDER if name in ours})
     return Asked(ours, names, warmup, quiet, bool(checks), idata)
 
 

@@ -1,0 +1,1 @@
+"""Log densities and functions as C libraries that need no Python."""

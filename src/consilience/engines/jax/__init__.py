@@ -1,0 +1,1 @@
+"""JAX: graphs as its functions, and its functions as graphs."""

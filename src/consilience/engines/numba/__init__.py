@@ -1,0 +1,1 @@
+"""Numba: machine code that its functions call."""

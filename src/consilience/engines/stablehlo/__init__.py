@@ -1,0 +1,1 @@
+"""StableHLO, which XLA, IREE and other compilers read: graphs as its modules, and its modules as graphs."""

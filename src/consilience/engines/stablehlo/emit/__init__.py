@@ -1,0 +1,1 @@
+"""Graphs as modules of StableHLO."""

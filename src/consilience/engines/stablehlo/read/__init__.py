@@ -1,0 +1,1 @@
+"""Modules of StableHLO as graphs."""

@@ -1,0 +1,1 @@
+"""PyTorch: graphs as its functions, and its functions as graphs."""

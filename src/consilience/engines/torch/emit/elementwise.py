@@ -1,0 +1,128 @@
+"""Scalar functions in PyTorch, by the names of the table.
+
+Tensors in, tensors out. Functions that PyTorch lacks, or computes less exactly than this package does, are those of
+NumPy's table, on the processor.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import special
+
+from consilience.engines.torch.emit.meanings import TorchEvaluation, dtype_of, means, of_name, opaque
+from consilience.engines.torch.emit.random import DRAWS
+from consilience.ir import numpy_dtype
+from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient
+from consilience.ops.scalar import LARGE_SQUARE
+
+FAR: Final = 40.0  # from here on the other exponential is below rounding
+
+
+def _folded(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    return lambda *tensors: functools.reduce(function, tensors)
+
+
+def _whole(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Division of integers, of which NumPy's by 0 is 0; PyTorch raises."""
+
+    def call(a: Any, b: Any) -> Any:
+        if b.is_floating_point():
+            return function(a, b)
+        return torch.where(b == 0, 0, function(a, torch.where(b == 0, 1, b)))
+
+    return call
+
+
+def _log1mexp(x: Any) -> Any:
+    return torch.where(x > -math.log(2), torch.log(-torch.expm1(x)), torch.log1p(-torch.exp(x)))
+
+
+def _log1p_square(x: Any) -> Any:
+    size = torch.abs(x)
+    return torch.where(size > LARGE_SQUARE, 2 * torch.log(size), torch.log1p(torch.square(x)))
+
+
+def _far(x: Any) -> Any:
+    """exp(|x|) / 2, also where exp(|x|) has no number."""
+    half = torch.exp(torch.abs(x) / 2)
+    return (half / 2) * half
+
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "add": _folded(torch.add),
+    "mul": _folded(torch.mul),
+    "floor_div": _whole(torch.floor_divide),
+    "mod": _whole(torch.remainder),
+    "fmod": _whole(torch.fmod),
+    "neq": torch.ne,
+    "log1mexp": _log1mexp,
+    "log1p_square": _log1p_square,
+    "softplus": lambda x: torch.logaddexp(x, torch.zeros((), dtype=x.dtype, device=x.device)),
+    "sinh": lambda x: torch.where(torch.abs(x) > FAR, torch.copysign(_far(x), x), torch.sinh(x)),
+    "cosh": lambda x: torch.where(torch.abs(x) > FAR, _far(x), torch.cosh(x)),
+    "cbrt": lambda x: torch.copysign(torch.abs(x) ** (1 / 3), x),
+    "conj": torch.conj_physical,
+    "modulus": torch.abs,
+    "heaviside": lambda x, h: torch.where(torch.isnan(x), x, torch.heaviside(x, h)),
+    **{
+        own: getattr(torch, theirs)
+        for own, theirs in {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2"}.items()
+    },
+    **{
+        name: getattr(torch, name)
+        for name in str.split(
+            "sub true_divide pow neg abs square sqrt reciprocal minimum maximum fmin fmax floor ceil trunc round "
+            "copysign hypot exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 sin cos tan tanh arcsinh arccosh "
+            "arctanh deg2rad rad2deg isnan isinf isfinite signbit logical_and logical_or logical_xor logical_not "
+            "bitwise_and bitwise_or bitwise_xor eq lt le gt ge real angle complex where sigmoid logit"
+        )
+    },
+    **{name: getattr(special, name) for name in str.split("erf erfc erfcx erfinv i0 i0e i1 i1e gammaln digamma ndtri")},
+    **{name: getattr(special, name) for name in str.split("log_ndtr xlogy xlog1py zeta")},
+    **DRAWS,
+}
+
+
+@means(Elementwise)
+def _elementwise(run: TorchEvaluation, node: Any, *tensors: Any) -> Any:
+    name = node.op.function
+    if name not in FUNCTIONS:
+        return opaque(run, node, *tensors)
+    if name == "where":
+        condition, *branches = tensors
+        return torch.where(condition, *(x.to(dtype_of(node)) for x in branches))
+    if name in DRAWS:
+        return DRAWS[name](*tensors)
+    wanted = _common(node.dtype, *(i.dtype for i in node.inputs))
+    return FUNCTIONS[name](*(x.to(wanted) for x in tensors))
+
+
+@functools.cache
+def _common(result: str, *operands: str) -> Any:
+    """What operands are converted to: PyTorch takes float32 for what integers become, and weighs rank 0 less."""
+    common = np.result_type(*map(numpy_dtype, operands))
+    own = numpy_dtype(result)
+    return of_name(str(own if own.kind in "fc" and common.kind in "iub" else common))
+
+
+@means(Cast)
+def _cast(run: TorchEvaluation, node: Any, x: Any) -> Any:
+    target = dtype_of(node)
+    if not x.is_floating_point() or target.is_floating_point or target.is_complex or target == torch.bool:
+        return x.to(target)
+    limits = torch.iinfo(target)
+    wide = torch.trunc(torch.nan_to_num(x.to(torch.float64), nan=float(limits.min)))
+    safe = torch.where((wide > float(limits.min)) & (wide < float(limits.max)), wide, 0.0).to(target)
+    high = torch.where(wide >= float(limits.max), limits.max, safe)
+    return torch.where(wide <= float(limits.min), limits.min, high)
+
+
+@means(Assume, Require, StopGradient, AlteredGradient)
+def _itself(run: TorchEvaluation, node: Any, x: Any) -> Any:
+    return x
