@@ -112,6 +112,7 @@ def sample(
     tuning         how chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`
     remedies       what the run may do by itself where draws show the need; `()`: nothing.
                    "steps": divergences lead to another tuning with smaller steps, once.
+                   "metric": draws that contradict the metric lead to another tuning with one made of them.
                    "coordinates": hierarchies whose draws diverge, would have to be many times as many, or hardly move
                    between energies are sampled in less centred coordinates, as `pm.noncenter` writes them, each element
                    as far as the draws ask for: once, with a restart. The variables of the result stay those of the
