@@ -125,6 +125,8 @@ def sample(
                    then begin in each that has more than 0.5 % of the mass, and one that no draw has come to forbids
                    "converged". Only where convergence is checked, chains begin by `init="lbfgs"`, one step method that
                    uses gradients moves all variables, and none is an angle
+                   "draws", which has to be named: where nothing but effective draws are missing at `max_draws`, and
+                   as many draws again would do, the run goes on
     save           what is written while the run goes on: `pm.Save(checkpoint="run", store="run.zarr")`
     blocking       False returns at once with a `BackgroundSampling`, whose `wait()` gives the result
     nuts           `{"target_accept": …, "max_treedepth": …}`, as in PyMC; "jumps" is a number of them
