@@ -1,7 +1,7 @@
 """A run's state on disk, so that a run that was killed goes on with the draws it would have had.
 
 One file holds the state between two segments and the windows up to then; both are written in one transaction
-(`run/storage/state_file.py`).
+(`output/storage/state_file.py`).
 """
 
 from __future__ import annotations
