@@ -36,7 +36,7 @@ COMPILER = [
     {"ops"},
     {"ir"},
 ]
-SAMPLER = [{"vectorised"}, {"run"}, {"output"}, {"inference"}, {"diagnostics"}, {"events"}]
+SAMPLER = [{"run"}, {"output"}, {"inference"}, {"diagnostics"}, {"events"}]
 ENTRY_POINTS = [
     {"", "__main__"},
     {"as_pymc", "for_pymc"},

@@ -9,11 +9,11 @@ from consilience.sample.predictive import (
     compute_deterministics,
     compute_log_likelihood,
     compute_log_prior,
+    recover_marginals,
     resampled_variables,
     sample_posterior_predictive,
     sample_prior_predictive,
 )
-from consilience.sample.recovery import recover_marginals
 from consilience.sample.resuming import resume
 
 __all__ = [

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from consilience.events import Progress
 from consilience.sample.results import tree
@@ -24,14 +25,9 @@ class BackgroundSampling:
     """
 
     def __init__(self, work: Work) -> None:
+        work.start()
         self._work = work
         self._result: Posterior | None = None
-
-    @classmethod
-    def begun(cls, work: Work) -> BackgroundSampling:
-        """The run, begun."""
-        work.start()
-        return cls(work)
 
     @property
     def progress(self) -> Progress:
@@ -81,3 +77,19 @@ class BackgroundSampling:
         state = "finished" if self.finished else "paused" if self.progress.paused else "running"
         drawn = min((chain.draws for chain in chains), default=0)
         return f"<BackgroundSampling {state}: {len(chains)} chains, {drawn} draws each>"
+
+
+def delivered(
+    work: Work,
+    callback: Callable[..., Any] | None,
+    progressbar: bool | str,
+    *,
+    overwrite: bool,
+    blocking: bool,
+    stacklevel: int = 3,
+) -> Posterior | BackgroundSampling:
+    """The result of a run with its callback, progress display and store, or the run in the background."""
+    work.listen(callback)
+    work.progressbar = bool(progressbar)
+    work.open_store(overwrite)
+    return work.run(stacklevel) if blocking else BackgroundSampling(work)

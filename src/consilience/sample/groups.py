@@ -17,7 +17,9 @@ from consilience.errors import SamplingError
 from consilience.inference.fisher_metric import Form
 from consilience.model.keywords import naming, say_once
 from consilience.record import Record, field_names
-from consilience.sample.arguments import one_of, whole_number
+from consilience.run import remedies
+from consilience.run.plan import whole_number
+from consilience.sample.arguments import one_of
 
 
 class Stop(Record):
@@ -110,7 +112,8 @@ class Save(Record):
 
 
 GROUPS: Final[Mapping[str, type[Record]]] = {"stop": Stop, "tuning": Tuning, "save": Save}
-REMEDIES: Final = ("steps", "coordinates", "jumps", "modes")
+KNOWN: Final = (*remedies.REMEDIES, "modes")
+REMEDIES: Final = (*remedies.USUAL, "modes")  # unless others are asked for
 
 # Keywords of their own until they were grouped: the group, and the part of it.
 OLDER: Final[Mapping[str, tuple[str, str]]] = {
@@ -183,9 +186,8 @@ def values_of(groups: Mapping[str, Any]) -> dict[str, Any]:
     if "rhat" in values:
         values["rhat"] = "strict" if values["rhat"] else "noise-adjusted"
     if "remedies" in groups:
-        asked = chosen(groups["remedies"])
-        values |= {old: part in asked for old, (owner, part) in OLDER.items() if owner == "remedies"}
-        values["jumps"] = "auto" if values["jumps"] else 0
+        values["remedies"] = chosen(groups["remedies"])
+        values["jumps"] = "auto" if "jumps" in values["remedies"] else 0
     return values
 
 
@@ -211,18 +213,18 @@ def grouped(older: Mapping[str, Any]) -> dict[str, Any]:
     return made | ({"remedies": tuple(r for r in REMEDIES if given.get(r, True))} if given else {})
 
 
-def chosen(remedies: Any) -> tuple[str, ...]:
+def chosen(given: Any) -> tuple[str, ...]:
     """The remedies asked for; one may stand alone.
 
     raises   SamplingError for names that no remedy has, and for what is no name
     """
-    names = (remedies,) if isinstance(remedies, str) else remedies
-    listed = f"{', '.join(map(repr, REMEDIES[:-1]))} and {REMEDIES[-1]!r}"
+    names = (given,) if isinstance(given, str) else given
+    listed = f"{', '.join(map(repr, KNOWN[:-1]))} and {KNOWN[-1]!r}"
     if not isinstance(names, Sequence | set | frozenset) or not all(isinstance(name, str) for name in names):
-        raise SamplingError(f"`remedies` must be names among {listed}, and () for none; got {remedies!r}.")
+        raise SamplingError(f"`remedies` must be names among {listed}, and () for none; got {given!r}.")
     for name in names:
-        if name not in REMEDIES:
-            near = difflib.get_close_matches(name, [*REMEDIES, *OLDER], n=1, cutoff=0.6)
+        if name not in KNOWN:
+            near = difflib.get_close_matches(name, [*KNOWN, *OLDER], n=1, cutoff=0.6)
             hint = f"; did you mean {OLDER.get(near[0], ('', near[0]))[1]!r}?" if near else "."
             raise SamplingError(f"`remedies` may name {listed}, got {name!r}{hint}")
     return tuple(names)

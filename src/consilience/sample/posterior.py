@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -18,22 +19,20 @@ from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
 from consilience.output import storage
-from consilience.record import as_plain, replace
-from consilience.run import Options
+from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
+from consilience.run.lock_step import ChEES
+from consilience.run.plan import whole_number
 from consilience.sample import keywords
-from consilience.sample.ahead import prepare_sampler
-from consilience.sample.arguments import extras, one_of, wanted, whole_number
-from consilience.sample.background import BackgroundSampling
-from consilience.sample.beginning import begun
+from consilience.sample.arguments import extras, one_of, wanted
+from consilience.sample.background import delivered
+from consilience.sample.beginning import Begin, on_threads
+from consilience.sample.compiling import compiled, prepare_sampler
 from consilience.sample.groups import REMEDIES, SPELLED, Save, Stop, Tuning, flat
-from consilience.sample.identity import identity
-from consilience.sample.less_centred import WIDE, LessCentred, on_threads
-from consilience.sample.monitoring import angular_coordinates, monitored_of
-from consilience.sample.result_options import ResultOptions
+from consilience.sample.monitoring import angular_coordinates
+from consilience.sample.plan import ModelPlan, identity
 from consilience.sample.step_methods import assigned
-from consilience.sample.work import Work, compiled
-from consilience.vectorised import ChEES
+from consilience.sample.work import WIDE, Work
 
 StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | None
 
@@ -115,6 +114,7 @@ def sample(
     tuning         how chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`
     remedies       what the run may do by itself where draws show the need; `()`: nothing.
                    "steps": divergences lead to another tuning with smaller steps, once.
+                   "metric": draws that contradict the metric lead to another tuning with one made of them.
                    "coordinates": hierarchies whose draws diverge, would have to be many times as many, or hardly move
                    between energies are sampled in less centred coordinates, as `pm.noncenter` writes them, each element
                    as far as the draws ask for: once, with a restart. The variables of the result stay those of the
@@ -149,8 +149,9 @@ def sample(
     given = {name: asked.pop(name) for name in ("stop", "tuning", "remedies", "save")}
     values = flat("sample", given, rest, stacklevel=2)
     keywords.check("sample", rest, KEYWORDS, spelled=SPELLED)
-    nuts = {**values.pop("nuts", {}), **(nuts or {})} or None
-    return _sampled(**{**asked, **values, "nuts": nuts})
+    settings = {**values.pop("nuts", {}), **(nuts or {})}
+    values["jumps"] = settings.pop("jumps", values["jumps"])
+    return _sampled(**{**asked, **values, "nuts": settings or None})
 
 
 def _sampled(
@@ -182,10 +183,8 @@ def _sampled(
     max_draws: int,
     pool: bool,
     metric: Form,
-    escalate: bool,
-    reparametrize: bool,
+    remedies: Sequence[str],
     jumps: int | Literal["auto"],
-    modes: bool,
     monitor: str | Sequence[str] | None,
     max_time: float | None,
     window_budget: int | None,
@@ -201,7 +200,7 @@ def _sampled(
     """See `sample`; groups are given by the older names of their parts."""
     asked = dict(locals())
     owner = modelcontext(model)
-    target_accept, max_treedepth, jumps = keywords.nuts_settings(nuts, target_accept, max_treedepth, jumps)
+    target_accept, max_treedepth = keywords.nuts_settings(nuts, target_accept, max_treedepth)
     if isinstance(init, str) and (method := next((m for m in FITS if m in init), None)):
         raise SamplingError(
             f"`init={init!r}`: chains begin at draws of a fit that was made before: give `initvals={FITS[method]}`."
@@ -210,39 +209,34 @@ def _sampled(
     metric = "dense" if init.endswith("full") and metric == "auto" else metric
     if jumps != "auto":
         whole_number("jumps", jumps, 0)
-    options = Options(
+    backend = "llvm" if backend is None else backend
+    one_of("backend", backend, BACKENDS)
+    lock_step = backend == "jax"
+    if lock_step:
+        from consilience.sample import lock_step as together
+
+        together.refuse(asked)
+    elif device is not None:
+        raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
+    if init == "lbfgs" and is_result(initvals):
+        init = "adapt_diag"
+    climbing = init == "lbfgs"
+    free = initvals is None and climbing
+    alone = draws is None and free
+    may = [name for name in remedies if name != "coordinates" or (alone and centred_hierarchies(owner))]
+    plan = ModelPlan(
         draws=None if draws is None else whole_number("draws", draws, 1),
-        tune=None if tune is None else whole_number("tune", tune, 0),
+        tune=tune,
         rule=StoppingRule(target_ess, target_rhat, rhat == "strict"),
         min_tune=min_tune,
         max_tune=max_tune,
         min_draws=min_draws,
         max_draws=max_draws,
         pool=pool,
-        escalate=escalate,
+        remedies=tuple(name for name in may if name != "modes"),
         max_time=max_time,
         window_budget=window_budget,
         keep_tuning=not discard_tuned_samples,
-    )
-    backend = "llvm" if backend is None else backend
-    one_of("backend", backend, BACKENDS)
-    lock_step = backend == "jax"
-    if lock_step:
-        from consilience.sample.lock_step import in_lock_step, in_other_coordinates, refuse
-
-        refuse(asked)
-    elif device is not None:
-        raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
-    usual = LOCK_STEP_CHAINS if lock_step else DEFAULT_CHAINS
-    chains = usual if chains is None else whole_number("chains", chains, 1)
-    cores = None if cores is None else whole_number("cores", cores, 1)
-    if init == "lbfgs" and is_result(initvals):
-        init = "adapt_diag"
-    climbing = init == "lbfgs"
-    default = NUTS(
-        target_accept=target_accept, max_treedepth=max_treedepth, metric=metric, jumps=jumps, initialize=climbing
-    )
-    result = ResultOptions(
         names=tuple(wanted(var_names, [v.name for v in owner.free] + list(owner.named_deterministics))),
         monitor=(monitor,) if isinstance(monitor, str) else tuple(monitor or ()),
         checks=compute_convergence_checks,
@@ -250,84 +244,52 @@ def _sampled(
         lazily=deterministics == "lazy",
         store=None if store is None else str(store),
     )
+    usual = LOCK_STEP_CHAINS if lock_step else DEFAULT_CHAINS
+    chains = usual if chains is None else whole_number("chains", chains, 1)
+    cores = None if cores is None else whole_number("cores", cores, 1)
     seed = seed_from(random_seed)
     attempts = max(1, whole_number("jitter_max_retries", jitter_max_retries, 0))
-    jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
-    free = initvals is None and climbing
-    alone = draws is None and free
-    if lock_step:
-        chees = ChEES(target_accept)
-        density, compile_seconds = compiled(owner)
-        result = replace(result, noncenter=reparametrize and alone and bool(centred_hierarchies(owner)))
-        settings: dict[str, Any] = {
-            "chains": chains,
-            "seed": seed,
-            "initvals": initvals,
-            "jitter": jitter,
-            "attempts": attempts,
-            "width": width,
-            "climb": climbing,
-            "device": device,
-        }
-        other = LessCentred(in_other_coordinates(settings), once=True) if result.noncenter else None
-        run = in_lock_step(density, chees, options, monitored_of(density, result), **settings, reparametrized=other)
-        work = Work(owner, density, chees, options, result, run, compile_seconds)
-        if other is not None:
-            other.work = work
-        return _begun(work, asked)
-    prepare_sampler(default if step is None else None)
-    storage.prepare()
+    default = NUTS(
+        target_accept=target_accept, max_treedepth=max_treedepth, metric=metric, jumps=jumps, initialize=climbing
+    )
+    if not lock_step:
+        prepare_sampler(default if step is None else None)
+        storage.prepare()
     density, compile_seconds = compiled(owner)
-    kernel = assigned(owner, density, step, default)
-    points = starting_positions(
-        density,
-        chains,
-        seed,
-        initvals,
-        jitter=jitter,
-        attempts=attempts,
-        width=width,
-    )
-    along_gradients = kernel.needs == "gradient" and not isinstance(kernel, CompoundStep)
-    judged = draws is None or compute_convergence_checks
-    result = replace(
-        result,
-        modes=modes and free and along_gradients and judged and angular_coordinates(density) is None,
-        noncenter=reparametrize
-        and alone
-        and isinstance(kernel, NUTS)
-        and jumps in (0, "auto")
-        and bool(centred_hierarchies(owner)),
-    )
+    kernel: Kernel | ChEES
+    begin: Begin
+    if lock_step:
+        together.check(density)
+        kernel = ChEES(target_accept)
+        begin = partial(together.in_lock_step, kernel=kernel, chains=chains, seed=seed, device=device, climb=climbing)
+        starts = together.starting_points(chains, initvals)
+    else:
+        kernel = assigned(owner, density, step, default)
+        begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores)
+        starts = chains
+        judged = draws is None or compute_convergence_checks
+        along_gradients = kernel.needs == "gradient" and not isinstance(kernel, CompoundStep)
+        plain = "modes" in remedies and free and along_gradients and judged and angular_coordinates(density) is None
+        plan = replace(plan, modes=plain)
+        if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
+            plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
+    jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
+    points = starting_positions(density, starts, seed, initvals, jitter=jitter, attempts=attempts, width=width)
     keeper = None
-    if checkpoint is not None:
-        known = identity(signature(density), kernel, options, chains, seed)
-        keeper = checkpoints.Checkpoint.create(checkpoint, known, as_plain(result), overwrite)
-    coordinates = LessCentred(on_threads(cores)) if result.noncenter else None
+    if checkpoint is not None and isinstance(kernel, Kernel):
+        known = identity(signature(density), kernel, plan, chains, seed)
+        keeper = checkpoints.Checkpoint.create(checkpoint, known, plan.of_the_result, overwrite)
     try:
-        running = begun(
-            density, kernel, points, options, result, seed=seed, cores=cores, keep=keeper, reparametrized=coordinates
-        )
+        work = Work(owner, density, kernel, plan, begin, points, compile_seconds, keeper)
     except BaseException:
         if keeper is not None:
             keeper.close()  # or its lock would outlive the failed call
         raise
-    work = Work(owner, density, kernel, options, result, running, compile_seconds, keeper)
     moved = [f"`{v.name}`" for v in owner.free if v.continuous]
     if step is None and density.without_gradient and moved:
         listed = ", ".join(moved[:5]) + ", …" * (len(moved) > 5)
         work.notes.append(f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}")
-    if coordinates is not None:
-        coordinates.work = work
-    return _begun(work, asked)
-
-
-def _begun(work: Work, asked: Mapping[str, Any]) -> Any:
-    """The result of a run with its callback, progress display and store, or the run in the background."""
-    work.listen(asked["callback"])
-    work.progressbar = bool(asked["progressbar"])
-    work.open_store(asked["overwrite"])
-    return work.run(stacklevel=4) if asked["blocking"] else BackgroundSampling.begun(work)
+    return delivered(work, callback, progressbar, overwrite=overwrite, blocking=blocking, stacklevel=4)
 
 
 KEYWORDS: Final = tuple(inspect.signature(sample).parameters)[:-1]

@@ -93,6 +93,7 @@ def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
     settings = dict(options)
     groups |= {name: settings.pop(name) for name in groups if name in settings}
     options = values_of({**groups, **grouped(older_names("nuts", groups, settings))}) | settings
+    del options["jumps"]  # as `remedies` has it
     names, idata = given.pop("var_names", None), given.pop("idata_kwargs", None) or {}
     ours: dict[str, Any] = {
         **options,

@@ -18,7 +18,7 @@ from consilience.inference.columns import Columns
 from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import Divergences, Matrix, Rows, Segment, Snapshot, Window
 from consilience.record import replace
-from consilience.run.pages import pages
+from consilience.run.threads.pages import pages
 
 CHUNK_SECONDS = 0.01  # of one native call: long against the cost of a call, short against a user's patience
 LARGEST_GROWTH = 4  # of the number of transitions per call
