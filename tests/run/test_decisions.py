@@ -19,7 +19,7 @@ from consilience.inference import NUTS
 from consilience.inference.nuts_tuner import JUMPS
 from consilience.run import Run, launch, monitor, run_chains, verdicts
 from consilience.run.course import Attempt
-from consilience.run.remedies import Restart, jumps
+from consilience.run.remedies import USUAL, Restart, jumps
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
 from tests.run.support import EarlyChecks, finish
 from tests.run.targets import two_normals
@@ -467,6 +467,35 @@ def test_strictness_asks_for_more() -> None:
 
 
 def test_chains_that_did_not_tune_at_all_may_tune_after_divergences() -> None:
-    result = run(FUNNEL, EarlyChecks(tune=0, min_draws=4, max_draws=8))
+    result = run_chains(FUNNEL, NUTS(), points(4), EarlyChecks(tune=0, min_draws=4, max_draws=8), seed=0)
     assert result.restarts == ("divergences",)
     assert result.draws.shape == (4, 8, 4)
+
+
+# --- going on beyond max_draws -----------------------------------------------------------------------------------
+
+NEAR = (*USUAL, "draws")
+
+
+def test_a_run_near_its_goal_goes_on_where_it_may(script: type[Scripted]) -> None:
+    """At 300 draws 300 effective ones of 400: 400 should do, and some more; without the remedy it ends there."""
+    script.passes = staticmethod(lambda count: count >= 400)
+    assert run(NORMAL, EarlyChecks(max_draws=300)).verdict.status == "not_converged"
+    events: list[Event] = []
+    result = run(NORMAL, EarlyChecks(max_draws=300, remedies=NEAR), listeners=[events.append])
+    assert result.verdict.status == "converged"
+    assert result.draws.shape[1] == 440
+    assert [event.next_check for event in events if isinstance(event, CheckFigures)][-3:] == [382, 440, 440]
+    longer = run(NORMAL, EarlyChecks(max_draws=440))
+    np.testing.assert_array_equal(result.draws, longer.draws)
+
+
+def test_a_run_goes_on_to_twice_max_draws_at_most(script: type[Scripted]) -> None:
+    result = run(NORMAL, EarlyChecks(max_draws=150, remedies=NEAR))
+    assert result.draws.shape[1] == 300
+    assert "(max_draws=300)" in result.verdict.reason
+
+
+def test_a_run_far_from_its_goal_ends(script: type[Scripted]) -> None:
+    script.size = 100.0
+    assert run(NORMAL, EarlyChecks(max_draws=150, remedies=NEAR)).draws.shape[1] == 150

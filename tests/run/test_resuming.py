@@ -47,6 +47,7 @@ TURNED = turned()
 LOW = StoppingRule(target_ess=50.0)
 STORIES: dict[str, tuple[Target, Kernel, EarlyChecks, set[str]]] = {
     "plain": (NORMAL, NUTS(), EarlyChecks(), {"PooledTuning", "search", "Attempt", "finished"}),
+    "continued": (NORMAL, NUTS(), EarlyChecks(max_draws=100, remedies=("draws",)), {"Attempt", "finished"}),
     "fixed": (NORMAL, NUTS(), EarlyChecks(draws=120, tune=100, keep_tuning=True), {"PooledTuning", "Attempt"}),
     "retuned": (FUNNEL, NUTS(), EarlyChecks(max_draws=250, rule=LOW), {"Retuning", "Attempt"}),
     "retuned, all kept": (FUNNEL, NUTS(), EarlyChecks(max_draws=250, rule=LOW, keep_tuning=True), {"Retuning"}),

@@ -182,6 +182,14 @@ class Course:
         if self.tuner.finished:
             self._sample(request.revisited)
 
+    def go_on(self, draws: int) -> None:
+        """Let there be so many draws of each chain, where the run decides, though it is asked for fewer."""
+        attempt = self.stage
+        assert isinstance(attempt, Attempt)
+        self.most, self.continued = max(self.most, draws), self.continued + 1
+        following = attempt.next_check(attempt.count)
+        self.news = [replace(e, next_check=following) if isinstance(e, CheckFigures) else e for e in self.news]
+
     def follow(self, evaluations: Sequence[int]) -> None:
         """Go on in other coordinates after another run, whose chains made so many evaluations."""
         self.restarts.append("coordinates")

@@ -22,7 +22,7 @@ from consilience.run.handle import Running
 from consilience.run.monitor import Monitored
 from consilience.run.plan import RunPlan
 from consilience.run.result import Run
-from consilience.run.supervisor import Supervisor
+from consilience.run.supervisor import Keep, Supervisor
 from consilience.run.threads.chain_worker import ChainWorker
 from consilience.run.threads.engine import ThreadEngine
 from consilience.run.threads.thread_pool import usable_cores
@@ -39,6 +39,7 @@ def launch(
     monitored: Monitored | None = None,
     operations: float | None = None,
     listeners: Iterable[Listener] = (),
+    keep: Keep | None = None,
     other_coordinates: Callable[[NDArray[np.float64]], Supervisor | None] | None = None,
 ) -> Running:
     """A run with one chain from each starting point, ready to start.
@@ -52,6 +53,7 @@ def launch(
     operations       estimated floating-point operations of one evaluation with its gradient, if known: they bound the
                      directions of an "auto" metric
     listeners        are given the events of the run
+    keep             is given the run's state after every window
     other_coordinates   gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in
                      other coordinates that goes on in place of this one, or None; asked where a run decides its length
     raises           InitialPointError if the starting points have another shape
@@ -80,7 +82,7 @@ def launch(
     threads = min(chains, usable_cores() if cores is None else max(1, cores))
     engine = ThreadEngine(facts, workers, threads, watched.names, plan.window_budget)
     course = Course(plan, engine.chains, tuner, watched, other_coordinates)
-    return Running(Supervisor(course, engine, seed), listeners)
+    return Running(Supervisor(course, engine, seed, keep), listeners)
 
 
 def run_chains(

@@ -71,7 +71,7 @@ class Background(Generic[R]):
     def stop(self) -> R:
         """End it and give what there is."""
         self._at_work.stop()
-        return self.wait()
+        return self._ended(None)
 
     def wait(self, timeout: float | None = None) -> R:
         """The result, once it is over.
@@ -79,8 +79,11 @@ class Background(Generic[R]):
         timeout   seconds to wait at most; then TimeoutError, and it goes on
         raises    what the call would have raised without `blocking=False`, as SamplingError
         """
+        return self._ended(timeout)
+
+    def _ended(self, timeout: float | None) -> R:
         if self._result is None:
-            self._result = self._finish(timeout, 2)
+            self._result = self._finish(timeout, 3)
         return self._result
 
     def __repr__(self) -> str:

@@ -17,8 +17,9 @@ from consilience.errors import SamplingError
 from consilience.inference.fisher_metric import Form
 from consilience.model.keywords import naming, say_once
 from consilience.record import Record, field_names
-from consilience.run import remedies
 from consilience.run.plan import whole_number
+from consilience.run.remedies import REMEDIES as TABLE
+from consilience.run.remedies import USUAL
 from consilience.sample.arguments import one_of
 
 
@@ -112,8 +113,9 @@ class Save(Record):
 
 
 GROUPS: Final[Mapping[str, type[Record]]] = {"stop": Stop, "tuning": Tuning, "save": Save}
-KNOWN: Final = (*remedies.REMEDIES, "modes")
-REMEDIES: Final = (*remedies.USUAL, "modes")  # unless others are asked for
+MODES: Final = "modes"  # are looked for before a run begins; the other remedies are those of `run.remedies`
+REMEDIES: Final = (*USUAL, MODES)
+KNOWN: Final = (*TABLE, MODES)
 
 # Keywords of their own until they were grouped: the group, and the part of it.
 OLDER: Final[Mapping[str, tuple[str, str]]] = {
@@ -141,25 +143,25 @@ SPELLED: Final[Mapping[str, str]] = {
 }
 
 
-def flat(function: str, given: Mapping[str, Any], rest: dict[str, Any], stacklevel: int = 1) -> dict[str, Any]:
-    """Values by the older names, from the groups that were given or from older names among `rest`, which lose them.
+class Whole(Record):
+    """What was asked for in groups; `jumps`: a number of them by their older name, or 0."""
 
-    given    by name the groups that the function has; None, or for remedies `REMEDIES` itself: not given
-    returns  the older names of those groups; "nuts" too, where a number of jumps is asked for by its older name
-    raises   SamplingError where a group stands beside an older name of it, for what is no group, and for values out of
-             range in the words they were given in
-    warns    DeprecationWarning of older names, once in a process
+    stop: Stop
+    tuning: Tuning
+    remedies: tuple[str, ...]
+    save: Save
+    jumps: int = 0
+
+
+def whole(function: str, rest: dict[str, Any], *, stacklevel: int | None = 2, **given: Any) -> Whole:
+    """The groups that were given, with what stands in older names of them among `rest`, which loses those.
+
+    given       the groups that the function has; None, or for remedies `REMEDIES` itself: nothing was asked for
+    stacklevel  of the warning; None: older names are in their place here
+    raises      SamplingError where a group stands beside an older name of it, for what is no group, and for values out
+                of range in the words they were given in
+    warns       DeprecationWarning of older names, once in a process
     """
-    older = older_names(function, given, rest)
-    if older:
-        today = ", ".join(dict.fromkeys(_whole(OLDER[name][0], older) for name in older))
-        sentence = f"`{function}({'=…, '.join(older)}=…)` works as ever, and is written `{today}` by now."
-        say_once("older names", "", sentence, stacklevel + 1, DeprecationWarning)
-    return values_of({**given, **grouped(older)})
-
-
-def older_names(function: str, given: Mapping[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
-    """The older names of groups among `rest`, which loses them; see `flat`."""
     older = {name: rest.pop(name) for name, (group, _) in OLDER.items() if group in given and name in rest}
     for name in older:
         group = OLDER[name][0]
@@ -168,31 +170,27 @@ def older_names(function: str, given: Mapping[str, Any], rest: dict[str, Any]) -
                 f"`{function}` was given both `{group}` and `{name}`, an older name of a part of it; write "
                 f"`{SPELLED[name]}` alone."
             )
-    return older
+    if older and stacklevel is not None:
+        today = ", ".join(dict.fromkeys(_spelled(OLDER[name][0], older) for name in older))
+        sentence = f"`{function}({'=…, '.join(older)}=…)` works as ever, and is written {today} by now."
+        say_once("older names", "", sentence, stacklevel + 1, DeprecationWarning)
+    groups = {"remedies": REMEDIES, **given, **_grouped(older)}
+    made = {name: _group(name, groups.get(name)) for name in GROUPS}
+    return Whole(**made, remedies=_chosen(groups["remedies"]), jumps=groups.get("jumps", 0))
 
 
-def values_of(groups: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by the older names, of groups by name; None stands for a group of defaults. What is no group passes."""
-    values = {name: value for name, value in groups.items() if name not in (*GROUPS, "remedies")}
-    for name, kind in GROUPS.items():
-        if name in groups:
-            group = kind() if groups[name] is None else groups[name]
-            if not isinstance(group, kind):
-                raise SamplingError(
-                    f"`{name}` must be made by `pm.{kind.__name__}(…)`, as `{SPELLED[field_names(kind)[0]]}`, got "
-                    f"{group!r}."
-                )
-            values |= {old: getattr(group, part) for old, (owner, part) in OLDER.items() if owner == name}
-    if "rhat" in values:
-        values["rhat"] = "strict" if values["rhat"] else "noise-adjusted"
-    if "remedies" in groups:
-        values["remedies"] = chosen(groups["remedies"])
-        values["jumps"] = "auto" if "jumps" in values["remedies"] else 0
-    return values
+def _group(name: str, given: Any) -> Any:
+    kind = GROUPS[name]
+    group = kind() if given is None else given
+    if not isinstance(group, kind):
+        raise SamplingError(
+            f"`{name}` must be made by `pm.{kind.__name__}(…)`, as `{SPELLED[field_names(kind)[0]]}`, got {group!r}."
+        )
+    return group
 
 
-def grouped(older: Mapping[str, Any]) -> dict[str, Any]:
-    """Groups by name, of values by older names; of remedies what is left of all. A number of jumps is one of `nuts`."""
+def _grouped(older: Mapping[str, Any]) -> dict[str, Any]:
+    """Groups by name, of values by older names; of remedies what is left of all, and a number of jumps, if any."""
     values = dict(older)
     if "rhat" in values:
         one_of("rhat", values["rhat"], ("noise-adjusted", "strict"))
@@ -208,20 +206,20 @@ def grouped(older: Mapping[str, Any]) -> dict[str, Any]:
     if "jumps" in values and values["jumps"] != "auto":
         jumps = whole_number("jumps", values["jumps"], 0)
         values["jumps"] = False
-        made |= {"nuts": {"jumps": jumps}} if jumps else {}
+        made["jumps"] = jumps
     given = {OLDER[old][1]: value for old, value in values.items() if OLDER[old][0] == "remedies"}
     return made | ({"remedies": tuple(r for r in REMEDIES if given.get(r, True))} if given else {})
 
 
-def chosen(given: Any) -> tuple[str, ...]:
+def _chosen(remedies: Any) -> tuple[str, ...]:
     """The remedies asked for; one may stand alone.
 
     raises   SamplingError for names that no remedy has, and for what is no name
     """
-    names = (given,) if isinstance(given, str) else given
+    names = (remedies,) if isinstance(remedies, str) else remedies
     listed = f"{', '.join(map(repr, KNOWN[:-1]))} and {KNOWN[-1]!r}"
     if not isinstance(names, Sequence | set | frozenset) or not all(isinstance(name, str) for name in names):
-        raise SamplingError(f"`remedies` must be names among {listed}, and () for none; got {given!r}.")
+        raise SamplingError(f"`remedies` must be names among {listed}, and () for none; got {remedies!r}.")
     for name in names:
         if name not in KNOWN:
             near = difflib.get_close_matches(name, [*KNOWN, *OLDER], n=1, cutoff=0.6)
@@ -230,12 +228,12 @@ def chosen(given: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _whole(group: str, names: Iterable[str]) -> str:
+def _spelled(group: str, names: Iterable[str]) -> str:
     """A group with all parts of it that names are older names of."""
     parts = [OLDER[name][1] for name in names if OLDER[name][0] == group]
     if group == "remedies":
-        return f"remedies=(…)` with or without `{', '.join(map(repr, parts))}"
-    return f"{group}=pm.{GROUPS[group].__name__}({'=…, '.join(parts)}=…)"
+        return f"`remedies=(…)` with or without {', '.join(map(repr, parts))}"
+    return f"`{group}=pm.{GROUPS[group].__name__}({'=…, '.join(parts)}=…)`"
 
 
 def _in_older_words(text: str) -> str:

@@ -83,9 +83,11 @@ def check(
     take(function, rest, IGNORED, accepted, absent, stacklevel + 1, spelled)
 
 
-def nuts_settings(given: Mapping[str, Any] | None, target_accept: float, max_treedepth: int) -> tuple[float, int]:
+def nuts_settings(
+    given: Mapping[str, Any] | None, target_accept: float, max_treedepth: int, jumps: int | str
+) -> tuple[float, int, Any]:
     """Settings of NUTS from PyMC's `nuts={…}`, over those given one by one."""
-    settings = {"target_accept": target_accept, "max_treedepth": max_treedepth}
+    settings = {"target_accept": target_accept, "max_treedepth": max_treedepth, "jumps": jumps}
     take("nuts", {name: value for name, value in (given or {}).items() if name not in settings}, {}, settings)
     settings |= given or {}
-    return float(settings["target_accept"]), int(settings["max_treedepth"])
+    return float(settings["target_accept"]), int(settings["max_treedepth"]), settings["jumps"]

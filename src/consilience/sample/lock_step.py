@@ -6,7 +6,7 @@ A model and what is asked of the run enter, a run that can be started leaves. Ke
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from consilience.errors import MissingPackageError, ModelError, SamplingError
@@ -17,6 +17,7 @@ from consilience.run import Running
 from consilience.run.engine import superchains_of
 from consilience.run.lock_step import ChEES
 from consilience.sample.beginning import Floats, OtherCoordinates
+from consilience.sample.groups import Save, Tuning
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.plan import ModelPlan
 
@@ -27,26 +28,24 @@ except ModuleNotFoundError as error:
         'chains in lock step are computed by JAX, which is not installed: pip install "consilience[jax]".'
     ) from error
 
-ABSENT: Final[Mapping[str, tuple[Any, str]]] = {
-    "step": (None, "its chains move by ChEES-HMC"),
-    "nuts": (None, "its chains move by ChEES-HMC; give `target_accept`"),
-    "checkpoint": (None, "its runs are not resumed"),
-    "window_budget": (None, "all its chains make the same steps; see `max_time`"),
-    "pool": (True, "its chains tune together always"),
-}
 _FUNCTIONS: Final[OrderedDict[tuple[tuple[str, str], ...], Callable[[Any], Any]]] = OrderedDict()  # latest last
 
 
-def refuse(given: Mapping[str, Any]) -> None:
-    """SamplingError for keywords of `pm.sample` that ask for what chains in lock step have not."""
-    for name, (default, why) in ABSENT.items():
-        if given[name] is not default and given[name] != default:
+def refuse(*, step: Any, nuts: Any, save: Save, tuning: Tuning, jumps: Any) -> None:
+    """SamplingError for what `pm.sample` is asked for and chains in lock step have not."""
+    for name, there, why in (
+        ("step", step is not None, "its chains move by ChEES-HMC"),
+        ("nuts", nuts is not None, "its chains move by ChEES-HMC; give `target_accept`"),
+        ("checkpoint", save.checkpoint is not None, "its runs are not resumed"),
+        ("budget", tuning.budget is not None, "all its chains make the same steps; see `pm.Stop(max_time=…)`"),
+        ("pool", not tuning.pool, "its chains tune together always"),
+        ("jumps", jumps not in (0, "auto"), "its chains do not jump"),
+    ):
+        if there:
             raise SamplingError(f'`sample(backend="jax")` has no `{name}`: {why}.')
-    if given["jumps"] not in (0, "auto"):
-        raise SamplingError('`sample(backend="jax")` has no `jumps`: its chains do not jump.')
-    if given["metric"] not in ("auto", "diag"):
+    if tuning.metric not in ("auto", "diag"):
         raise SamplingError(
-            f'`sample(backend="jax")` has no metric {given["metric"]!r}: chains in lock step have a diagonal one.'
+            f'`sample(backend="jax")` has no metric {tuning.metric!r}: chains in lock step have a diagonal one.'
         )
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
 from consilience.errors import SamplingError
 from consilience.inference import NUTS, CompoundStep, Kernel
-from consilience.inference.fisher_metric import Form
 from consilience.model.model import Model, modelcontext
 from consilience.model.reparametrization import centred_hierarchies
 from consilience.model.signature import signature
@@ -28,7 +26,7 @@ from consilience.sample.arguments import extras, one_of, wanted
 from consilience.sample.background import delivered
 from consilience.sample.beginning import Begin, on_threads
 from consilience.sample.compiling import compiled, prepare_sampler
-from consilience.sample.groups import REMEDIES, SPELLED, Save, Stop, Tuning, flat
+from consilience.sample.groups import REMEDIES, SPELLED, Save, Stop, Tuning, whole
 from consilience.sample.monitoring import angular_coordinates
 from consilience.sample.plan import ModelPlan, identity
 from consilience.sample.step_methods import assigned
@@ -127,6 +125,8 @@ def sample(
                    then begin in each that has more than 0.5 % of the mass, and one that no draw has come to forbids
                    "converged". Only where convergence is checked, chains begin by `init="lbfgs"`, one step method that
                    uses gradients moves all variables, and none is an angle
+                   "draws", which has to be named: where nothing but effective draws are missing at `max_draws`, and
+                   as many draws again would do, the run goes on
     save           what is written while the run goes on: `pm.Save(checkpoint="run", store="run.zarr")`
     blocking       False returns at once with a `BackgroundSampling`, whose `wait()` gives the result
     nuts           `{"target_accept": …, "max_treedepth": …}`, as in PyMC; "jumps" is a number of them
@@ -144,69 +144,19 @@ def sample(
                    checkpoint or store cannot be written; MissingPackageError for `backend="jax"` without JAX
     warns          ConvergenceWarning where the draws should not be trusted as they are
     """
-    asked = dict(locals())
-    rest = asked.pop("pymc")
-    given = {name: asked.pop(name) for name in ("stop", "tuning", "remedies", "save")}
-    values = flat("sample", given, rest, stacklevel=2)
+    rest = dict(pymc)
+    groups = whole("sample", rest, stop=stop, tuning=tuning, remedies=remedies, save=save)
+    stop, tuning, save, may = groups.stop, groups.tuning, groups.save, groups.remedies
     keywords.check("sample", rest, KEYWORDS, spelled=SPELLED)
-    settings = {**values.pop("nuts", {}), **(nuts or {})}
-    values["jumps"] = settings.pop("jumps", values["jumps"])
-    return _sampled(**{**asked, **values, "nuts": settings or None})
-
-
-def _sampled(
-    *,
-    draws: int | None,
-    tune: int | None,
-    chains: int | None,
-    cores: int | None,
-    random_seed: Any,
-    progressbar: bool | str,
-    step: Kernel | Sequence[Kernel] | None,
-    var_names: Sequence[str] | None,
-    initvals: StartingValues,
-    init: str,
-    target_accept: float,
-    max_treedepth: int,
-    jitter_max_retries: int,
-    discard_tuned_samples: bool,
-    compute_convergence_checks: bool,
-    idata_kwargs: Mapping[str, Any] | None,
-    callback: Callable[..., Any] | None,
-    model: Model | None,
-    target_ess: float | None,
-    target_rhat: float,
-    rhat: str,
-    min_tune: int,
-    max_tune: int,
-    min_draws: int,
-    max_draws: int,
-    pool: bool,
-    metric: Form,
-    remedies: Sequence[str],
-    jumps: int | Literal["auto"],
-    monitor: str | Sequence[str] | None,
-    max_time: float | None,
-    window_budget: int | None,
-    checkpoint: str | Path | None,
-    store: str | Path | None,
-    overwrite: bool,
-    deterministics: str,
-    blocking: bool,
-    nuts: Mapping[str, Any] | None,
-    backend: Literal["llvm", "jax"] | None,
-    device: Any,
-) -> Any:
-    """See `sample`; groups are given by the older names of their parts."""
-    asked = dict(locals())
     owner = modelcontext(model)
-    target_accept, max_treedepth = keywords.nuts_settings(nuts, target_accept, max_treedepth)
+    jumps: int | Literal["auto"] = groups.jumps or ("auto" if "jumps" in may else 0)
+    target_accept, max_treedepth, jumps = keywords.nuts_settings(nuts, target_accept, max_treedepth, jumps)
     if isinstance(init, str) and (method := next((m for m in FITS if m in init), None)):
         raise SamplingError(
             f"`init={init!r}`: chains begin at draws of a fit that was made before: give `initvals={FITS[method]}`."
         )
     one_of("init", init, INITS)
-    metric = "dense" if init.endswith("full") and metric == "auto" else metric
+    metric = "dense" if init.endswith("full") and tuning.metric == "auto" else tuning.metric
     if jumps != "auto":
         whole_number("jumps", jumps, 0)
     backend = "llvm" if backend is None else backend
@@ -215,7 +165,7 @@ def _sampled(
     if lock_step:
         from consilience.sample import lock_step as together
 
-        together.refuse(asked)
+        together.refuse(step=step, nuts=nuts, save=save, tuning=tuning, jumps=jumps)
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     if init == "lbfgs" and is_result(initvals):
@@ -223,26 +173,26 @@ def _sampled(
     climbing = init == "lbfgs"
     free = initvals is None and climbing
     alone = draws is None and free
-    may = [name for name in remedies if name != "coordinates" or (alone and centred_hierarchies(owner))]
+    movable = "coordinates" in may and alone and bool(centred_hierarchies(owner))
     plan = ModelPlan(
         draws=None if draws is None else whole_number("draws", draws, 1),
         tune=tune,
-        rule=StoppingRule(target_ess, target_rhat, rhat == "strict"),
-        min_tune=min_tune,
-        max_tune=max_tune,
-        min_draws=min_draws,
-        max_draws=max_draws,
-        pool=pool,
-        remedies=tuple(name for name in may if name != "modes"),
-        max_time=max_time,
-        window_budget=window_budget,
+        rule=StoppingRule(stop.ess, stop.rhat, stop.strict),
+        min_tune=tuning.min,
+        max_tune=tuning.max,
+        min_draws=stop.min_draws,
+        max_draws=stop.max_draws,
+        pool=tuning.pool,
+        remedies=tuple(name for name in may if name != "modes" and (movable or name != "coordinates")),
+        max_time=stop.max_time,
+        window_budget=tuning.budget,
         keep_tuning=not discard_tuned_samples,
         names=tuple(wanted(var_names, [v.name for v in owner.free] + list(owner.named_deterministics))),
-        monitor=(monitor,) if isinstance(monitor, str) else tuple(monitor or ()),
+        monitor=(stop.monitor,) if isinstance(stop.monitor, str) else tuple(stop.monitor or ()),
         checks=compute_convergence_checks,
         extras=extras(idata_kwargs),
-        lazily=deterministics == "lazy",
-        store=None if store is None else str(store),
+        lazily=save.deterministics == "lazy",
+        store=None if save.store is None else str(save.store),
     )
     usual = LOCK_STEP_CHAINS if lock_step else DEFAULT_CHAINS
     chains = usual if chains is None else whole_number("chains", chains, 1)
@@ -269,16 +219,16 @@ def _sampled(
         starts = chains
         judged = draws is None or compute_convergence_checks
         along_gradients = kernel.needs == "gradient" and not isinstance(kernel, CompoundStep)
-        plain = "modes" in remedies and free and along_gradients and judged and angular_coordinates(density) is None
+        plain = "modes" in may and free and along_gradients and judged and angular_coordinates(density) is None
         plan = replace(plan, modes=plain)
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
     jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
     points = starting_positions(density, starts, seed, initvals, jitter=jitter, attempts=attempts, width=width)
     keeper = None
-    if checkpoint is not None and isinstance(kernel, Kernel):
+    if save.checkpoint is not None and isinstance(kernel, Kernel):
         known = identity(signature(density), kernel, plan, chains, seed)
-        keeper = checkpoints.Checkpoint.create(checkpoint, known, plan.of_the_result, overwrite)
+        keeper = checkpoints.Checkpoint.create(save.checkpoint, known, plan.of_the_result, save.overwrite)
     try:
         work = Work(owner, density, kernel, plan, begin, points, compile_seconds, keeper)
     except BaseException:
@@ -289,7 +239,7 @@ def _sampled(
     if step is None and density.without_gradient and moved:
         listed = ", ".join(moved[:5]) + ", …" * (len(moved) > 5)
         work.notes.append(f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}")
-    return delivered(work, callback, progressbar, overwrite=overwrite, blocking=blocking, stacklevel=4)
+    return delivered(work, callback, progressbar, overwrite=save.overwrite, blocking=blocking)
 
 
 KEYWORDS: Final = tuple(inspect.signature(sample).parameters)[:-1]

@@ -27,7 +27,7 @@ from consilience.model.model import Model, modelcontext
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from consilience.sample import keywords
-from consilience.sample.groups import SPELLED, Save, flat
+from consilience.sample.groups import SPELLED, Save, whole
 
 LEAST_EFFECTIVE: Final = 8  # particles for each dimension; with half as many, evidences of 30 are 0.3 to 0.5 off
 USUAL_PATH: Final = 20  # places of each particle that count in waste-free populations
@@ -88,8 +88,8 @@ def sample_smc(
         raise SamplingError(
             f"`draws` must be more particles than the model has dimensions, {density.dimension}; got {draws}."
         )
-    kept = flat("sample_smc", {"save": save}, kernel_kwargs, stacklevel=2)
-    if kept["store"] is not None or kept["deterministics"] != "lazy":
+    save = whole("sample_smc", kernel_kwargs, save=save).save
+    if save.store is not None or save.deterministics != "lazy":
         raise SamplingError("`sample_smc` has no `pm.Save(store=…, deterministics=…)`: it keeps a `checkpoint` alone.")
     own = made_kernel(kernel, kernel_kwargs, density)
     enough = int(np.ceil(LEAST_EFFECTIVE * density.dimension / own.threshold))
@@ -106,9 +106,9 @@ def sample_smc(
     path = path_length(draws, waste_free)
     seed = seed_from(random_seed)
     keeper = None
-    if kept["checkpoint"] is not None:
+    if save.checkpoint is not None:
         known = identity(density, own, draws, count, path, seed)
-        keeper = Checkpoint.create(kept["checkpoint"], known, {}, kept["overwrite"])
+        keeper = Checkpoint.create(save.checkpoint, known, {}, save.overwrite)
     starts = prior_draws(owner, density, draws, count, start, seed)
     run = PopulationRun(
         density, own, path, seed, count, cores, keeper, checks=compute_convergence_checks,

@@ -45,8 +45,7 @@ class Continue(Record):
 
     def act(self, course: Course) -> None:
         """Have the course do it."""
-        course.most = max(course.most, self.draws)
-        course.continued += 1
+        course.go_on(self.draws)
 
 
 Request: TypeAlias = Restart | Continue
