@@ -143,39 +143,6 @@ SPELLED: Final[Mapping[str, str]] = {
 }
 
 
-def flat(function: str, given: Mapping[str, Any], rest: dict[str, Any], stacklevel: int = 1) -> dict[str, Any]:
-    """Values by the older names, from the groups that were given or from older names among `rest`, which lose them.
-
-    given    by name the groups that the function has; None, or for remedies `REMEDIES` itself: not given
-    returns  the older names of those groups; "nuts" too, where a number of jumps is asked for by its older name
-    raises   SamplingError where a group stands beside an older name of it, for what is no group, and for values out of
-             range in the words they were given in
-    warns    DeprecationWarning of older names, once in a process
-    """
-    return values_of(_given(function, given, rest, stacklevel + 1))
-
-
-def _given(function: str, given: Mapping[str, Any], rest: dict[str, Any], stacklevel: int) -> dict[str, Any]:
-    """Groups by name, those in older names among them; see `flat`."""
-    older = older_names(function, given, rest)
-    if older:
-        today = ", ".join(dict.fromkeys(_whole(OLDER[name][0], older) for name in older))
-        sentence = f"`{function}({'=…, '.join(older)}=…)` works as ever, and is written `{today}` by now."
-        say_once("older names", "", sentence, stacklevel + 1, DeprecationWarning)
-    return {**given, **grouped(older)}
-
-
-def _group(name: str, given: Any) -> Any:
-    """A group, of defaults for None; SamplingError for what is no group."""
-    kind = GROUPS[name]
-    group = kind() if given is None else given
-    if not isinstance(group, kind):
-        raise SamplingError(
-            f"`{name}` must be made by `pm.{kind.__name__}(…)`, as `{SPELLED[field_names(kind)[0]]}`, got {group!r}."
-        )
-    return group
-
-
 class Whole(Record):
     """What was asked for in groups; `jumps`: a number of them by their older name, or 0."""
 
@@ -186,26 +153,15 @@ class Whole(Record):
     jumps: int = 0
 
 
-def whole(
-    function: str,
-    stop: Stop | None,
-    tuning: Tuning | None,
-    remedies: Any,
-    save: Save | None,
-    rest: dict[str, Any],
-    stacklevel: int = 2,
-) -> Whole:
-    """The groups that were given, with what stands in older names among `rest`, which loses them; see `flat`."""
-    groups = _given(
-        function, {"stop": stop, "tuning": tuning, "remedies": remedies, "save": save}, rest, stacklevel + 1
-    )
-    made = {name: _group(name, groups[name]) for name in GROUPS}
-    jumps = groups.get("nuts", {}).get("jumps", 0)
-    return Whole(made["stop"], made["tuning"], chosen(groups["remedies"]), made["save"], jumps)
+def whole(function: str, rest: dict[str, Any], *, stacklevel: int | None = 2, **given: Any) -> Whole:
+    """The groups that were given, with what stands in older names of them among `rest`, which loses those.
 
-
-def older_names(function: str, given: Mapping[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
-    """The older names of groups among `rest`, which loses them; see `flat`."""
+    given       the groups that the function has; None, or for remedies `REMEDIES` itself: nothing was asked for
+    stacklevel  of the warning; None: older names are in their place here
+    raises      SamplingError where a group stands beside an older name of it, for what is no group, and for values out
+                of range in the words they were given in
+    warns       DeprecationWarning of older names, once in a process
+    """
     older = {name: rest.pop(name) for name, (group, _) in OLDER.items() if group in given and name in rest}
     for name in older:
         group = OLDER[name][0]
@@ -214,27 +170,27 @@ def older_names(function: str, given: Mapping[str, Any], rest: dict[str, Any]) -
                 f"`{function}` was given both `{group}` and `{name}`, an older name of a part of it; write "
                 f"`{SPELLED[name]}` alone."
             )
-    return older
+    if older and stacklevel is not None:
+        today = ", ".join(dict.fromkeys(_spelled(OLDER[name][0], older) for name in older))
+        sentence = f"`{function}({'=…, '.join(older)}=…)` works as ever, and is written {today} by now."
+        say_once("older names", "", sentence, stacklevel + 1, DeprecationWarning)
+    groups = {"remedies": REMEDIES, **given, **_grouped(older)}
+    made = {name: _group(name, groups.get(name)) for name in GROUPS}
+    return Whole(**made, remedies=_chosen(groups["remedies"]), jumps=groups.get("jumps", 0))
 
 
-def values_of(groups: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by the older names, of groups by name; None stands for a group of defaults. What is no group passes."""
-    values = {name: value for name, value in groups.items() if name not in (*GROUPS, "remedies")}
-    for name in GROUPS:
-        if name in groups:
-            group = _group(name, groups[name])
-            values |= {old: getattr(group, part) for old, (owner, part) in OLDER.items() if owner == name}
-    if "rhat" in values:
-        values["rhat"] = "strict" if values["rhat"] else "noise-adjusted"
-    if "remedies" in groups:
-        asked = chosen(groups["remedies"])
-        values |= {old: part in asked for old, (owner, part) in OLDER.items() if owner == "remedies"}
-        values["jumps"] = "auto" if values["jumps"] else 0
-    return values
+def _group(name: str, given: Any) -> Any:
+    kind = GROUPS[name]
+    group = kind() if given is None else given
+    if not isinstance(group, kind):
+        raise SamplingError(
+            f"`{name}` must be made by `pm.{kind.__name__}(…)`, as `{SPELLED[field_names(kind)[0]]}`, got {group!r}."
+        )
+    return group
 
 
-def grouped(older: Mapping[str, Any]) -> dict[str, Any]:
-    """Groups by name, of values by older names; of remedies what is left of all. A number of jumps is one of `nuts`."""
+def _grouped(older: Mapping[str, Any]) -> dict[str, Any]:
+    """Groups by name, of values by older names; of remedies what is left of all, and a number of jumps, if any."""
     values = dict(older)
     if "rhat" in values:
         one_of("rhat", values["rhat"], ("noise-adjusted", "strict"))
@@ -250,12 +206,12 @@ def grouped(older: Mapping[str, Any]) -> dict[str, Any]:
     if "jumps" in values and values["jumps"] != "auto":
         jumps = whole_number("jumps", values["jumps"], 0)
         values["jumps"] = False
-        made |= {"nuts": {"jumps": jumps}} if jumps else {}
+        made["jumps"] = jumps
     given = {OLDER[old][1]: value for old, value in values.items() if OLDER[old][0] == "remedies"}
     return made | ({"remedies": tuple(r for r in REMEDIES if given.get(r, True))} if given else {})
 
 
-def chosen(remedies: Any) -> tuple[str, ...]:
+def _chosen(remedies: Any) -> tuple[str, ...]:
     """The remedies asked for; one may stand alone.
 
     raises   SamplingError for names that no remedy has, and for what is no name
@@ -272,12 +228,12 @@ def chosen(remedies: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _whole(group: str, names: Iterable[str]) -> str:
+def _spelled(group: str, names: Iterable[str]) -> str:
     """A group with all parts of it that names are older names of."""
     parts = [OLDER[name][1] for name in names if OLDER[name][0] == group]
     if group == "remedies":
-        return f"remedies=(…)` with or without `{', '.join(map(repr, parts))}"
-    return f"{group}=pm.{GROUPS[group].__name__}({'=…, '.join(parts)}=…)"
+        return f"`remedies=(…)` with or without {', '.join(map(repr, parts))}"
+    return f"`{group}=pm.{GROUPS[group].__name__}({'=…, '.join(parts)}=…)`"
 
 
 def _in_older_words(text: str) -> str:

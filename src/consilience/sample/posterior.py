@@ -145,7 +145,7 @@ def sample(
     warns          ConvergenceWarning where the draws should not be trusted as they are
     """
     rest = dict(pymc)
-    groups = whole("sample", stop, tuning, remedies, save, rest)
+    groups = whole("sample", rest, stop=stop, tuning=tuning, remedies=remedies, save=save)
     stop, tuning, save, may = groups.stop, groups.tuning, groups.save, groups.remedies
     keywords.check("sample", rest, KEYWORDS, spelled=SPELLED)
     owner = modelcontext(model)
