@@ -275,6 +275,9 @@ from consilience.plots import residual_r2 as residual_r2
 from consilience.plots import rhat as rhat
 from consilience.plots import rhat_nested as rhat_nested
 from consilience.plots import weight_predictions as weight_predictions
+from consilience.sample import Save as Save
+from consilience.sample import Stop as Stop
+from consilience.sample import Tuning as Tuning
 from consilience.sample import compute_deterministics as compute_deterministics
 from consilience.sample import compute_log_likelihood as compute_log_likelihood
 from consilience.sample import compute_log_prior as compute_log_prior

@@ -16,7 +16,7 @@ from consilience.errors import SamplingError
 from consilience.inference.messages import Command, Segment, Window
 from consilience.inference.tuner import Reason, TuningSetting, Windows
 from consilience.record import Record, replace
-from consilience.vectorised.settings import ChEES
+from consilience.run.lock_step.settings import ChEES
 
 Floats = npt.NDArray[np.float64]
 
@@ -65,7 +65,7 @@ class ChEESTuner:
     def __init__(self, kernel: ChEES, setting: TuningSetting) -> None:
         self.kernel = kernel  # after divergences with smaller steps
         self.setting = setting
-        self.fixed = setting.tune
+        self.fixed = setting.lengths.tune
         self.arrived = tuple(range(setting.chains))
         self.answers: frozenset[Reason] = frozenset({"divergences"})
         self.reports: tuple[TuningWindow, ...] = ()
@@ -77,7 +77,7 @@ class ChEESTuner:
     @property
     def most(self) -> int:
         """Transitions at most, which are all there are where their number is given."""
-        return self.setting.max_tune if self.setting.tune is None else self.setting.tune
+        return self.setting.lengths.max_tune if self.setting.lengths.tune is None else self.setting.lengths.tune
 
     def next(self) -> Segment:
         """See `tuner.Tuner`."""
@@ -97,8 +97,8 @@ class ChEESTuner:
             self.reports += (TuningWindow(self.done, size, length, float(rates.mean())),)
             earlier, self.moments = self.moments, self._moments(own, size, length)
             rests = earlier is not None and self._at_rest(earlier, self.moments)
-        fewest = max(setting.min_tune, FEWEST_WINDOWS * WINDOW, FEWEST_TRANSITIONS // setting.chains)
-        self.finished = self.done >= self.most or (setting.tune is None and self.done >= fewest and rests)
+        fewest = max(setting.lengths.min_tune, FEWEST_WINDOWS * WINDOW, FEWEST_TRANSITIONS // setting.chains)
+        self.finished = self.done >= self.most or (setting.lengths.tune is None and self.done >= fewest and rests)
 
     def _moments(self, windows: Sequence[Window], size: float, length: float) -> WindowMoments:
         lp = self.setting.columns.of("log density")

@@ -16,15 +16,14 @@ import numpy as np
 
 from consilience.errors import InitialPointError, SamplingError
 from consilience.events import ChainLost, ChainProgress
-from consilience.inference.columns import Columns
 from consilience.inference.messages import Segment, Tuning, Window
 from consilience.native.blas import single_threaded
 from consilience.record import replace
-from consilience.run import reports
-from consilience.run.chain_worker import FEWEST_BROKEN, ChainWorker
-from consilience.run.engine import Engine, Overseer
-from consilience.run.thread_pool import Delivery, ThreadPool
-from consilience.run.windows import joined
+from consilience.run.engine import Chains, Engine, Overseer
+from consilience.run.result import joined
+from consilience.run.threads import reports
+from consilience.run.threads.chain_worker import FEWEST_BROKEN, ChainWorker
+from consilience.run.threads.thread_pool import Delivery, ThreadPool
 
 
 class ThreadEngine(Engine):
@@ -36,12 +35,11 @@ class ThreadEngine(Engine):
     """
 
     def __init__(
-        self, workers: list[ChainWorker], threads: int, columns: Columns, names: Sequence[str], budget: int | None
+        self, chains: Chains, workers: list[ChainWorker], threads: int, names: Sequence[str], budget: int | None
     ) -> None:
-        super().__init__()
+        super().__init__(chains)
         self.workers = workers
         self.threads = threads
-        self.columns = columns
         self.names = names
         self.pool = ThreadPool(threads)
         self.number = 0  # of the present segment
@@ -90,7 +88,9 @@ class ThreadEngine(Engine):
         self, drawn: int, taken: Mapping[int, Window], divergences: Mapping[int, int], ended: bool
     ) -> tuple[ChainProgress, ...]:
         return tuple(
-            reports.state(worker, self.columns, drawn, taken.get(worker.index), divergences, self.stopping, ended)
+            reports.state(
+                worker, self.chains.columns, drawn, taken.get(worker.index), divergences, self.stopping, ended
+            )
             for worker in self.workers
         )
 
@@ -208,7 +208,7 @@ class ThreadEngine(Engine):
                 f"{window.draws[transition, coordinate]}, in transition "
                 f"{delivery.total - len(window.draws) + transition + 1}"
             )
-        place = self.columns.place("energy error")
+        place = self.chains.columns.place("energy error")
         if place is None or len(window.draws) < FEWEST_BROKEN:
             return None
         errors = window.statistics[place]

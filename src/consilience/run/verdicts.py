@@ -1,7 +1,7 @@
-"""When a run may stop, and what is said of it.
+"""When a run looks at its draws, when it may stop, and what is said of it.
 
 The rule and its guards are explicit and conservative: effective sizes, R-hat against its own noise, divergences,
-energy, and chains that disagree. How often one looks is decided elsewhere.
+energy, and chains that disagree.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ from consilience.inference.messages import Matrix
 from consilience.record import Record
 from consilience.run.monitor import Monitor
 
+CHECK_GROWTH = 1.25
+MANY = 3  # times the draws of the first check, from which on another tuning costs less than they
+LEAST_SHARE = 0.5  # of the draws that should suffice, at which to look again however poor the estimate
+UNLIKELY = 1.645  # standard errors that an estimate exceeds in 5 % of cases
 RETUNE_RATE = 0.002  # divergences per draw that call for another tuning
 FEWEST_DIVERGENCES = 3  # of which a rate can be told
 CLEAN_ENOUGH_RATE = 0.001  # after it, up to which draws are kept with a warning
@@ -31,7 +35,7 @@ DISAGREEING_RHAT = 1.2
 ALONE_SIZE = 50.0  # effective draws of every chain alone, for a disagreement to be believed
 FEWEST_DISAGREEING = 400  # draws of each chain
 QUANTILES_SHARE = 0.5  # of the effective size asked for, at every quantile of scalars that chains were apart in
-LEFT_BEHIND = 0.05  # of the draws of an attempt before, at most, that may lie beyond all present ones
+UNVISITED_SHARE = 0.05  # of the draws of an attempt before, at most, that may lie beyond all present ones
 LONG_TRAJECTORIES = 64.0  # evaluations of a transition
 IMPROPER_DRAWS = 100  # of each chain, where the target seems to be improper: something to look at
 FAR_OUT = 1e8  # on the unconstrained scale
@@ -152,7 +156,7 @@ def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: in
     return Verdict("not_converged", f"{text} ({limit})", name)
 
 
-def seldom_visited(
+def poorly_known_quantile(
     monitor: Monitor, names: Collection[str], rule: StoppingRule, seen: Matrix | None = None
 ) -> Failure | None:
     """The first of some scalars for which draws do not come and go everywhere, or None if they do for all.
@@ -174,8 +178,8 @@ def seldom_visited(
         draws = convergence.draws(scalar)
         size = float(ess_tail(draws, QUANTILES))
         if seen is not None and scalar < seen.shape[1]:
-            before = seen[:, scalar]
-            if ((before < draws.min()) | (before > draws.max())).mean() > LEFT_BEHIND:
+            earlier = seen[:, scalar]
+            if ((earlier < draws.min()) | (earlier > draws.max())).mean() > UNVISITED_SHARE:
                 size = 0.0
         if size < bound:
             rhat = float(convergence.measure([scalar]).r_hat[0])
@@ -215,3 +219,46 @@ def disagreement(monitor: Monitor, separated: Sequence[int]) -> Verdict | None:
         "stuck: look at each chain, or try more chains",
         name,
     )
+
+
+def check_after(draws: int, first: int, last: int) -> int:
+    """Draws at the first check after `draws`: even, the first at `first`, each a quarter farther, none past `last`."""
+    stage = 0
+    while True:
+        at = math.ceil(first * CHECK_GROWTH**stage)
+        at += at % 2
+        if at >= last:
+            return last
+        if at > draws:
+            return at
+        stage += 1
+
+
+def look_again_after(draws: int, size: float, target: float) -> int:
+    """Draws of each chain before the next look, where `draws` have an effective size of `size`, of `target` asked for.
+
+    Those with which it is unlikely that they suffice: as many as it takes if draws go on to be worth what they were,
+    less the error of the estimate, but at least half of them, and never more than twice those there are.
+
+    Source: Sokal (1997), Monte Carlo methods in statistical mechanics, section 3: an autocorrelation time from lags up
+    to M has a relative variance of 2 (2 M + 1) over the number of draws; M is taken as two such times.
+    """
+    if not size > 0:
+        return 2 * draws
+    return int(min(2.0 * draws, least_needed(draws, size, target)))
+
+
+def next_look(draws: int, size: float, target: float | None) -> int:
+    """Draws of each chain before which no look is worth its time, as a scalar is worth `size` with `draws`; or 0."""
+    if target is None or not size < target:
+        return 0
+    until = look_again_after(draws, size, target)
+    # From there on chains may be found to disagree, which is not to be put off.
+    return min(until, FEWEST_DISAGREEING) if draws < FEWEST_DISAGREEING else until
+
+
+def least_needed(draws: int, size: float, target: float) -> float:
+    """Draws of each chain with which it is unlikely that they suffice, however many; see `look_again_after`."""
+    if not size > 0:
+        return math.inf
+    return max(LEAST_SHARE, 1.0 - UNLIKELY * math.sqrt(8.0 / size)) * draws * target / size

@@ -10,7 +10,7 @@ import numpy as np
 from consilience.events import ChainProgress, Phase
 from consilience.inference.columns import Columns, Role
 from consilience.inference.messages import Window
-from consilience.run.chain_worker import RECENT, ChainWorker
+from consilience.run.threads.chain_worker import RECENT, ChainWorker
 
 
 def state(

@@ -1,7 +1,7 @@
-"""Chains in lock step on one device: segments of work enter, windows of all chains leave.
+"""Chains in lock step on one device: a log density of JAX and starting points in, a run out; the engine of that run.
 
 How long they tune and draw, and what is said of the draws, is decided where it is for chains on threads: in
-`run.controller`. What is computed in one transition is in `chees`.
+`run.course`. What is computed in one transition is in `chees`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,89 @@ from consilience.events import ChainProgress, Phase
 from consilience.inference.dual_averaging import ANCHOR
 from consilience.inference.messages import Divergences, Segment, Tuning, Window
 from consilience.inference.metric import diagonal
-from consilience.run.engine import Engine, Overseer
-from consilience.vectorised.chees import initial_tuning, settled
-from consilience.vectorised.device import device_of, on
-from consilience.vectorised.program import CLIMBING_STEPS, LockStepProgram, halton
-from consilience.vectorised.settings import COLUMNS
-from consilience.vectorised.tuner import ChEESCommand
+from consilience.inference.tuner import TuningSetting
+from consilience.run.course import Course
+from consilience.run.engine import Chains, Engine, Overseer, superchains_of
+from consilience.run.handle import Running
+from consilience.run.lock_step.chees import initial_tuning, settled
+from consilience.run.lock_step.program import CLIMBING_STEPS, LockStepProgram, halton
+from consilience.run.lock_step.settings import COLUMNS, ChEES
+from consilience.run.lock_step.tuner import ChEESCommand, ChEESTuner
+from consilience.run.monitor import Monitored
+from consilience.run.plan import RunPlan
+from consilience.run.supervisor import Supervisor
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 PRECISIONS: Final = ("float64", "float32")
+
+
+def launch(
+    logp: Callable[[Any], Any],
+    kernel: ChEES,
+    points: Floats,
+    plan: RunPlan,
+    *,
+    chains: int,
+    seed: int,
+    monitored: Monitored | None = None,
+    device: Any = None,
+    precision: str = "float64",
+    climb: bool = True,
+    other_coordinates: Callable[[Floats], Supervisor | None] | None = None,
+) -> Running:
+    """A run of so many chains, ready to start; `device`, `precision`, `climb` as in `LockStepEngine`.
+
+    logp       log density of a position (coordinate,), in JAX
+    kernel     how they move
+    points     float64 (point, coordinate): neighbouring chains begin at the same one
+    plan       lengths and the rule; `pool` and `window_budget` have no meaning here
+    seed       64-bit integer, on which all depends
+    monitored  what is watched; all coordinates by default
+    other_coordinates   as in `run.launch`
+    raises     SamplingError for an unknown device or precision
+    """
+    watched = monitored or Monitored(tuple(f"x[{i}]" for i in range(points.shape[1])))
+    engine = LockStepEngine(
+        logp,
+        kernel.max_steps,
+        points,
+        chains=chains,
+        seed=seed,
+        device=device,
+        precision=precision,
+        climb=climb,
+        folded=watched.without_turns,
+    )
+    tuner = ChEESTuner(kernel, TuningSetting(chains, engine.dimension, COLUMNS, plan))
+    return Running(Supervisor(Course(plan, engine.chains, tuner, watched, other_coordinates), engine, seed), ())
+
+
+def device_of(name: Any = None) -> Any:
+    """A device of JAX by its name, "cpu", "gpu" or "gpu:1"; JAX's first by default, an accelerator where there is one.
+
+    raises   SamplingError that names the devices there are
+    """
+    if isinstance(name, jax.Device):
+        return name
+    present = list(jax.devices()) + [d for d in jax.devices("cpu") if d.platform != jax.devices()[0].platform]
+    if name is None:
+        return present[0]
+    platform, _, number = str(name).partition(":")
+    own = [d for d in present if platform in (d.platform, getattr(d.client, "platform_version", "").split(" ")[0])]
+    if not own or (number and not number.isdecimal()) or int(number or 0) >= len(own):
+        there = ", ".join(f"{d.platform}:{d.id}" for d in present)
+        raise SamplingError(f"`device` is {name!r}, and the devices that JAX finds here are {there}.")
+    return own[int(number or 0)]
+
+
+@contextmanager
+def on(device: Any, precision: str) -> Iterator[None]:
+    """Arrays are made on the device, in "float64" or "float32", whatever JAX's settings are outside the block."""
+    with jax.enable_x64(precision == "float64"), jax.default_device(device):
+        yield
+
 
 program_for = functools.lru_cache(maxsize=8)(LockStepProgram)  # what was compiled lately
 
@@ -48,11 +120,8 @@ class LockStepEngine(Engine):
     precision  "float64" or "float32", of positions and densities
     climb      whether starting points are moved uphill first
     folded     gives equal positions one form: angles without whole turns
-    longest    transitions after which it can be stopped
     raises     SamplingError for an unknown device or precision
     """
-
-    columns = COLUMNS
 
     def __init__(
         self,
@@ -67,15 +136,26 @@ class LockStepEngine(Engine):
         climb: bool,
         folded: Callable[[Floats], Floats],
     ) -> None:
-        super().__init__()
         if precision not in PRECISIONS:
             raise SamplingError(f"`precision` must be one of {', '.join(map(repr, PRECISIONS))}, got {precision!r}.")
         self.device, self.precision = device_of(device), precision
-        self.chains, self.dimension = chains, points.shape[1]
+        self.count, self.dimension = chains, points.shape[1]
+        self.program = program_for(logp, max_steps, chains, self.dimension)
+        super().__init__(
+            Chains(
+                chains,
+                self.dimension,
+                COLUMNS,
+                longest=self.program.most,
+                superchains=superchains_of(chains),
+                every_check=True,
+                memory=False,
+                at_the_end=True,
+                once=True,
+            )
+        )
         self.points = points[np.minimum(np.arange(chains) // (chains // len(points)), len(points) - 1)]
         self.seed, self.climb, self.folded = seed, climb, folded
-        self.program = program_for(logp, max_steps, chains, self.dimension)
-        self.longest = self.program.most
         self._place: Any = None  # of the chains, on the device
         self._learnt: Any = None  # of their steps, on the device
         self._target: float | None = None  # that the steps are learnt for; None: they are not
@@ -88,12 +168,12 @@ class LockStepEngine(Engine):
 
     @property
     def evaluations(self) -> tuple[int, ...]:
-        return (self._steps,) * self.chains
+        return (self._steps,) * self.count
 
     @property
     def seconds(self) -> tuple[float, ...]:
         """See `run.engine.Engine`: all chains share the time."""
-        return (self._spent / self.chains,) * self.chains
+        return (self._spent / self.count,) * self.count
 
     def states(
         self, drawn: int, taken: Mapping[int, Window], divergences: Mapping[int, int], ended: bool
@@ -101,7 +181,7 @@ class LockStepEngine(Engine):
         moving: Phase = "waiting" if self._learnt is None else "sampling" if self._target is None else "tuning"
         phase: Phase = "done" if ended else "stopped" if self.stopping else moving
         size = taken[0].step_size if taken else float("nan")
-        done, steps, each = self._transitions, self._steps, self._spent / self.chains
+        done, steps, each = self._transitions, self._steps, self._spent / self.count
         return tuple(
             ChainProgress(c, phase, done, drawn, divergences.get(c, 0), size, float("nan"), steps, each)
             for c in self.living
@@ -127,11 +207,11 @@ class LockStepEngine(Engine):
         while made < segment.count:
             if self.ends(overseer):
                 return None
-            rows.append(self._advanced(min(self.longest, segment.count - made)))
+            rows.append(self._advanced(min(self.program.most, segment.count - made)))
             made += len(rows[-1]["lp"])
         elapsed = time.perf_counter() - began
         self._spent += elapsed
-        return self._windows(rows, start, elapsed / self.chains)
+        return self._windows(rows, start, elapsed / self.count)
 
     def _begin(self) -> None:
         """Evaluate the starting points, uphill of those given if that is wanted."""
@@ -140,9 +220,9 @@ class LockStepEngine(Engine):
         self._check_start(self.program.at(points), back)
         if self.climb:
             points = self.program.climbed(points)
-            self._steps += 2 * CLIMBING_STEPS * len(distinct) // self.chains
+            self._steps += 2 * CLIMBING_STEPS * len(distinct) // self.count
         self._place = self.program.at(points[back.reshape(-1)])
-        self._check_start(self._place, np.arange(self.chains))
+        self._check_start(self._place, np.arange(self.count))
 
     def _check_start(self, place: Any, back: Array) -> None:
         level, finite = np.asarray(place.level), np.isfinite(np.asarray(place.gradient)).all(axis=1)
@@ -151,7 +231,7 @@ class LockStepEngine(Engine):
             value = level[back.reshape(-1)[bad[0]]]
             what = f"the log density is {value}" if not np.isfinite(value) else "the gradient is not finite"
             raise InitialPointError(
-                f"at the starting point of chain {bad[0]} ({len(bad)} of {self.chains} chains in all) {what}; give "
+                f"at the starting point of chain {bad[0]} ({len(bad)} of {self.count} chains in all) {what}; give "
                 "starting values with `initvals=`."
             )
 
@@ -191,8 +271,8 @@ class LockStepEngine(Engine):
         """Rows of all chains, which began at `start`, as windows of each."""
         columns = tuple(COLUMNS.types)
         count = sum(len(some["lp"]) for some in rows)
-        draws = np.empty((self.chains, count, self.dimension))
-        table = np.empty((self.chains, len(columns), count))
+        draws = np.empty((self.count, count, self.dimension))
+        table = np.empty((self.count, len(columns), count))
         if rows:
             draws[:] = np.concatenate([some["draws"] for some in rows]).swapaxes(0, 1)
             for place, name in enumerate(columns):
@@ -201,7 +281,7 @@ class LockStepEngine(Engine):
         size, length = self._noted()
         snapshot = {} if self._target is None else {"length": length}
         nothing = np.empty((0, self.dimension))
-        places = [Divergences(np.empty(0, np.int64), nothing, nothing)] * self.chains
+        places = [Divergences(np.empty(0, np.int64), nothing, nothing)] * self.count
         diverging = table[:, columns.index("diverging")] == 1.0
         if diverging.any():
             begins = np.concatenate([self.folded(np.asarray(start, np.float64))[:, None], draws], axis=1)

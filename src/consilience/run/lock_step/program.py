@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from consilience.vectorised.chees import Array, ChainStates, Density, Learnt, Stride, at, learnt, transition
-from consilience.vectorised.settings import COLUMNS
+from consilience.run.lock_step.chees import Array, ChainStates, Density, Learnt, Stride, at, learnt, transition
+from consilience.run.lock_step.settings import COLUMNS
 
 NUMBERS: Final = 1 << 24  # of a stretch: 128 MiB of draws
 MOST_TRANSITIONS: Final = 50  # of a stretch, after which a run can be stopped

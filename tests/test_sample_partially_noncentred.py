@@ -1,4 +1,4 @@
-"""Hierarchies whose draws diverge or mix badly go on in less centred coordinates; the result is that of the model."""
+"""Hierarchies whose draws diverge or mix badly go on in partially non-centred coordinates; the result is that of the model."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_what_is_said_and_counted() -> None:
         found = pm.sample(callback=listen, **QUIET)
         other = pm.sample(reparametrize=False, max_draws=500, **QUIET)
     attributes = found.posterior.attrs
-    assert "less centred coordinates" in said[0]
+    assert "partially non-centred coordinates" in said[0]
     assert attributes["gradients"] > attributes["gradients_warmup"] > 4 * 400
     assert 50 <= attributes["tuning_steps"] < 600
     assert attributes["sampling_time"] >= attributes["time_warmup"] > 0

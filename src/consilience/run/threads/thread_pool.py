@@ -14,7 +14,7 @@ import threading
 
 from consilience.inference.messages import Window
 from consilience.record import Record, replace
-from consilience.run.chain_worker import ChainWorker
+from consilience.run.threads.chain_worker import ChainWorker
 
 
 def usable_cores() -> int:

@@ -1,22 +1,98 @@
-"""A run in the background: what a person may ask of it while it goes on."""
+"""A run as a person holds it: start, stop, pause, wait, where it is, and who is told; Ctrl-C asks it to end."""
 
 from __future__ import annotations
 
+import queue
+import signal
 import threading
 import time
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 
-from consilience.errors import SamplingError
-from consilience.events import Listener, Progress
+from consilience.errors import ConsilienceWarning, SamplingError
+from consilience.events import Event, Listener, Progress
 from consilience.native.beside import WORKSHOP
-from consilience.run.interrupt import interrupts_stop
-from consilience.run.listeners import Listeners
 from consilience.run.monitor import Monitored
-from consilience.run.options import Options
+from consilience.run.plan import RunPlan
 from consilience.run.result import Run
 from consilience.run.supervisor import Supervisor
 
 TICK = 0.1  # seconds between two reports
+
+
+@contextmanager
+def interrupts_stop(interrupt: Callable[[], None]) -> Iterator[None]:
+    """Within this context Ctrl-C calls `interrupt`, and does nothing else, however often it comes.
+
+    Only Python's own handler is replaced, and only in the main thread, the one place where Python allows it;
+    elsewhere KeyboardInterrupt goes its usual way and the run catches it.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        interrupt()
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class Listeners:
+    """The listeners of one run: events go through a queue, so that a slow listener slows no chain.
+
+    `post` may be called from any thread; `deliver` calls the listeners.
+
+    stop   called when a listener asks for the end of the run by raising KeyboardInterrupt
+    """
+
+    def __init__(self, listeners: Iterable[Listener], stop: Callable[[], None]) -> None:
+        self._listeners = list(listeners)
+        self._stop = stop
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.faults: list[tuple[Listener, Exception]] = []
+
+    def add(self, listeners: Iterable[Listener]) -> None:
+        """Further listeners, before the run begins."""
+        self._listeners += listeners
+
+    def post(self, event: Event) -> None:
+        """Put an event in the queue."""
+        self._events.put(event)
+
+    def deliver(self) -> None:
+        """Call the listeners with all events that wait."""
+        while not self._events.empty():
+            self.send(self._events.get())
+
+    def send(self, event: Event) -> None:
+        """Call the listeners with one event, now."""
+        for listener in list(self._listeners):
+            try:
+                listener(event)
+            except KeyboardInterrupt:
+                self._stop()
+            except Exception as fault:  # its own affair: the chains and their draws have no part in it
+                self.faults.append((listener, fault))
+                self._listeners.remove(listener)
+
+    def warn(self, stacklevel: int) -> None:
+        """Say which listeners failed."""
+        for listener, fault in self.faults:
+            name = getattr(listener, "__qualname__", type(listener).__qualname__)
+            warnings.warn(
+                f"the callback {name} raised {type(fault).__name__}: {fault}. It was not called again; the run and its "
+                "draws are complete. To end a run from a callback raise KeyboardInterrupt.",
+                ConsilienceWarning,
+                stacklevel=stacklevel + 1,
+            )
+        self.faults.clear()
 
 
 class Running:
@@ -46,9 +122,9 @@ class Running:
             self._pump = threading.Thread(target=self._tell_all, name="consilience-listeners", daemon=True)
             self._pump.start()
 
-    def again(self, options: Options, listeners: Iterable[Listener]) -> Running:
-        """The same chains, ready to go on under other options once this run is over."""
-        supervisor = self.supervisor.again(options)
+    def again(self, plan: RunPlan, listeners: Iterable[Listener]) -> Running:
+        """The same chains, ready to go on under another plan once this run is over."""
+        supervisor = self.supervisor.again(plan)
         running = Running(supervisor, listeners)
         running.waited_seconds = self.waited_seconds
         return running
@@ -93,12 +169,17 @@ class Running:
     @property
     def monitored(self) -> Monitored:
         """What is watched."""
-        return self.supervisor.controller.setting.monitored
+        return self.supervisor.course.monitored
 
     @property
     def living(self) -> tuple[int, ...]:
         """Numbers of the chains that were not left out."""
-        return self.supervisor.controller.living
+        return self.supervisor.course.living
+
+    @property
+    def chains(self) -> int:
+        """How many chains began."""
+        return self.supervisor.engine.chains.count
 
     @property
     def seed(self) -> int:
@@ -113,8 +194,8 @@ class Running:
     @property
     def drawn(self) -> int | None:
         """Draws of each chain; None where the run ended before any could be made."""
-        sampling = self.supervisor.controller.sampling
-        return None if sampling is None else sampling.count
+        attempt = self.supervisor.course.attempt
+        return None if attempt is None else attempt.count
 
     @property
     def progress(self) -> Progress:
