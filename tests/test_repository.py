@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from consilience.faces import FACES
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 FILES = sorted((SOURCE / "consilience").rglob("*.py"))
@@ -34,12 +36,10 @@ LADDERS = [
 # What is found by name where it cannot be imported: the module that asks, of which layer, and why.
 UPWARD_BY_NAME = {
     ("backends.printing.infix", "distributions"): "asks where a class is from",
-    ("backends.registry", "engines"): "the one place that knows where engines are",
-    ("ir.arithmetic", "model"): "`x.str_repr()` where no model is loaded",
-    (
-        "ir.arithmetic",
-        "tensor",
-    ): "an expression unpickled where only graphs are loaded; methods of random keys",
+    **{
+        ("faces", of): "the one place of what is found by its name"
+        for of in ["backends", "engines", "model", "native", "tensor"]
+    },
     ("module_paths", "as_pymc"): "asks whether it is loaded",
 }
 
@@ -197,6 +197,15 @@ def test_every_module_imports_downwards_only() -> None:
     told = [text for edge, text in upward if edge not in UPWARD_BY_NAME]
     assert not told, "against the ladder of docs/design/0001-foundation.md:\n" + "\n".join(told)
     assert {edge for edge, _ in upward} == {*UPWARD_BY_NAME}, "of these some are no longer so"
+
+
+def test_what_is_found_by_its_name_is_there() -> None:
+    """Each row of `faces` names a module, and what that defines."""
+    for module, attribute in FACES.values():
+        there = nodes(MODULES[module])
+        defined = {n.name for n in there if isinstance(n, ast.FunctionDef)}
+        defined |= {n.id for n in there if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        assert not attribute or attribute in defined, f"{module} has no {attribute}"
 
 
 def test_every_module_has_a_name_with_meaning() -> None:
