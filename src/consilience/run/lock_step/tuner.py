@@ -102,7 +102,9 @@ class ChEESTuner:
 
     def _moments(self, windows: Sequence[Window], size: float, length: float) -> WindowMoments:
         lp = self.setting.columns.of("log density")
-        values = np.stack([np.column_stack([w.draws, w.statistics[lp]]) for w in windows], axis=1)
+        draws = np.stack([w.draws for w in windows], axis=1)
+        levels = np.stack([w.statistics[lp] for w in windows], axis=1)
+        values = np.concatenate([draws, levels[..., None]], axis=2)
         return WindowMoments(values.mean(axis=(0, 1)), values.std(axis=(0, 1)), np.log([size, length]))
 
     def _at_rest(self, before: WindowMoments, after: WindowMoments) -> bool:
