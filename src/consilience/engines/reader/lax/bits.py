@@ -1,4 +1,4 @@
-"""Bits of floats, for JAX and StableHLO: tensors in, tensors of the same bits, of fewer, or of the next float out."""
+"""lax's operations on bits of floats: tensors in, tensors of the same bits, or of fewer, out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 import consilience.tensor as pt
-from consilience.engines.jax.read.primitives import rule
+from consilience.engines.reader.lax.table import LAX
 from consilience.errors import MissingRuleError
 
 
-@rule("bitcast_convert_type")
+@LAX("bitcast_convert_type")
 def _bitcast(x: Any, *, new_dtype: Any, **_: Any) -> Any:
     """The same bits as another dtype of the same width."""
     given, wanted = np.dtype(x.dtype), np.dtype(new_dtype)
@@ -22,7 +22,7 @@ def _bitcast(x: Any, *, new_dtype: Any, **_: Any) -> Any:
     return (_to_bits(x, given) if given.kind == "f" else x).astype(str(wanted))
 
 
-@rule("reduce_precision")
+@LAX("reduce_precision")
 def _reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int, **_: Any) -> Any:
     """What keeps all bits changes nothing; those of a narrower dtype are rounded to it."""
     info = np.finfo(x.dtype)

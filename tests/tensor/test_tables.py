@@ -21,12 +21,12 @@ from consilience.ops.ufuncs import OTHERWISE
 from consilience.tensor import elementwise
 from consilience.transforms.gradient import NO_DERIVATIVE, gradient
 
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "scalar_functions.py"
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "tables.py"
 
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("listing_of_scalar_functions", TOOL)
+    spec = importlib.util.spec_from_file_location("listing_of_tables", TOOL)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -34,8 +34,8 @@ def tool() -> ModuleType:
     return module
 
 
-def test_the_listing_of_scalar_functions_is_up_to_date(tool: ModuleType) -> None:
-    """`python tools/scalar_functions.py` writes it."""
+def test_the_listing_of_tables_is_up_to_date(tool: ModuleType) -> None:
+    """`python tools/tables.py` writes it."""
     assert tool.LISTING.read_text(encoding="utf-8") == tool.listing()
     assert tool.PLACES.keys() == COLUMNS.keys()
 

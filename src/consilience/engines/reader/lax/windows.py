@@ -1,7 +1,6 @@
-"""Elements of whole axes and of windows taken together, convolutions and Fourier transforms, of JAX and of StableHLO.
+"""lax's reductions of axes and windows by bodies of their own, and convolutions: operands and numbers in, tensors out.
 
-Operands and the numbers of an operation in, tensors of ours out. A body of two values is given as a function of whole
-arrays, and is associative, as both say of theirs.
+A body of two values is given as a function of whole arrays, and is associative, as JAX and StableHLO say of theirs.
 """
 
 from __future__ import annotations
@@ -13,10 +12,11 @@ from typing import Any, Final
 import numpy as np
 
 import consilience.tensor as pt
-from consilience.engines.jax.read.primitives import RULES, rule
+from consilience.engines.reader.axes import at, backwards
+from consilience.engines.reader.lax.table import LAX, lax
+from consilience.engines.reader.rules import Tensors
 from consilience.ir import constant_value
 
-Tensors = list[Any]
 Body = Callable[[Tensors, Tensors], Tensors]
 Layout = Sequence[tuple[int, int, Sequence[int]]]
 
@@ -60,7 +60,7 @@ def taken_together(name: str | None, body: Body, values: Tensors, starts: Tensor
     if len(values) == 1 and name is not None:
         primitive = _OF_BOOLS.get(name) if values[0].dtype == "bool" else _KNOWN.get(name, (None, None))[0]
     if name is not None and primitive is not None and axes:
-        found = RULES[primitive](values[0], axes=axes, primitive=primitive).astype(values[0].dtype)
+        found = lax(primitive, values[0], axes=axes).astype(values[0].dtype)
         return [found] if _is_neutral(starts[0], name) else body(starts, [found])
     rest = [a for a in range(values[0].ndim) if a not in axes]  # without axes to reduce there is one element each
     front = [pt.reshape(pt.transpose(v, (*axes, *rest)), (int(np.prod(lengths)), *shape)) for v in values]
@@ -100,15 +100,14 @@ def taken_by_windows(
         if found is not None:
             return found
     config = [(int(low), int(high), inner[a] - 1) for a, (low, high) in enumerate(padding)]
-    values = [RULES["pad"](v, s, padding_config=config) for v, s in zip(values, starts, strict=True)]
+    values = [lax("pad", v, s, padding_config=config) for v, s in zip(values, starts, strict=True)]
     for axis in range(rank):
-        before = (slice(None),) * axis
         reach = (sizes[axis] - 1) * spread[axis]
         count = max(0, (values[0].static_shape[axis] - reach - 1) // strides[axis] + 1)
 
-        def window(k: int, a: int = axis, at: Any = before, n: int = count, whole: Tensors = values) -> Tensors:
+        def window(k: int, a: int = axis, n: int = count, whole: Tensors = values) -> Tensors:
             first = k * spread[a]
-            part = (*at, slice(first, first + (n - 1) * strides[a] + 1 if n else first, strides[a]))
+            part = at(a, slice(first, first + (n - 1) * strides[a] + 1 if n else first, strides[a]))
             return [v[part] for v in whole]
 
         parts = [window(k) for k in range(sizes[axis])]
@@ -131,9 +130,7 @@ def _beginnings(
         return None
     reverse = bool(padding[axis][1])
     if name in _KNOWN and values[0].dtype != "bool" and _is_neutral(starts[0], name):
-        running = _KNOWN[name][1]
-        found = RULES[running](values[0], axis=axis, reverse=reverse, primitive=running)
-        return [found.astype(values[0].dtype)]
+        return [lax(_KNOWN[name][1], values[0], axis=axis, reverse=reverse).astype(values[0].dtype)]
     front = [pt.moveaxis(v, axis, 0) for v in values]
     front = [v[::-1] for v in front] if reverse else front
     step = 1
@@ -157,7 +154,7 @@ def convolved(
     padding: Any,
     inner: Sequence[int],
     spread: Sequence[int],
-    turned: Any,
+    turned: Sequence[Any],
     groups: int,
     batches: int,
 ) -> Any:
@@ -172,10 +169,9 @@ def convolved(
     (batch, feature, places), (out, within, own), (out_batch, out_feature, out_places) = layout
     rank = len(places)
     x, kernel = pt.transpose(x, (batch, feature, *places)), pt.transpose(kernel, (out, within, *own))
-    if turned.any():
-        kernel = kernel[(slice(None), slice(None), *(slice(None, None, -1) if t else slice(None) for t in turned))]
+    kernel = backwards(kernel, [axis for axis, turn in enumerate(turned, 2) if turn]) if any(turned) else kernel
     config = [(0, 0, 0), (0, 0, 0), *((int(a), int(b), n - 1) for (a, b), n in zip(padding, inner, strict=True))]
-    x = RULES["pad"](x, pt.zeros((), dtype=x.dtype), padding_config=config)
+    x = lax("pad", x, pt.zeros((), dtype=x.dtype), padding_config=config)
     found: list[Any] = []
     for axis in range(rank):
         size, length = kernel.static_shape[2 + axis], x.static_shape[2 + axis]
@@ -206,7 +202,7 @@ def convolved(
 # ---- rules
 
 
-@rule("conv_general_dilated")
+@LAX("conv_general_dilated")
 def _convolution(
     x: Any,
     kernel: Any,
@@ -224,20 +220,19 @@ def _convolution(
     if preferred_element_type is not None:
         x, kernel = (v.astype(str(np.dtype(preferred_element_type))) for v in (x, kernel))
     layout = [(first, second, places) for first, second, *places in dimension_numbers]
-    turned = np.zeros(x.ndim - 2, bool)
     return convolved(
-        x, kernel, layout, window_strides, padding, lhs_dilation, rhs_dilation, turned, feature_group_count,
+        x, kernel, layout, window_strides, padding, lhs_dilation, rhs_dilation, (), feature_group_count,
         batch_group_count,
     )  # fmt: skip
 
 
-@rule("reduce")
-def _reduce(*operands: Any, dimensions: Any, body: Body, **_: Any) -> Tensors:
+@LAX("reduce")
+def _reduce(*operands: Any, dimensions: Any, body: Body, name: str | None = None, **_: Any) -> Tensors:
     half = len(operands) // 2
-    return taken_together(None, body, list(operands[:half]), list(operands[half:]), [int(a) for a in dimensions])
+    return taken_together(name, body, list(operands[:half]), list(operands[half:]), [int(a) for a in dimensions])
 
 
-@rule("reduce_window")
+@LAX("reduce_window")
 def _reduce_window(
     *operands: Any,
     window_dimensions: Any,
@@ -256,7 +251,7 @@ def _reduce_window(
     )  # fmt: skip
 
 
-@rule("reduce_window_sum", "reduce_window_max", "reduce_window_min")
+@LAX("reduce_window_sum", "reduce_window_max", "reduce_window_min")
 def _known_window(x: Any, *, primitive: str, **parameters: Any) -> Tensors:
     name, function = {
         "reduce_window_sum": ("add", pt.add),
@@ -266,12 +261,3 @@ def _known_window(x: Any, *, primitive: str, **parameters: Any) -> Tensors:
     start = pt.constant(np.asarray(_neutral(name, x.dtype), x.dtype))
     found: Tensors = _reduce_window(x, start, body=lambda a, b: [function(a[0], b[0])], name=name, **parameters)
     return found
-
-
-@rule("fft")
-def _fft(x: Any, *, fft_type: Any, fft_lengths: Any, **_: Any) -> Any:
-    """Transforms along the last axes; inverse ones are divided by their length."""
-    kind = getattr(fft_type, "name", fft_type)
-    axes = tuple(range(-len(fft_lengths), 0))
-    transform = {"FFT": pt.fft.fftn, "IFFT": pt.fft.ifftn, "RFFT": pt.fft.rfftn, "IRFFT": pt.fft.irfftn}[kind]
-    return transform(x, tuple(fft_lengths), axes)

@@ -1,26 +1,24 @@
-"""JAX's gather, scatter and dynamic slices as indexing with arrays.
-
-Operands and the dimension numbers of an equation in, tensors of ours out.
-"""
+"""lax's gathers, scatters and dynamic slices as indexing with arrays: operands and axes in, tensors out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 import consilience.tensor as pt
-from consilience.engines.jax.read.primitives import rule
+from consilience.engines.reader.lax.table import LAX
+from consilience.engines.reader.rules import Rule
 from consilience.ir import constant_value
 
 Join = Callable[[Any, Any], Any]
 
-CLIP, FILL, PROMISED = "CLIP", "FILL_OR_DROP", "PROMISE_IN_BOUNDS"
+CLIP, FILL = "CLIP", "FILL_OR_DROP"
 
 
-@rule("dynamic_slice")
+@LAX("dynamic_slice")
 def _dynamic_slice(x: Any, *starts: Any, slice_sizes: Any, **_: Any) -> Any:
     """A window of fixed lengths, moved inside where it would reach beyond the end."""
     for axis, (start, size) in enumerate(zip(starts, slice_sizes, strict=True)):
@@ -30,7 +28,7 @@ def _dynamic_slice(x: Any, *starts: Any, slice_sizes: Any, **_: Any) -> Any:
     return x
 
 
-@rule("dynamic_update_slice")
+@LAX("dynamic_update_slice")
 def _dynamic_update_slice(x: Any, update: Any, *starts: Any, **_: Any) -> Any:
     """The same window with other values in it."""
     places = []
@@ -44,7 +42,7 @@ def _inside(start: Any, last: int) -> Any:
     return pt.clip(start.astype("int64"), 0, max(last, 0))
 
 
-@rule("gather")
+@LAX("gather")
 def _gather(
     x: Any, starts: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, fill_value: Any = None, **_: Any
 ) -> Any:
@@ -77,7 +75,7 @@ def _gather(
     return pt.where(valid, found, pt.constant(np.asarray(fill_value, x.dtype)))
 
 
-@rule("scatter", "scatter-add", "scatter_add", "scatter-sub", "scatter_sub")
+@LAX("scatter", "scatter-add", "scatter_add", "scatter-sub", "scatter_sub")
 def _scatter(
     x: Any,
     starts: Any,
@@ -130,25 +128,15 @@ def _scatter(
     return pt.set_subtensor(target, updates) if replaces else pt.inc_subtensor(target, updates)
 
 
-_JOINING: Final = {
-    "scatter-mul": pt.mul, "scatter_mul": pt.mul, "scatter-min": pt.minimum, "scatter_min": pt.minimum,
-    "scatter-max": pt.maximum, "scatter_max": pt.maximum,
-}  # fmt: skip
+def _joining(function: Rule) -> Rule:
+    return lambda x, starts, updates, *, dimension_numbers, mode, unique_indices, **_: joined(
+        x, starts, updates, dimension_numbers, function, unique_indices, mode
+    )
 
 
-@rule(*_JOINING)
-def _other_scatter(
-    x: Any,
-    starts: Any,
-    updates: Any,
-    *,
-    dimension_numbers: Any,
-    mode: Any,
-    primitive: str,
-    unique_indices: bool,
-    **_: Any,
-) -> Any:
-    return joined(x, starts, updates, dimension_numbers, _JOINING[primitive], unique_indices, mode)
+for _mark in "-_":  # JAX has had both
+    _names = {"mul": "mul", "min": "minimum", "max": "maximum"}
+    LAX.rows({f"scatter{_mark}{name}": own for name, own in _names.items()}, _joining)
 
 
 def joined(x: Any, starts: Any, updates: Any, numbers: Any, body: Join, unique: bool, mode: Any) -> Any:
