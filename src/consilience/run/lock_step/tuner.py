@@ -70,7 +70,7 @@ class ChEESTuner:
         self.answers: frozenset[Reason] = frozenset({"divergences"})
         self.reports: tuple[TuningWindow, ...] = ()
         self.finished = False
-        self.begun = False
+        self.started = False
         self.done = 0
         self.moments: WindowMoments | None = None  # of the last window
 
@@ -82,13 +82,13 @@ class ChEESTuner:
     def next(self) -> Segment:
         """See `tuner.Tuner`."""
         commands = () if self.done else (ChEESCommand(self.kernel.harmonic_target),) * self.setting.chains
-        return Segment("tuning", min(WINDOW, self.most - self.done), commands, begin=not self.begun)
+        return Segment("tuning", min(WINDOW, self.most - self.done), commands, begin=not self.started)
 
     def take(self, windows: Mapping[int, Window]) -> None:
         """See `tuner.Tuner`."""
         setting, own = self.setting, list(windows.values())
         count = len(own[0].draws)
-        self.begun = True
+        self.started = True
         self.done += count
         rests = False
         if count:
