@@ -6,11 +6,14 @@ import ast
 import functools
 import graphlib
 import re
+import runpy
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from consilience.faces import FACES
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
@@ -33,12 +36,10 @@ LADDERS = [
 # What is found by name where it cannot be imported: the module that asks, of which layer, and why.
 UPWARD_BY_NAME = {
     ("backends.printing.infix", "distributions"): "asks where a class is from",
-    ("backends.registry", "engines"): "the one place that knows where engines are",
-    ("ir.arithmetic", "model"): "`x.str_repr()` where no model is loaded",
-    (
-        "ir.arithmetic",
-        "tensor",
-    ): "an expression unpickled where only graphs are loaded; methods of random keys",
+    **{
+        ("faces", of): "the one place of what is found by its name"
+        for of in ["backends", "engines", "model", "native", "tensor"]
+    },
     ("module_paths", "as_pymc"): "asks whether it is loaded",
 }
 
@@ -198,6 +199,15 @@ def test_every_module_imports_downwards_only() -> None:
     assert {edge for edge, _ in upward} == {*UPWARD_BY_NAME}, "of these some are no longer so"
 
 
+def test_what_is_found_by_its_name_is_there() -> None:
+    """Each row of `faces` names a module, and what that defines."""
+    for module, attribute in FACES.values():
+        there = nodes(MODULES[module])
+        defined = {n.name for n in there if isinstance(n, ast.FunctionDef)}
+        defined |= {n.id for n in there if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        assert not attribute or attribute in defined, f"{module} has no {attribute}"
+
+
 def test_every_module_has_a_name_with_meaning() -> None:
     """A file is named by its idea, never by being left over."""
     nameless = [
@@ -252,3 +262,21 @@ def test_a_class_name_has_one_meaning() -> None:
                 places.setdefault(node.name, set()).add(path)
     twice = {name: sorted(map(str, found)) for name, found in places.items() if len(found) > 1}
     assert not twice
+
+
+def test_prose_names_files_and_folders_that_are_there() -> None:
+    """Paths in backticks, from the root, from `src/consilience` or from `src`; changes tell of their day."""
+    path_of = re.compile(r"`((?:[a-z_0-9]+/)+[a-z_0-9]+\.py|(?:[a-z_]+/)+)`")
+    gone = [
+        f"{page.relative_to(ROOT)}: {path}"
+        for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+        for path in path_of.findall(page.read_text(encoding="utf-8"))
+        if not any((ROOT / base / path).exists() for base in (".", "src/consilience", "src"))
+    ]
+    assert not gone, "\n".join(gone)
+
+
+def test_the_picture_of_packages_is_that_of_the_imports() -> None:
+    """`python tools/import_picture.py` has been run; one arrow more is a decision, seen in a change."""
+    picture = runpy.run_path(str(ROOT / "tools" / "import_picture.py"))
+    assert picture["page"]() == picture["PAGE"].read_text(encoding="utf-8"), "run python tools/import_picture.py"

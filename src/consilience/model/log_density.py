@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.backends.registry import Bound, face
+from consilience.backends.registry import Bound
 from consilience.distributions.random_variable import distribution_of
 from consilience.errors import MissingPackageError, ModelError, ShapeError
+from consilience.faces import face
 from consilience.ir import Node
 from consilience.model.blocks import Needs, Restricted, is_separable, restricted
 from consilience.model.extension import check_fit

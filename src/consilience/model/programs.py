@@ -68,10 +68,10 @@ def once(
     """A program that is compiled when it is first asked for, once per arguments."""
 
     @functools.wraps(write)
-    def compiled(self: DensityPrograms, *arguments: Arguments.args, **_: Arguments.kwargs) -> Made:
-        key = (write.__name__, *arguments)
+    def compiled(self: DensityPrograms, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Made:
+        key = (write.__name__, arguments, *named.items())
         if key not in self.made:
-            self.made[key] = write(self, *arguments)
+            self.made[key] = write(self, *arguments, **named)
         found: Made = self.made[key]
         return found
 
