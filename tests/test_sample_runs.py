@@ -26,7 +26,7 @@ from consilience.errors import StorageError
 from consilience.model.log_density import model_density
 from consilience.run import DrawsMade, Event, Progress
 from consilience.sample.monitoring import monitored_of
-from consilience.sample.result_options import ResultOptions
+from consilience.sample.plan import ModelPlan
 from tests.run.support import copied
 from tests.test_sample import QUIET, assert_same_draws
 
@@ -182,7 +182,7 @@ def test_elements_that_several_coordinates_make_are_watched(
     with pm.Model() as own:
         make()
     density = model_density(own)
-    found = monitored_of(density, ResultOptions((), () if monitor is None else (monitor,)))
+    found = monitored_of(density, ModelPlan(monitor=() if monitor is None else (monitor,)))
     if watched is not None:
         assert list(found.derived) == watched
     if found.derive is not None:
