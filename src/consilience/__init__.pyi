@@ -12,14 +12,14 @@ from consilience import ifelse as ifelse
 from consilience import logprob as logprob
 from consilience import math as math
 from consilience import ode as ode
-from consilience.backends import printing as printing
 from consilience import raise_op as raise_op
 from consilience import scan as scan
-from consilience.estimators import smc as smc
 from consilience import sparse as sparse
 from consilience import tensor as tensor
-from consilience.estimators import variational as variational
 from consilience import xtensor as xtensor
+from consilience.backends import printing as printing
+from consilience.estimators import smc as smc
+from consilience.estimators import variational as variational
 from consilience.estimators.approximations import find_MAP as find_MAP
 from consilience.estimators.approximations import find_hessian as find_hessian
 from consilience.estimators.approximations import fit_laplace as fit_laplace
@@ -91,6 +91,7 @@ from consilience.distributions import Laplace as Laplace
 from consilience.distributions import Levy as Levy
 from consilience.distributions import LinearGaussianStateSpace as LinearGaussianStateSpace
 from consilience.distributions import LogGamma as LogGamma
+from consilience.distributions import LogLogistic as LogLogistic
 from consilience.distributions import LogNormal as LogNormal
 from consilience.distributions import Logistic as Logistic
 from consilience.distributions import LogitNormal as LogitNormal

@@ -13,7 +13,8 @@ import scipy.special
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.engines.stablehlo.read.mlir import DenseText, TensorForm, dense_array
+from consilience.engines.reader.forms import Form
+from consilience.engines.stablehlo.read.constants import DenseText, dense_array
 from consilience.errors import ConsilienceError, DtypeError, GraphError, MissingRuleError, ParseError, ShapeError
 from consilience.gradient import verify_grad
 
@@ -94,7 +95,7 @@ def test_comments_locations_and_other_functions_are_read() -> None:
     ],
 )
 def test_constants_are_read_in_every_form(text: str, dtype: str, wanted: Any) -> None:
-    found = dense_array(DenseText(text, 1), TensorForm((2, 2), dtype), {})
+    found = dense_array(DenseText(text, 1), Form((2, 2), dtype), {})
     assert found.dtype == dtype
     np.testing.assert_array_equal(found, np.array(wanted, dtype))
 

@@ -10,7 +10,7 @@ import pytest
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.inference import NUTS
 from consilience.run import RunPlan, launch
-from consilience.run.threads.pages import LEAST, pages
+from consilience.run.threads.chain_worker import LEAST, pages
 from tests.inference.targets import correlated_normal
 from tests.run.support import WatchedKernel, fingerprint
 

@@ -21,7 +21,7 @@ from consilience.backends.inspect import comparison, nan_guard
 from consilience.backends.inspect.inspection import Inspected
 from consilience.backends.modes import DebugMode, Mode, NanGuardMode, mode_named
 from consilience.backends.pickling import duplicate
-from consilience.backends.registry import Bound, face
+from consilience.backends.registry import Bound
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.request import In, Outputs, Pairs, Request, Unused, requested
 from consilience.backends.shapes import (
@@ -32,6 +32,7 @@ from consilience.backends.shapes import (
     sizes_of,
 )
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
+from consilience.faces import face
 from consilience.ir import (
     Node,
     Shared,

@@ -1,19 +1,18 @@
-"""Backends and engines by name: one line each.
+"""Backends by name: one line each in `faces`.
 
-A backend is a function `compile(inputs, outputs, lengths, data)` from a graph to an `Executable`. Modules are named
-here, and imported when they are asked for: nothing below the engines imports one.
+A backend is a function `compile(inputs, outputs, lengths, data)` from a graph to an `Executable`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 import numpy.typing as npt
 
 from consilience.backends.shapes import Lengths
+from consilience.faces import FACES, face
 from consilience.ir import Node
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -72,25 +71,8 @@ class Compile(Protocol):
     ) -> Executable: ...
 
 
-BACKENDS: Final = {
-    "c": "consilience.backends.c",
-    "jax": "consilience.engines.jax.emit",
-    "llvm": "consilience.backends.llvm",
-    "reference": "consilience.backends.reference",
-    "torch": "consilience.engines.torch.emit",
-}
-
-
-# What an engine makes of a compiled function or of the density of a model: a property or method, and who gives it.
-FACES: Final = {
-    "Function.jax": "consilience.engines.jax.function.of_function",
-    "Function.numba": "consilience.engines.numba.function.of_function",
-    "Function.torch": "consilience.engines.torch.function.of_function",
-    "Function.torch_module": "consilience.engines.torch.function.module_of",
-    "ModelDensity.jax": "consilience.engines.jax.function.of_density",
-    "ModelDensity.torch": "consilience.engines.torch.function.of_density",
-}
-
+_ROW: Final = "backend "
+BACKENDS: Final = [name.removeprefix(_ROW) for name in FACES if name.startswith(_ROW)]
 
 # The package that a backend runs on, where it is an extra.
 ENGINES: Final = {"jax": "jax", "torch": "torch"}
@@ -105,10 +87,4 @@ def backend(name: str) -> Compile:
     """The `compile` function of a backend."""
     if name not in BACKENDS:
         raise ValueError(f"unknown backend {name!r}; available are {', '.join(sorted(BACKENDS))}.")
-    return cast(Compile, import_module(BACKENDS[name]).compile)
-
-
-def face(name: str) -> Callable[..., Any]:
-    """The function of an engine that makes a property of functions or densities; MissingPackageError without it."""
-    module, _, attribute = FACES[name].rpartition(".")
-    return cast(Callable[..., Any], getattr(import_module(module), attribute))
+    return cast(Compile, face(_ROW + name))

@@ -6,11 +6,11 @@ with before the layer that gives the notation its meaning is known.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from consilience import absent
+from consilience.faces import face
 
 if TYPE_CHECKING:
     from consilience.ir.node import Node
@@ -34,7 +34,7 @@ def means(name: str) -> Callable[[_F], _F]:
 def meaning(name: str) -> Callable[..., Any]:
     """The function registered for a notation; for lower files that need one construction of a higher one."""
     if name not in _meanings:  # an expression was unpickled where only the graph is loaded
-        importlib.import_module("consilience.tensor")
+        face("meanings of operators")
     return _meanings[name]
 
 
@@ -218,7 +218,7 @@ class Arithmetic:
 
         def __getattr__(self, name: str) -> Any:
             if not name.startswith("_") and getattr(object.__getattribute__(self, "type"), "dtype", None) == "key":
-                importlib.import_module("consilience.tensor.random")  # loaded when first needed, as distributions are
+                face("meanings of random keys")  # loaded when first needed, as distributions are
                 return meaning("method of a random key")(self, name)
             there = [] if name.startswith("_") else [n for n in dir(type(self)) if not n.startswith("_")]
             raise AttributeError(absent.reason("a tensor", name, there), name=name, obj=self)
@@ -415,7 +415,7 @@ class Arithmetic:
 
     def str_repr(self, formatting: str = "plain", include_params: bool = True) -> str:
         """A variable of a model in words: `y ~ Normal(f(a, b), sigma)`; `formatting` "plain" or "latex"."""
-        importlib.import_module("consilience.model.printing")  # loaded when first needed, as models are
+        face("words of variables")  # loaded when first needed, as models are
         return str(meaning("str_repr")(self, formatting, include_params))
 
     def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:

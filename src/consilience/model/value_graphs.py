@@ -12,7 +12,7 @@ from consilience.errors import ModelError
 from consilience.ir import FLOATS, Node, substitute, topological
 from consilience.ir.side_tables import carrying_marks, describe, lend_source, without_sources
 from consilience.model.blocks import total
-from consilience.model.log_density import Terms, terms_of
+from consilience.model.terms import Terms, terms_of
 from consilience.model.variables import ModelVariables
 from consilience.ops.elementwise import cast
 from consilience.ops.shape import concatenate, reshape

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib
 import re
 import sys
 import threading
@@ -18,6 +17,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from consilience.errors import NativeError
+from consilience.faces import face
 from consilience.native import blas, cache, given, scipy_special
 from consilience.native.beside import Beside, hand_over
 from consilience.native.target import Target, host, llvm, new_machine, runs_here
@@ -350,11 +350,11 @@ def _scipy_addresses(symbols: Iterable[str]) -> dict[str, int]:
 def _provider(symbol: str, target: Target) -> Library | None:
     """The library of this package that defines a symbol: draws, routines, or vector mathematics."""
     # By name, at the moment of use: those packages are themselves compiled through this module.
-    for kind, package in (("random", "random"), ("routine", "routines")):
+    for kind in ("random", "routine"):
         if symbol.startswith(f"consilience_{kind}_"):
-            found: Library | None = importlib.import_module(f"consilience.native.{package}.library").library(symbol)
+            found: Library | None = face(f"machine code {kind}").library(symbol)
             return found
-    library: Library = importlib.import_module("consilience.native.vectormath").library(target)
+    library: Library = face("machine code of vector mathematics").library(target)
     return library if symbol in library.exports else None
 
 

@@ -1,7 +1,7 @@
 """A run's state on disk, so that a run that was killed goes on with the draws it would have had.
 
 One file holds the state between two segments and the windows up to then; both are written in one transaction
-(`run/storage/state_file.py`).
+(`output/storage/state_file.py`).
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _as_now(saved: Mapping[str, Any], course: Course) -> dict[str, Any]:
     """The state of a course as it is named today."""
     attempt = saved["sampling"]
     renamed = None if attempt is None else {OLDER.get(name, name): value for name, value in attempt.items()}
-    return {"most": [course.plan.max_draws, 0], **saved, "sampling": renamed}
+    return {"most": course.plan.max_draws, "continued": 0, **saved, "sampling": renamed}
 
 
 def _block(course: Course, windows: Mapping[int, Window]) -> dict[str, Any]:

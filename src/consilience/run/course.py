@@ -208,34 +208,33 @@ class Course:
         attempt.due = attempt.count > 0 and attempt.next_check(attempt.count - 1) == attempt.count
         self._judge(attempt)
 
+    SAVED = (
+        "living", "tuning_evaluations", "given_up", "tuned", "restarts", "most", "continued", "improper", "diverged",
+    )  # fmt: skip
+
     def save(self) -> dict[str, Any]:
         """Its state but the windows of sampling, as numbers, strings and arrays in dictionaries and lists."""
-        return {
-            "living": list(self.living),
-            "tuning_evaluations": self.tuning_evaluations,
-            "given_up": list(self.given_up),
-            "tuned": self.tuned,
-            "restarts": list(self.restarts),
-            "most": [self.most, self.continued],
-            "improper": self.improper,
-            "diverged": self.diverged,
-            "tuner": self.tuner.save(),
-            "sampling": None if self.attempt is None else self.attempt.save(),
-        }
+        attempt = None if self.attempt is None else self.attempt.save()
+        return {**_saved(self, self.SAVED), "tuner": self.tuner.save(), "sampling": attempt}
 
     def load(self, state: Mapping[str, Any], windows: Sequence[dict[int, Window]]) -> None:
         """Take over a state that was saved, with the windows of sampling it had."""
-        self.living = tuple(state["living"])
-        self.tuning_evaluations = state["tuning_evaluations"]
-        self.given_up = tuple(state["given_up"])
-        self.tuned = state["tuned"]
-        self.restarts = list(state["restarts"])
-        self.most, self.continued = state["most"]
-        self.improper, self.diverged = state["improper"], state["diverged"]
+        _put_back(self, self.SAVED, state)
         self.tuner.load(state["tuner"])
         self.stage = self.tuner
         if state["sampling"] is not None:
             self.stage = Attempt.load(state["sampling"], self, windows)
+
+
+def _saved(owner: object, names: Sequence[str]) -> dict[str, Any]:
+    """Attributes by name; sets, which have no order of their own, as lists."""
+    values = {name: getattr(owner, name) for name in names}
+    return {name: sorted(value) if isinstance(value, set) else value for name, value in values.items()}
+
+
+def _put_back(owner: object, names: Sequence[str], saved: Mapping[str, Any]) -> None:
+    for name in names:
+        setattr(owner, name, type(getattr(owner, name))(saved[name]))
 
 
 class Attempt:
@@ -496,30 +495,21 @@ class Attempt:
         """Let go what the windows give back: whoever keeps a result need not keep what watched it come."""
         self._watch_anew(self.monitor.anew())
 
+    SAVED = (
+        "chains", "count", "started", "separated", "first_separated", "disagreed", "next_look", "asked_for_coordinates",
+    )  # fmt: skip
+
     def save(self) -> dict[str, Any]:
         """Its state but the windows, as numbers and arrays."""
-        return {
-            "chains": list(self.chains),
-            "count": self.count,
-            "started": self.started,
-            "separated": sorted(self.separated),
-            "first_separated": self.first_separated,
-            "disagreed": self.disagreed,
-            "next_look": self.next_look,
-            "asked_for_coordinates": self.asked_for_coordinates,
-            "nearness": self.monitor.nearness,
-            "revisited": None if self.revisited is None else [list(self.revisited[0]), self.revisited[1]],
-        }
+        seen = None if self.revisited is None else [list(self.revisited[0]), self.revisited[1]]
+        return {**_saved(self, self.SAVED), "nearness": self.monitor.nearness, "revisited": seen}
 
     @classmethod
     def load(cls, state: Mapping[str, Any], course: Course, windows: Sequence[dict[int, Window]]) -> Attempt:
         """The attempt of a state that was saved, with the windows it had."""
         seen = state["revisited"]
         attempt = cls(course, state["chains"], None if seen is None else (seen[0], seen[1]))
-        attempt.count, attempt.started = state["count"], state["started"]
-        attempt.separated, attempt.first_separated = set(state["separated"]), state["first_separated"]
-        attempt.disagreed, attempt.next_look = state["disagreed"], state["next_look"]
-        attempt.asked_for_coordinates = state["asked_for_coordinates"]
+        _put_back(attempt, cls.SAVED, state)
         attempt.windows = [{c: w for c, w in some.items() if c in attempt.chains} for some in windows]
         attempt._watch_anew(attempt._new_monitor(state["nearness"]))
         attempt._catch_up()

@@ -12,8 +12,9 @@ from consilience.errors import MemoryShortage, ModelError
 from consilience.inference import NUTS, Kernel
 from consilience.inference.kernel import prepare
 from consilience.ir import dimension as dims
-from consilience.model.log_density import ModelDensity, model_density, slot_values
+from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
+from consilience.model.observation import slot_values
 
 
 def prepare_sampler(kernel: Kernel | None = None) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from consilience.errors import MissingPackageError, ModelError, SamplingError
-from consilience.model.log_density import KEPT, ModelDensity
+from consilience.model.log_density import ModelDensity
+from consilience.model.programs import KEPT
 from consilience.model.signature import signature
 from consilience.model.warm_start import is_result
 from consilience.run import Running

@@ -114,10 +114,10 @@ def sample(
                    "steps": divergences lead to another tuning with smaller steps, once.
                    "metric": draws that contradict the metric lead to another tuning with one made of them.
                    "coordinates": hierarchies whose draws diverge, would have to be many times as many, or hardly move
-                   between energies are sampled in less centred coordinates, as `pm.noncenter` writes them, each element
-                   as far as the draws ask for: once, with a restart. The variables of the result stay those of the
-                   model, and its attribute `centredness` tells what was chosen. Only where the run decides its length,
-                   chains begin by `init="lbfgs"`, and no number of jumps is given.
+                   between energies go on in partially non-centred coordinates, as `pm.noncenter` writes them, each
+                   element as far as the draws ask for: once, with a restart. The variables of the result stay those of
+                   the model, and its attribute `centredness` tells what was chosen. Only where the run decides its
+                   length, chains begin by `init="lbfgs"`, and no number of jumps is given.
                    "jumps": 4 jumps between past points of all chains after each transition, with a restart, where the
                    run decides its length and chains disagree, or do not come back to where some of them were, or to
                    modes found before; `nuts={"jumps": 4}` has them from the first draw on.

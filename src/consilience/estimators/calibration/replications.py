@@ -33,7 +33,7 @@ from consilience.estimators.approximations.pathfinder import fit_pathfinder
 from consilience.estimators.smc.sampling import sample_smc
 from consilience.events import Listener
 from consilience.ir import constant_value
-from consilience.model import observation
+from consilience.model.data import data_slot
 from consilience.model.model import Model
 from consilience.model.predictive import predict
 from consilience.model.variables import ObservedVariable
@@ -102,7 +102,7 @@ def exchangeable(model: Model) -> Model:
         value = constant_value(v.data)
         if value is None:
             raise ModelError(f"the data of `{v.name}` are an expression; give it numbers or `pm.Data`.")
-        slot = observation.data_slot(f"{v.name} simulated", np.asarray(value), v.data.static_shape)
+        slot = data_slot(f"{v.name} simulated", np.asarray(value), v.data.static_shape)
         made.data[f"{v.name} simulated"] = slot
         made.observed[i] = ObservedVariable(v.name, v.node, slot)
     if len({v.data for v in made.observed}) < len(made.observed):

@@ -21,8 +21,9 @@ from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.blocks import total
-from consilience.model.log_density import kept, slot_values
 from consilience.model.model import Model
+from consilience.model.observation import slot_values
+from consilience.model.programs import kept
 from consilience.model.value_graphs import terms_over_values
 from consilience.ops.shape import concatenate, reshape
 from consilience.rewrite.rules import simplify

@@ -18,7 +18,7 @@ from consilience.errors import ConsilienceWarning, ModelError, SamplingError
 from consilience.estimators.smc.moves import shape_of
 from consilience.model.log_density import model_density
 from consilience.model.model import Model, modelcontext
-from consilience.model.stacked import stacked
+from consilience.model.warm_start import stacked
 from consilience.record import Record
 
 MOST_STEPS: Final = 1000

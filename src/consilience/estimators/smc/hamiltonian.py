@@ -10,14 +10,13 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from consilience.estimators.smc.moves import ParticleKernel, Shape, check_share
-from consilience.estimators.smc.particles import Floats, Particles, TemperedDensity
+from consilience.estimators.smc.moves import AdaptiveSteps, Temperature, check_share
+from consilience.estimators.smc.particles import Floats, Particles
 
 LENGTH: Final = 0.5 * np.pi  # mean length of paths, in standard deviations: a quarter of a normal posterior's period
-LONGEST_STEP: Final = 1.5
 
 
-class HMC(ParticleKernel):
+class HMC(AdaptiveSteps):
     """Hamiltonian Monte Carlo, in coordinates in which the particles are uncorrelated and have deviation 1.
 
     Paths have a random number of leapfrog steps, the same for all particles. The length of steps follows the share of
@@ -29,6 +28,7 @@ class HMC(ParticleKernel):
     """
 
     needs_gradient: ClassVar[bool] = True
+    longest: ClassVar[float] = 1.5
 
     def __init__(
         self,
@@ -45,34 +45,21 @@ class HMC(ParticleKernel):
         self.target_accept = target_accept
         self.max_steps = max_steps
 
-    def begin(self, dimension: int, before: tuple[float, ...]) -> tuple[float, ...]:
-        """The logarithm of the length of steps, and how many moves there were."""
-        return (before[0] if before else float(np.log(dimension**-0.25))), 0.0
+    def first_step(self, dimension: int) -> float:
+        return float(dimension**-0.25)
 
     def propose(
-        self,
-        state: tuple[float, ...],
-        shape: Shape,
-        particles: Particles,
-        target: TemperedDensity,
-        beta: float,
-        generator: np.random.Generator,
+        self, state: tuple[float, ...], particles: Particles, at: Temperature
     ) -> tuple[Particles, Floats | float]:
         """Ends of paths from the particles, and by how much the kinetic energy fell on the way."""
-        step = float(np.exp(state[0]))
-        count = max(1, min(self.max_steps, round(LENGTH * generator.uniform(0.5, 1.5) / step)))
-        momenta = generator.standard_normal(particles.points.shape)
+        step, factor = float(np.exp(state[0])), at.shape.factor
+        count = max(1, min(self.max_steps, round(LENGTH * at.generator.uniform(0.5, 1.5) / step)))
+        momenta = at.generator.standard_normal(particles.points.shape)
         before = 0.5 * (momenta**2).sum(1)
         with np.errstate(invalid="ignore", over="ignore"):
-            found, slopes = target.slopes(particles.points, beta)
+            found, slopes = at.target.slopes(particles.points, at.beta)
             for _ in range(count):
-                momenta = momenta + 0.5 * step * slopes @ shape.factor
-                found, slopes = target.slopes(found.points + step * momenta @ shape.factor.T, beta)
-                momenta = momenta + 0.5 * step * slopes @ shape.factor
+                momenta = momenta + 0.5 * step * slopes @ factor
+                found, slopes = at.target.slopes(found.points + step * momenta @ factor.T, at.beta)
+                momenta = momenta + 0.5 * step * slopes @ factor
             return found, before - 0.5 * (momenta**2).sum(1)
-
-    def adapt(self, state: tuple[float, ...], chances: Floats) -> tuple[float, ...]:
-        """By less and less."""
-        length, moves = state
-        longer = length + (float(chances.mean()) - self.target_accept) / np.sqrt(moves + 1)
-        return min(longer, float(np.log(LONGEST_STEP))), moves + 1

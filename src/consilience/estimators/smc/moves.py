@@ -79,6 +79,15 @@ def shape_of(points: Floats, weights: Floats) -> Shape:
     raise SamplingError("the particles have no covariance: their numbers are not finite.")
 
 
+class Temperature(Record, eq=False):
+    """What moves at one temperature are made of: the spread of the particles, their density, numbers by chance."""
+
+    shape: Shape
+    target: TemperedDensity
+    beta: float
+    generator: np.random.Generator
+
+
 class ParticleKernel:
     """Base of kernels: moves until particles have forgotten where they began, and hardly one is still there.
 
@@ -104,13 +113,7 @@ class ParticleKernel:
         return ()
 
     def propose(
-        self,
-        state: tuple[float, ...],
-        shape: Shape,
-        particles: Particles,
-        target: TemperedDensity,
-        beta: float,
-        generator: np.random.Generator,
+        self, state: tuple[float, ...], particles: Particles, at: Temperature
     ) -> tuple[Particles, Floats | float]:
         """New particles, and the log ratio of the probabilities of proposing back and forth."""
         raise NotImplementedError
@@ -135,6 +138,7 @@ class ParticleKernel:
         path   how many places of each particle are kept, that where it begins among them; 0: the last one alone,
                after as many moves as the rule wants
         """
+        at = Temperature(shape, target, beta, generator)
         state = self.begin(len(shape.mean), before)
         began = particles
         limit = max(self.correlation_threshold, 2 / np.sqrt(len(began.points)))
@@ -145,7 +149,7 @@ class ParticleKernel:
         places = [particles]
         most = path - 1 if path else MOST_MOVES
         while not ended and moves < most:
-            proposed, ratio = self.propose(state, shape, particles, target, beta, generator)
+            proposed, ratio = self.propose(state, particles, at)
             with np.errstate(invalid="ignore", over="ignore"):
                 now, then = particles.log_density(beta), proposed.log_density(beta)
                 chances = np.minimum(1.0, np.exp(np.where(np.isfinite(then), then - now + ratio, -np.inf)))
@@ -177,52 +181,57 @@ class IMH(ParticleKernel):
     """
 
     def propose(
-        self,
-        state: tuple[float, ...],
-        shape: Shape,
-        particles: Particles,
-        target: TemperedDensity,
-        beta: float,
-        generator: np.random.Generator,
+        self, state: tuple[float, ...], particles: Particles, at: Temperature
     ) -> tuple[Particles, Floats | float]:
         """Draws that do not depend on where a particle is."""
-        points = particles.points
-        normals = generator.standard_normal(points.shape)
-        mixing = np.sqrt(DEGREES / generator.chisquare(DEGREES, len(points)))
+        points, shape = particles.points, at.shape
+        normals = at.generator.standard_normal(points.shape)
+        mixing = np.sqrt(DEGREES / at.generator.chisquare(DEGREES, len(points)))
         standard = normals * mixing[:, None]
         back: Floats = np.asarray(np.linalg.solve(shape.factor, (points - shape.mean).T).T, dtype=float)
-        found = target.at(shape.mean + standard @ shape.factor.T, generator)
+        found = at.target.at(shape.mean + standard @ shape.factor.T, at.generator)
         return found, _log_student(back) - _log_student(standard)
 
 
-class MH(ParticleKernel):
-    """Random-walk Metropolis-Hastings: steps of a normal distribution of the particles' covariance.
+class AdaptiveSteps(ParticleKernel):
+    """Base of kernels whose steps have one length, which goes from one temperature to the next.
 
-    Their length follows the share that is accepted, over all particles.
+    It follows the share of proposals that are accepted, over all particles, by less and less. Carried are its
+    logarithm, and how many moves there were.
     """
 
+    target_accept: float = TARGET
+    longest: ClassVar[float] = np.inf
+
+    def first_step(self, dimension: int) -> float:
+        """The length of steps at the first temperature."""
+        raise NotImplementedError
+
     def begin(self, dimension: int, before: tuple[float, ...]) -> tuple[float, ...]:
-        """The logarithm of the length of steps, and how many moves there were."""
-        return (before[0] if before else float(np.log(2.38 / np.sqrt(dimension)))), 0.0
+        return (before[0] if before else float(np.log(self.first_step(dimension)))), 0.0
+
+    def adapt(self, state: tuple[float, ...], chances: Floats) -> tuple[float, ...]:
+        length, moves = state
+        longer = length + (float(chances.mean()) - self.target_accept) / np.sqrt(moves + 1)
+        return min(longer, float(np.log(self.longest))), moves + 1
+
+
+class MH(AdaptiveSteps):
+    """Random-walk Metropolis-Hastings: steps of a normal distribution of the particles' covariance.
+
+    threshold, correlation_threshold   as all kernels have them
+    """
+
+    def first_step(self, dimension: int) -> float:
+        return float(2.38 / np.sqrt(dimension))
 
     def propose(
-        self,
-        state: tuple[float, ...],
-        shape: Shape,
-        particles: Particles,
-        target: TemperedDensity,
-        beta: float,
-        generator: np.random.Generator,
+        self, state: tuple[float, ...], particles: Particles, at: Temperature
     ) -> tuple[Particles, Floats | float]:
         """Points around those of the particles."""
         points = particles.points
-        steps = generator.standard_normal(points.shape) @ shape.factor.T
-        return target.at(points + np.exp(state[0]) * steps, generator), 0.0
-
-    def adapt(self, state: tuple[float, ...], chances: Floats) -> tuple[float, ...]:
-        """By less and less."""
-        length, moves = state
-        return length + (float(chances.mean()) - TARGET) / np.sqrt(moves + 1), moves + 1
+        steps = at.generator.standard_normal(points.shape) @ at.shape.factor.T
+        return at.target.at(points + np.exp(state[0]) * steps, at.generator), 0.0
 
 
 def check_share(name: str, value: float) -> None:

@@ -23,7 +23,7 @@ from consilience.estimators.smc.running import PopulationRun
 from consilience.estimators.smc.sampling import made_kernel
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model, modelcontext
-from consilience.model.stacked import stacked
+from consilience.model.warm_start import stacked
 from consilience.output.storage.datatree import dataset, origin_of_now
 from consilience.record import replace
 from consilience.sample.data import constant_data

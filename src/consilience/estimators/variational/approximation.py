@@ -17,9 +17,9 @@ from consilience.distributions.whole_intervals import DiscreteUniform
 from consilience.estimators.approximations.target import Floats, TargetDensity
 from consilience.estimators.variational.state import FULL_RANK, LOW_RANK, MEAN_FIELD, PARTICLES
 from consilience.ir import Node, substitute
-from consilience.model.log_density import terms_of
 from consilience.model.model import Model
-from consilience.model.stacked import stacked
+from consilience.model.terms import terms_of
+from consilience.model.warm_start import stacked
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce

@@ -6,6 +6,9 @@ supervisor while no worker has it.
 
 from __future__ import annotations
 
+import math
+import mmap
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,12 +21,28 @@ from consilience.inference.columns import Columns
 from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import Divergences, Matrix, Rows, Segment, Snapshot, Window
 from consilience.record import replace
-from consilience.run.threads.pages import pages
 
+LEAST = 1 << 20  # bytes: below it a mapping's own cost would show
 CHUNK_SECONDS = 0.01  # of one native call: long against the cost of a call, short against a user's patience
 LARGEST_GROWTH = 4  # of the number of transitions per call
 RECENT = 50  # transitions over which the progress of a chain is averaged
 FEWEST_BROKEN = 10  # transitions without a single finite energy, after which a chain counts as broken
+
+
+def pages(shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """An array of this shape, its contents undefined; pages of large ones go back to the system at once.
+
+    An allocator keeps what is freed between blocks that live on, and threads do not share what they keep. Rows of
+    windows come and go by the megabyte, from several threads, so large ones are mapped from the system one by one.
+    """
+    size = 8 * math.prod(shape)
+    if size < LEAST:
+        return np.empty(shape)
+    if sys.platform == "win32":
+        memory = mmap.mmap(-1, size)
+    else:  # private: a process that is forked must not write into these draws
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(memory, np.float64).reshape(shape)
 
 
 class ChainWorker:

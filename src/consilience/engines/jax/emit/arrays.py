@@ -18,23 +18,20 @@ from consilience.lower.views import static
 from consilience.ops import (
     ArgReduce,
     ArgSort,
-    BroadcastTo,
     Concatenate,
     Cumulative,
-    ExpandDims,
     Index,
     IndexUpdate,
     Iota,
     LengthOf,
+    MatMul,
     Reduce,
-    Reshape,
     Softmax,
     Sort,
-    Squeeze,
-    Transpose,
 )
 from consilience.ops.index import At, NewAxis, SliceIndex
-from consilience.ops.structured import DiagonalMatrix, Kronecker
+from consilience.ops.random import Key
+from consilience.ops.structured import DiagonalMatrix
 
 
 @means(Constant)
@@ -73,31 +70,6 @@ def _cumulative(run: JaxEvaluation, node: Any, x: Any) -> Any:
     if node.op.reverse:
         return jnp.flip(function(jnp.flip(x, axis), axis=axis), axis)
     return function(x, axis=axis)
-
-
-@means(Reshape)
-def _reshape(run: JaxEvaluation, node: Any, x: Any) -> Any:
-    return x.reshape(static(node.op.shape))
-
-
-@means(Transpose)
-def _transpose(run: JaxEvaluation, node: Any, x: Any) -> Any:
-    return x.transpose(node.op.axes)
-
-
-@means(ExpandDims)
-def _expand_dims(run: JaxEvaluation, node: Any, x: Any) -> Any:
-    return jnp.expand_dims(x, node.op.axes)
-
-
-@means(Squeeze)
-def _squeeze(run: JaxEvaluation, node: Any, x: Any) -> Any:
-    return jnp.squeeze(x, node.op.axes)
-
-
-@means(BroadcastTo)
-def _broadcast_to(run: JaxEvaluation, node: Any, x: Any) -> Any:
-    return jnp.broadcast_to(x, static(node.op.shape))
 
 
 @means(Concatenate)
@@ -170,10 +142,14 @@ def _arg_sort(run: JaxEvaluation, node: Any, x: Any) -> Any:
 
 @means(DiagonalMatrix)
 def _diagonal_matrix(run: JaxEvaluation, node: Any, x: Any) -> Any:
-    return x[..., None] * jnp.eye(x.shape[-1], dtype=x.dtype)
+    return jnp.where(jnp.eye(x.shape[-1], dtype=bool), x[..., None], jnp.zeros((), x.dtype))
 
 
-@means(Kronecker)
-def _kronecker(run: JaxEvaluation, node: Any, a: Any, b: Any) -> Any:
-    product = a[..., :, None, :, None] * b[..., None, :, None, :]
-    return product.reshape(*product.shape[:-4], a.shape[-2] * b.shape[-2], a.shape[-1] * b.shape[-1])
+@means(MatMul)
+def _matmul(run: JaxEvaluation, node: Any, a: Any, b: Any) -> Any:
+    return jnp.matmul(a, b, precision=jax.lax.Precision.HIGHEST)
+
+
+@means(Key)
+def _key(run: JaxEvaluation, node: Any) -> Any:
+    return jnp.asarray(node.op.seed, "int64")

@@ -13,19 +13,11 @@ from jax import lax
 
 from consilience.engines.jax.emit.linear_map import with_pullback
 from consilience.engines.jax.emit.meanings import OK, JaxEvaluation, inside, means
-from consilience.errors import Status
 from consilience.ir import numpy_dtype
 from consilience.lower.views import static
 from consilience.ops import Cond
 from consilience.ops.call import FunctionCall
-from consilience.ops.control import Item
 from consilience.ops.loop import UNBOUNDED, Scan
-from consilience.ops.parameter_check import Asserted, ParameterCheck
-
-
-@means(Item)
-def _item(run: JaxEvaluation, node: Any, members: Any) -> Any:
-    return members[node.op.position]
 
 
 @means(FunctionCall)
@@ -125,15 +117,3 @@ def _scan(run: JaxEvaluation, node: Any, limit: Any, *operands: Any) -> Any:
         traces = [jnp.roll(jnp.flip(t, 0), count - length, axis=0) for t in traces]
     run.status = run.status | status
     return [done, *last, *traces]
-
-
-@means(ParameterCheck)
-def _parameter_check(run: JaxEvaluation, node: Any, value: Any, valid: Any, parameter: Any) -> Any:
-    run.failed(~valid)
-    return value
-
-
-@means(Asserted)
-def _asserted(run: JaxEvaluation, node: Any, value: Any, valid: Any) -> Any:
-    run.failed(~valid, Status.FACTORISATION_FAILED)
-    return value

@@ -1,7 +1,7 @@
 """Scalar functions in JAX, by the names of the table.
 
-Arrays in, arrays out. Functions that JAX lacks, or computes less exactly than this package does, are those of NumPy's
-table, which JAX calls.
+Arrays in, arrays out. Functions that JAX lacks, or computes less exactly than this package does, are written by their
+formulas, with the derivatives of the table of gradients; those without a formula are NumPy's, which JAX calls.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import jax.numpy as jnp
 import jax.scipy.special as special
 from jax import lax
 
+from consilience.engines.emitter.formulas import written
+from consilience.engines.emitter.random import draws
+from consilience.engines.jax.emit import namespace
 from consilience.engines.jax.emit.linear_map import with_pullback
 from consilience.engines.jax.emit.meanings import JaxEvaluation, differentiated, means, opaque
-from consilience.engines.jax.emit.random import DRAWS
 from consilience.ir import Node, numpy_dtype
+from consilience.lower.views import static
 from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient
-from consilience.ops.log_beta import SERIES_FROM, STIRLING
-from consilience.ops.scalar import LARGE_SQUARE
 
 
 def _folded(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -43,31 +44,8 @@ def _whole(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return call
 
 
-def _log1mexp(x: Any) -> Any:
-    near = x > -0.6931471805599453
-    return jnp.where(near, jnp.log(-jnp.expm1(jnp.where(near, x, -0.5))), jnp.log1p(-jnp.exp(jnp.where(near, -1.0, x))))
-
-
-def _log1p_square(x: Any) -> Any:
-    size = jnp.abs(x)
-    large = size > LARGE_SQUARE
-    return jnp.where(large, 2 * jnp.log(jnp.where(large, size, 1.0)), jnp.log1p(jnp.square(jnp.where(large, 0.0, x))))
-
-
 def _shift(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda a, b: function(a, b.astype(a.dtype))
-
-
-def _with_ends(function: Callable[[Any], Any], ends: dict[float, float]) -> Callable[[Any], Any]:
-    """The function with its limits, where JAX's own is NaN."""
-
-    def call(x: Any) -> Any:
-        result = function(x)
-        for end, limit in ends.items():
-            result = jnp.where(x == end, jnp.asarray(limit, result.dtype), result)
-        return result
-
-    return call
 
 
 def _digamma(x: Any) -> Any:
@@ -75,11 +53,11 @@ def _digamma(x: Any) -> Any:
 
 
 def _trigamma(x: Any) -> Any:
-    """By reflection below 0, where JAX's is another function."""
+    """By reflection below 0, where JAX's is another function, and 0 at infinity, where it is NaN."""
     below = x <= 0.0
     wave = jnp.square(jnp.pi / jnp.sin(jnp.pi * jnp.where(below, x - jnp.rint(x), 0.5)))
     mirrored = special.polygamma(1, jnp.where(below, 1.0 - x, x))
-    return jnp.where(below, wave - mirrored, mirrored)
+    return jnp.where(x == jnp.inf, 0.0, jnp.where(below, wave - mirrored, mirrored))
 
 
 def _gammaln(x: Any) -> Any:
@@ -88,36 +66,7 @@ def _gammaln(x: Any) -> Any:
     return found - lax.stop_gradient(jnp.where((x == 1.0) | (x == 2.0), found, 0.0))
 
 
-def _log_ndtr(x: Any) -> Any:
-    """JAX rounds the probability to 1 before it takes the logarithm, up to 8 standard deviations."""
-    return jnp.where(x > 0.0, jnp.log1p(-special.ndtr(-jnp.abs(x))), special.log_ndtr(jnp.minimum(x, 0.0)))
-
-
-def _rest(x: Any) -> Any:
-    inverse = 1.0 / jnp.maximum(x, SERIES_FROM)
-    return inverse * jnp.polyval(jnp.asarray(STIRLING[::-1], x.dtype), inverse**2)
-
-
-def _betaln(a: Any, b: Any) -> Any:
-    """As in `ops.log_beta`; JAX's own has 7 digits in places."""
-    small, large = jnp.minimum(a, b), jnp.maximum(a, b)
-    total = small + large
-    growth = (large - 0.5) * jnp.log1p(small / large) + small * (jnp.log(total) - 1.0)
-    far = special.gammaln(small) - (growth + _rest(total) - _rest(large))
-    near = special.gammaln(a) + special.gammaln(b) - special.gammaln(total)
-    near = jnp.where((a == 0.0) & (b == 0.0), jnp.inf, near)
-    end = jnp.where((small > 0.0) & (small < jnp.inf) & (total == jnp.inf), -jnp.inf, near)
-    return jnp.where((small > 0.0) & (large > SERIES_FROM) & (total < jnp.inf), far, end)
-
-
-def _i0e_slope(x: Any) -> Any:
-    """Of 1 - I1(x) / I0(x) far out the leading digits cancel: its asymptotic series instead (DLMF 10.40.1)."""
-    inverse = 1.0 / jnp.maximum(jnp.abs(x), 300.0)
-    series = jnp.polyval(jnp.asarray((13 / 32, 25 / 128, 1 / 8, 1 / 8, 1 / 2, 0.0), x.dtype), inverse)
-    far = -jnp.sign(x) * special.i0e(x) * series
-    return jnp.where(jnp.abs(x) > 300.0, far, special.i1e(x) - jnp.sign(x) * special.i0e(x))
-
-
+# Primitives; what is not here is written by its formula.
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "add": _folded(jnp.add),
     "mul": _folded(jnp.multiply),
@@ -138,30 +87,24 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "modulus": jnp.abs,
     "conj": jnp.conj,
     "complex": lax.complex,
-    "log1mexp": _log1mexp,
-    "log1p_square": _log1p_square,
-    "softplus": lambda x: jnp.logaddexp(x, 0.0),
     "sigmoid": special.expit,
-    "logit": special.logit,
     "digamma": _digamma,
     "gammaln": _gammaln,
-    "log_ndtr": _log_ndtr,
-    "trigamma": _with_ends(_trigamma, {jnp.inf: 0.0}),
-    "i0": _with_ends(special.i0, {jnp.inf: jnp.inf, -jnp.inf: jnp.inf}),
-    "i1": _with_ends(special.i1, {jnp.inf: jnp.inf, -jnp.inf: -jnp.inf}),
+    "trigamma": _trigamma,
     "left_shift": _shift(jnp.left_shift),
     "right_shift": _shift(jnp.right_shift),
     **{
         name: getattr(jnp, name)
         for name in str.split(
-            "abs sign square sqrt cbrt reciprocal minimum maximum fmin fmax floor ceil trunc copysign heaviside hypot "
-            "exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 sin cos tan arcsin arccos arctan arctan2 sinh "
-            "cosh tanh arcsinh arccosh arctanh deg2rad rad2deg isnan isinf isfinite signbit logical_and logical_or "
-            "logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert real imag angle where"
+            "abs sqrt cbrt minimum maximum floor ceil trunc copysign exp exp2 expm1 log log2 log10 log1p sin cos tan "
+            "arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh isnan signbit bitwise_and bitwise_or "
+            "bitwise_xor invert real imag angle where "
+            # These have formulas too; JAX's own trace to fewer operations, with derivatives of any order.
+            "sign square reciprocal logaddexp isinf isfinite logical_and logical_or logical_xor logical_not"
         )
     },
     **{name: getattr(special, name) for name in str.split("xlogy xlog1py erf erfc i0e i1e ndtri")},
-    **DRAWS,
+    **draws(namespace),
 }
 
 # Values by JAX, derivatives by the table of gradients: JAX has none in some arguments of these. Its `exp1` and `expi`
@@ -169,9 +112,6 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 # a negative shift: NumPy computes those.
 VALUES: Final[dict[str, Callable[..., Any]]] = {
     name: getattr(special, name) for name in str.split("gammainc gammaincc betainc erfinv gamma spence")
-} | {
-    "betaln": _betaln,
-    "i0e_slope": _i0e_slope,
 }
 
 
@@ -182,9 +122,18 @@ def _elementwise(run: JaxEvaluation, node: Node, *arrays: Any) -> Any:
         arrays = tuple(_of_choice(x, numpy_dtype(node.dtype)) if x.dtype == bool else x for x in arrays)
     if name in FUNCTIONS:
         return FUNCTIONS[name](*arrays)
-    if name not in VALUES or any(a.dtype.kind != "f" for a in map(jnp.asarray, arrays)):
+    formula = written(name, tuple(i.tensor_type for i in node.inputs))
+    if name in VALUES and all(a.dtype.kind == "f" for a in map(jnp.asarray, arrays)):
+        return differentiated(node, lambda *x: [jnp.asarray(VALUES[name](*x), node.dtype)], *arrays)
+    if formula is None:
         return opaque(node, *arrays)
-    return differentiated(node, lambda *x: [jnp.asarray(VALUES[name](*x), node.dtype)], *arrays)
+    leaves, result = formula
+
+    def value(*given: Any) -> list[Any]:
+        (found,) = JaxEvaluation(dict(zip(leaves, given, strict=True))).of([result])
+        return [jnp.broadcast_to(found, static(node.static_shape))]
+
+    return differentiated(node, value, *arrays)
 
 
 def _of_choice(x: Any, dtype: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,11 @@ import numpy as np
 
 from consilience.backends import reference as reference  # enters the rows of NumPy
 from consilience.backends.reference.meanings import MEANINGS as IN_NUMPY
+from consilience.engines.emitter import linear_algebra as linear_algebra  # enters its rows
+from consilience.engines.emitter import shapes as shapes  # enters its rows
+from consilience.engines.emitter import sparse as sparse  # enters its rows
+from consilience.engines.emitter.table import SHARED, Meanings
+from consilience.engines.jax.emit import namespace
 from consilience.engines.jax.emit.linear_map import with_pullback
 from consilience.errors import ExecutionError, MissingRuleError, Status
 from consilience.ir import Node, Region, TensorType, TupleType, is_leaf, numpy_dtype, tensor_input, topological
@@ -24,21 +29,9 @@ from consilience.lower.views import static
 from consilience.ops import Elementwise, Item
 from consilience.transforms.gradient.table import PULLBACKS
 
-Meaning: TypeAlias = Callable[..., Any]
-
-MEANINGS: Final[dict[type, Meaning]] = {}
+MEANINGS: Final = Meanings(SHARED)
+means: Final = MEANINGS  # enters rows
 OK: Final = np.int32(Status.OK)
-
-
-def means(*ops: type) -> Callable[[Meaning], Meaning]:
-    """Register `(run, node, *arrays) -> array`, or a list of arrays, for op classes."""
-
-    def register(function: Meaning) -> Meaning:
-        for op in ops:
-            MEANINGS[op] = function
-        return function
-
-    return register
 
 
 class JaxEvaluation:
@@ -46,6 +39,8 @@ class JaxEvaluation:
 
     status   int32 of the bits of `Status`
     """
+
+    xp = namespace
 
     def __init__(self, values: Mapping[Node, Any]) -> None:
         self.values = dict(values)

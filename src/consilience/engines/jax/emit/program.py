@@ -19,8 +19,6 @@ from consilience.backends.callback import Callback
 from consilience.engines.jax.emit import arrays as arrays  # enters its rows
 from consilience.engines.jax.emit import control as control  # enters its rows
 from consilience.engines.jax.emit import elementwise as elementwise  # enters its rows
-from consilience.engines.jax.emit import linear_algebra as linear_algebra  # enters its rows
-from consilience.engines.jax.emit import sparse as sparse  # enters its rows
 from consilience.engines.jax.emit.meanings import JaxEvaluation
 from consilience.errors import ExecutionError, LinearAlgebraError, OutOfBoundsError, Status
 from consilience.ir import Node, numpy_dtype

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from consilience.engines.jax.read.jaxpr import from_jax, jax_module
+from consilience.engines.jax.read.equations import jax_module
+from consilience.engines.jax.read.jaxpr import from_jax
 from consilience.errors import GraphError
 from consilience.ir import Node, numpy_dtype
 from consilience.ir.side_tables import describe

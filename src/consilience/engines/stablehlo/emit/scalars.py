@@ -6,20 +6,16 @@ that neither has is written in others, or refused by name.
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Final
 
-import numpy as np
-
+from consilience.engines.emitter.formulas import FORMULAS, number
 from consilience.engines.stablehlo.emit.scope import HloScope, prints, shape_of
 from consilience.engines.stablehlo.emit.text import HloValue
 from consilience.errors import MissingRuleError
-from consilience.ir import Node, constant
+from consilience.ir import Node
 from consilience.ir.side_tables import describe
-from consilience.lower.expand import SCALARS
-from consilience.ops import TABLE, Elementwise, apply
+from consilience.ops import Elementwise, apply
 
 _DIRECT: Final = {
     "sub": "subtract", "true_div": "divide", "neg": "negate", "sqrt": "sqrt", "cbrt": "cbrt", "minimum": "minimum",
@@ -38,122 +34,10 @@ _CHLO: Final = {
 _COMPARED: Final = {"eq": "EQ", "neq": "NE", "lt": "LT", "le": "LE", "gt": "GT", "ge": "GE"}
 
 
-def _number(x: Node, value: float) -> Node:
-    return constant(np.asarray(value, x.dtype))
-
-
-def _where(which: Node, x: Node, y: Node) -> Node:
-    return apply("where", which, x, y)
-
-
-def _signbit(x: Node) -> Node:
-    """Of zeros, by the sign of their reciprocals."""
-    zero = _number(x, 0)
-    return apply(
-        "logical_or", apply("lt", x, zero),
-        apply("logical_and", apply("eq", x, zero), apply("lt", apply("true_div", _number(x, 1), x), zero)),
-    )  # fmt: skip
-
-
-def _mod(x: Node, y: Node) -> Node:
-    """The remainder with the sign of the divisor."""
-    rest, zero = apply("fmod", x, y), _number(x, 0)
-    other = apply("neq", apply("lt", rest, zero), apply("lt", y, zero))
-    return _where(apply("logical_and", apply("neq", rest, zero), other), apply("add", rest, y), rest)
-
-
 def _floor_div(x: Node, y: Node) -> Node:
     """Of floats."""
     exact = apply("round", apply("true_div", apply("sub", x, apply("mod", x, y)), y))
-    return _where(apply("eq", y, _number(y, 0)), apply("true_div", x, y), exact)
-
-
-def _log1mexp(x: Node) -> Node:
-    """Two forms, as in Maechler (2012)."""
-    near = apply("log", apply("neg", apply("expm1", x)))
-    return _where(apply("gt", x, _number(x, -math.log(2))), near, apply("log1p", apply("neg", apply("exp", x))))
-
-
-def _asymptotic(x: Node, terms: int) -> Node:
-    """1 - y + 3 y^2 - 15 y^3 ... at y = 1 / x^2, the factor of a Gaussian's tail (Abramowitz and Stegun 26.2.12)."""
-    per_square = apply("true_div", _number(x, -1), apply("square", x))
-    series = _number(x, 1)
-    for i in range(terms, 0, -1):
-        series = apply("add", _number(x, 1), per_square * _number(x, 2 * i - 1) * series)
-    return series
-
-
-def _erfcx(x: Node) -> Node:
-    """By erfc where it is a number, and far above by the asymptotic series."""
-    border, terms = (20.0, 7) if x.dtype == "float64" else (6.0, 6)
-    far = apply("gt", x, _number(x, border))
-    high, low = _where(far, x, _number(x, border)), _where(far, _number(x, border), x)
-    above = _asymptotic(high * _number(x, math.sqrt(2)), terms) / (high * _number(x, math.sqrt(math.pi)))
-    return _where(far, above, apply("exp", apply("square", low)) * apply("erfc", low))
-
-
-@functools.cache
-def _series(name: str, power: float) -> tuple[list[float], list[float]]:
-    """Chebyshev series of f(x) on [0, 8], and of x^power f(x) beyond, in 16 / x."""
-    from numpy.polynomial.chebyshev import chebinterpolate
-
-    f, fit = TABLE[name].numpy, cast(Any, chebinterpolate)
-    return fit(lambda t: f(4 * (t + 1)), 30).tolist(), fit(
-        lambda t: (16 / (t + 1)) ** power * f(16 / (t + 1)), 26
-    ).tolist()
-
-
-def _chebyshev(t: Node, series: list[float]) -> Node:
-    """The sum of a series by Clenshaw's recurrence."""
-    one, two = _number(t, 0), _number(t, 0)
-    for coefficient in series[:0:-1]:
-        one, two = _number(t, coefficient) + (t + t) * one - two, one
-    return _number(t, series[0]) + t * one - two
-
-
-def _by_series(name: str, size: Node, power: float) -> Node:
-    """A function of positive numbers that decays as a power."""
-    near, far = _series(name, power)
-    eight = _number(size, 8)
-    low, high = apply("minimum", size, eight), apply("maximum", size, eight)
-    below = _chebyshev(low * _number(size, 0.25) - _number(size, 1), near)
-    above = _chebyshev(_number(size, 16) / high - _number(size, 1), far)
-    for _ in range(int(power)):
-        above = above / high
-    return _where(apply("le", size, eight), below, above / apply("sqrt", high))
-
-
-def _log_ndtr(x: Node) -> Node:
-    """By erfc where it is a number, and far below by the asymptotic series."""
-    border, terms = (20.0, 9) if x.dtype == "float64" else (8.0, 6)
-    far = apply("lt", x, _number(x, -border))
-    low = _where(far, x, _number(x, -border))
-    below = (
-        apply("log", _asymptotic(low, terms)) - apply("square", low) * _number(x, 0.5) - apply("log", apply("neg", low))
-    )
-    half = apply("erfc", apply("abs", x) * _number(x, 1 / math.sqrt(2))) * _number(x, 0.5)
-    near = _where(apply("lt", x, _number(x, 0)), apply("log", half), apply("log1p", apply("neg", half)))
-    return _where(far, below - _number(x, 0.5 * math.log(2 * math.pi)), near)
-
-
-# Functions that neither StableHLO nor `lower` writes, in those that are.
-_OTHERS: Final[dict[str, Callable[..., Node]]] = {
-    "trunc": lambda x: _where(apply("lt", x, _number(x, 0)), apply("ceil", x), apply("floor", x)),
-    "signbit": _signbit,
-    "copysign": lambda x, y: _where(apply("signbit", y), apply("neg", apply("abs", x)), apply("abs", x)),
-    "exp2": lambda x: apply("pow", _number(x, 2), x),
-    "log2": lambda x: apply("mul", apply("log", x), _number(x, 1 / math.log(2))),
-    "log10": lambda x: apply("mul", apply("log", x), _number(x, 1 / math.log(10))),
-    "betaln": lambda a, b: apply("gammaln", a) + apply("gammaln", b) - apply("gammaln", apply("add", a, b)),
-    "mod": _mod,
-    "log1mexp": _log1mexp,
-    "log_ndtr": _log_ndtr,
-    "erfcx": _erfcx,
-    "i0e": lambda x: _by_series("i0e", apply("abs", x), 0.5),
-    "i0e_slope": lambda x: apply("sign", x) * _by_series("i0e_slope", apply("abs", x), 1.5),
-    "i0": lambda x: apply("i0e", x) * apply("exp", apply("abs", x)),
-    "i1": lambda x: apply("i1e", x) * apply("exp", apply("abs", x)),
-}
+    return apply("where", apply("eq", y, number(y, 0)), apply("true_div", x, y), exact)
 
 
 def _remainder(scope: HloScope, x: HloValue, y: HloValue) -> HloValue:
@@ -185,8 +69,6 @@ def _integer_quotient(scope: HloScope, x: HloValue, y: HloValue) -> HloValue:
 def _elementwise(scope: HloScope, node: Node, *values: HloValue) -> HloValue:
     w, shape = scope.writer, shape_of(node)
     name: str = node.op.function  # type: ignore[attr-defined]  # Elementwise
-    if name in _OTHERS:
-        return scope.expanded(node, _OTHERS[name](*node.inputs))
     if name == "floor_div" and node.dtype.startswith("float"):
         return scope.expanded(node, _floor_div(*node.inputs))
     given = [w.broadcast(v, shape) for v in values]
@@ -202,8 +84,8 @@ def _elementwise(scope: HloScope, node: Node, *values: HloValue) -> HloValue:
         return found if len(given) > 1 else w.same(f"stablehlo.{_DIRECT[name]}", found)
     if name in _CHLO:
         return w.chlo(_CHLO[name], *given)
-    if name in SCALARS:
-        return scope.expanded(node, SCALARS[name](*node.inputs))
+    if name in FORMULAS:
+        return scope.expanded(node, FORMULAS[name](*node.inputs))
     raise MissingRuleError(
         f"`{name}` has no form in StableHLO, in {describe(node)}; compute it outside, and give the result as an input."
     )

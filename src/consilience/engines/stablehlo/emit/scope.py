@@ -6,9 +6,10 @@ without one is written in others where `lower` knows how, and refused by name wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
+from consilience.engines.emitter.table import Meanings
 from consilience.engines.stablehlo.emit.text import HloValue, HloWriter
 from consilience.errors import MissingRuleError, ShapeError
 from consilience.ir import Node, Region, topological
@@ -18,7 +19,10 @@ from consilience.ops import InverseQuadratic, LogAbsDet, Softmax, Solve
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 
 HloValues: TypeAlias = HloValue | list[HloValue]
-Rule = Callable[..., HloValues]
+
+
+RULES: Final = Meanings()
+prints: Final = RULES  # enters rules of scope, node and values
 
 
 class HloScope:
@@ -70,19 +74,6 @@ def _opens(node: Node) -> bool:
     if isinstance(op, Solve | LogAbsDet):
         return op.assume == "positive definite"
     return isinstance(op, InverseQuadratic | Softmax | DiagonalMatrix | Kronecker | BlockDiagonal)
-
-
-RULES: Final[dict[type, Rule]] = {}
-
-
-def prints(*ops: type) -> Callable[[Rule], Rule]:
-    """Enter a function of scope, node and values as the rule of ops."""
-
-    def enter(function: Rule) -> Rule:
-        RULES.update(dict.fromkeys(ops, function))
-        return function
-
-    return enter
 
 
 def shape_of(node: Node) -> tuple[int, ...]:

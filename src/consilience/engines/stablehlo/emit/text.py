@@ -11,17 +11,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.engines.stablehlo.dtypes import ELEMENTS
 from consilience.errors import MissingRuleError
 from consilience.record import Record
 
 Array = npt.NDArray[Any]
-
-ELEMENTS: Final = {
-    "float64": "f64", "float32": "f32", "float16": "f16", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
-    "uint64": "ui64", "uint32": "ui32", "uint16": "ui16", "uint8": "ui8", "bool": "i1", "complex128": "complex<f64>",
-    "complex64": "complex<f32>",
-}  # fmt: skip
-"""Dtypes and their names in MLIR."""
 
 LISTED: Final = 64
 """Constants of more elements are written as their bytes, in hexadecimal."""

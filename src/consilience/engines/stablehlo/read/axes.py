@@ -13,10 +13,12 @@ from typing import Any, Final
 import numpy as np
 
 import consilience.tensor as pt
-from consilience.engines.jax.read.arrays import in_order
-from consilience.engines.jax.read.indexing import CLIP, FILL, joined
-from consilience.engines.jax.read.windows import Body, convolved, taken_by_windows, taken_together
-from consilience.engines.stablehlo.read.elements import HLO, HloCall, Tensors, hlo, of_jax
+from consilience.engines.reader.lax import lax
+from consilience.engines.reader.lax.indexing import CLIP, FILL, joined
+from consilience.engines.reader.lax.orders import in_order
+from consilience.engines.reader.lax.windows import Body, convolved
+from consilience.engines.reader.rules import Tensors
+from consilience.engines.stablehlo.read.elements import HLO, HloCall, as_lax, ints
 from consilience.engines.stablehlo.read.mlir import MlirBlock, MlirOperation
 from consilience.errors import MissingRuleError
 
@@ -35,7 +37,7 @@ def _only_operation(c: HloCall) -> str | None:
     names = {name for name, _ in block.arguments}
     if set(first.operands) != names or last.operands != first.results:
         return None
-    return first.name.rpartition(".")[2]
+    return first.short
 
 
 def _body(c: HloCall) -> Body:
@@ -46,28 +48,26 @@ def _body(c: HloCall) -> Body:
     return lambda left, right: c.region(0, *left, *right, scalar=True)
 
 
-@hlo("reduce")
-def _reduce(c: HloCall, *operands: Any) -> Tensors:
-    half = len(operands) // 2
-    return taken_together(
-        _only_operation(c), _body(c), list(operands[:half]), list(operands[half:]), c.ints("dimensions")
+def _steps(name: str) -> Callable[[HloCall], list[int]]:
+    """Steps along the axes of windows, which are 1 where they are not told."""
+    return lambda c: c.ints(name) or [1] * len(c.ints("window_dimensions"))
+
+
+def _padding(c: HloCall) -> Any:
+    return np.broadcast_to(np.asarray(c.get("padding", otherwise=0), "int64"), (len(c.ints("window_dimensions")), 2))
+
+
+HLO("reduce")(as_lax("reduce", dimensions=ints("dimensions"), body=_body, name=_only_operation))
+HLO("reduce_window")(
+    as_lax(
+        "reduce_window", window_dimensions=ints("window_dimensions"), window_strides=_steps("window_strides"),
+        window_dilation=_steps("window_dilations"), base_dilation=_steps("base_dilations"), padding=_padding,
+        body=_body, name=_only_operation,
     )
+)  # fmt: skip
 
 
-@hlo("reduce_window")
-def _reduce_window(c: HloCall, *operands: Any) -> Tensors:
-    half = len(operands) // 2
-    rank = operands[0].ndim
-    ones = [1] * rank
-    padding = np.broadcast_to(np.asarray(c.get("padding", otherwise=0), "int64"), (rank, 2))
-    return taken_by_windows(
-        _only_operation(c), _body(c), list(operands[:half]), list(operands[half:]), c.ints("window_dimensions"),
-        c.ints("window_strides", otherwise=ones) or ones, c.ints("window_dilations", otherwise=ones) or ones,
-        c.ints("base_dilations", otherwise=ones) or ones, padding,
-    )  # fmt: skip
-
-
-@hlo("map")
+@HLO("map")
 def _map(c: HloCall, *operands: Any) -> Tensors:
     return c.region(0, *operands, scalar=True)
 
@@ -75,7 +75,7 @@ def _map(c: HloCall, *operands: Any) -> Tensors:
 # ---- orders
 
 
-@hlo("sort")
+@HLO("sort")
 def _sort(c: HloCall, *operands: Any) -> Tensors:
     """Operands in the order of one or several of them; equal ones keep their order."""
     axis = int(c.get("dimension", otherwise=-1)) % operands[0].ndim
@@ -97,13 +97,13 @@ def _keys(block: MlirBlock) -> list[tuple[int, bool]]:
     def operand(name: str) -> int:
         while name not in given:
             operation = made.get(name)
-            if operation is None or operation.name.rpartition(".")[2] != "select" or not _cleans(operation, made):
+            if operation is None or operation.short != "select" or not _cleans(operation, made):
                 raise unknown()
             name = operation.operands[2]
         return given.index(name)
 
     def compared(operation: MlirOperation | None) -> tuple[str, int, int]:
-        if operation is None or operation.name.rpartition(".")[2] != "compare":
+        if operation is None or operation.short != "compare":
             raise unknown()
         way = str(operation.attributes.get("comparison_direction") or operation.words[0])
         left, right = (operand(name) for name in operation.operands)
@@ -115,10 +115,10 @@ def _keys(block: MlirBlock) -> list[tuple[int, bool]]:
         operation = made.get(name)
         if operation is None:
             raise unknown()
-        if operation.name.rpartition(".")[2] == "or":
+        if operation.short == "or":
             first, more = operation.operands
             joined = made.get(more)
-            if joined is None or joined.name.rpartition(".")[2] != "and":
+            if joined is None or joined.short != "and":
                 raise unknown()
             (own,) = read(first)
             way, left, _ = compared(made.get(joined.operands[0]))
@@ -136,7 +136,7 @@ def _keys(block: MlirBlock) -> list[tuple[int, bool]]:
 def _cleans(operation: MlirOperation, made: dict[str, MlirOperation]) -> bool:
     """Whether a choice puts one zero for all zeros, or one NaN for all of them."""
     which, instead = (made.get(name) for name in operation.operands[:2])
-    if which is None or instead is None or which.name.rpartition(".")[2] != "compare":
+    if which is None or instead is None or which.short != "compare":
         return False
     text = getattr(instead.attributes.get("value"), "text", "")
     if which.operands[0] == which.operands[1]:
@@ -146,12 +146,12 @@ def _cleans(operation: MlirOperation, made: dict[str, MlirOperation]) -> bool:
     return "EQ" in which.words and bool(is_zero) and re.fullmatch(r"-?0\.0*(e\+00)?", text) is not None
 
 
-@hlo("top_k", "topk")
+@HLO("top_k", "topk")
 def _top_k(c: HloCall, x: Any) -> Tensors:
     given = c.get("mhlo.attributes", otherwise=c.operation.attributes)  # in a call of `mhlo.topk`
     if not given.get("largest", True):
         raise MissingRuleError("the least elements have no translation; take the greatest of the negative ones.")
-    return list(of_jax("top_k", x, k=int(given["k"])))
+    return list(lax("top_k", x, k=int(given["k"])))
 
 
 # ---- indexing
@@ -171,7 +171,7 @@ def _index_last(starts: Any, batching: list[int], dim: int) -> tuple[Any, list[i
     return pt.moveaxis(starts, dim, -1), [b - (b > dim) for b in batching]
 
 
-@hlo("gather")
+@HLO("gather")
 def _gather(c: HloCall, x: Any, starts: Any) -> Any:
     numbers = _numbers(
         c, "offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims",
@@ -179,10 +179,10 @@ def _gather(c: HloCall, x: Any, starts: Any) -> Any:
     )  # fmt: skip
     starts, batching = _index_last(starts, numbers.start_indices_batching_dims, numbers.index_vector_dim)
     numbers.start_indices_batching_dims = batching
-    return of_jax("gather", x, starts, dimension_numbers=numbers, slice_sizes=c.ints("slice_sizes"), mode=CLIP)
+    return lax("gather", x, starts, dimension_numbers=numbers, slice_sizes=c.ints("slice_sizes"), mode=CLIP)
 
 
-@hlo("scatter")
+@HLO("scatter")
 def _scatter(c: HloCall, x: Any, starts: Any, updates: Any, *more: Any) -> Any:
     """Windows replaced by others, or joined with them; those that reach beyond the ends are left out."""
     if more:
@@ -199,13 +199,13 @@ def _scatter(c: HloCall, x: Any, starts: Any, updates: Any, *more: Any) -> Any:
     primitive = "scatter-add" if _only_operation(c) == "add" and x.dtype != "bool" else None
     primitive = "scatter" if returned == block.arguments[1][0] else primitive
     if primitive is not None:
-        return of_jax(primitive, x, starts, updates, dimension_numbers=numbers, mode=FILL)
+        return lax(primitive, x, starts, updates, dimension_numbers=numbers, mode=FILL)
     body = _body(c)
     unique = bool(c.get("unique_indices", otherwise=False))
     return joined(x, starts, updates, numbers, lambda a, b: body([a], [b])[0], unique, FILL)
 
 
-@hlo("torch_index_select")
+@HLO("torch_index_select")
 def _torch_index_select(c: HloCall, x: Any, places: Any) -> Any:
     if int(c.get("batch_dims", otherwise=0)):
         raise MissingRuleError("selections along batches have no translation.")
@@ -215,7 +215,7 @@ def _torch_index_select(c: HloCall, x: Any, places: Any) -> Any:
 # ---- products
 
 
-@hlo("dot_general")
+@HLO("dot_general")
 def _dot_general(c: HloCall, x: Any, y: Any) -> Any:
     written = c.get("dot_dimension_numbers")
     if written is None:
@@ -224,20 +224,20 @@ def _dot_general(c: HloCall, x: Any, y: Any) -> Any:
         batch = [written.get(f"{side}_batching_dimensions", []) for side in ("lhs", "rhs")]
         contracted = [written.get(f"{side}_contracting_dimensions", []) for side in ("lhs", "rhs")]
     x, y = x.astype(c.form.dtype), y.astype(c.form.dtype)
-    return of_jax("dot_general", x, y, dimension_numbers=(contracted, batch))
+    return lax("dot_general", x, y, dimension_numbers=(contracted, batch))
 
 
-@hlo("dot")
+@HLO("dot")
 def _dot(c: HloCall, x: Any, y: Any) -> Any:
-    return of_jax("dot_general", x, y, dimension_numbers=(([x.ndim - 1], [0]), ([], [])))
+    return lax("dot_general", x, y, dimension_numbers=(([x.ndim - 1], [0]), ([], [])))
 
 
-@hlo("einsum")
+@HLO("einsum")
 def _einsum(c: HloCall, *operands: Any) -> Any:
     return pt.einsum(c.get("einsum_config"), *operands)
 
 
-@hlo("convolution")
+@HLO("convolution")
 def _convolution(c: HloCall, x: Any, kernel: Any) -> Any:
     layout = _layout(c)
     rank = len(layout[0][2])
@@ -271,7 +271,7 @@ def _layout(c: HloCall) -> list[tuple[int, int, list[int]]]:
     return found
 
 
-@hlo("batch_norm_inference")
+@HLO("batch_norm_inference")
 def _batch_norm_inference(c: HloCall, x: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> Any:
     axis = int(c.get("feature_index"))
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
@@ -280,7 +280,7 @@ def _batch_norm_inference(c: HloCall, x: Any, scale: Any, offset: Any, mean: Any
     return (x - mean) / pt.sqrt(variance + epsilon) * scale + offset
 
 
-@hlo("batch_norm_training")
+@HLO("batch_norm_training")
 def _batch_norm_training(c: HloCall, x: Any, scale: Any, offset: Any) -> Tensors:
     """The normalised array, and the means and variances of the others axes; layers of PyTorch are written with it."""
     others = tuple(i for i in range(x.ndim) if i != int(c.get("feature_index")))
@@ -288,36 +288,26 @@ def _batch_norm_training(c: HloCall, x: Any, scale: Any, offset: Any) -> Tensors
     return [_batch_norm_inference(c, x, scale, offset, mean, variance), mean, variance]
 
 
-@hlo("fft")
-def _fft(c: HloCall, x: Any) -> Any:
-    return of_jax("fft", x, fft_type=str(c.get("type", "fft_type")), fft_lengths=c.ints("length", "fft_length"))
+HLO("fft")(as_lax("fft", fft_type=lambda c: str(c.get("type", "fft_type")), fft_lengths=ints("length", "fft_length")))
 
 
 # ---- factorisations
 
-
-@hlo("cholesky")
-def _cholesky(c: HloCall, x: Any) -> Any:
-    return _factor(x, bool(c.get("lower", otherwise=False)))
+HLO("cholesky")(as_lax("cholesky", lower=lambda c: bool(c.get("lower", otherwise=False))))
 
 
-def _factor(x: Any, lower: bool) -> Any:
-    """The lower factor, or the upper one of the upper triangle."""
-    return of_jax("cholesky", x) if lower else pt.swapaxes(of_jax("cholesky", pt.swapaxes(x, -1, -2)), -1, -2)
-
-
-@hlo("triangular_solve")
+@HLO("triangular_solve")
 def _triangular_solve(c: HloCall, a: Any, b: Any) -> Any:
     way = str(c.get("transpose_a", otherwise="NO_TRANSPOSE"))
     if way == "ADJOINT" and "complex" in a.dtype:
         raise MissingRuleError("solutions with a complex adjoint have no translation.")
-    return of_jax(
+    return lax(
         "triangular_solve", a, b, left_side=bool(c.get("left_side")), lower=bool(c.get("lower")),
         transpose_a=way != "NO_TRANSPOSE", unit_diagonal=bool(c.get("unit_diagonal")),
     )  # fmt: skip
 
 
-@hlo("custom_call")
+@HLO("custom_call")
 def _custom_call(c: HloCall, *operands: Any) -> Any:
     """LAPACK's routines by JAX's names, and what other translators call in place of an operation of CHLO."""
     target = str(c.get("callee", "call_target_name"))
@@ -344,23 +334,23 @@ def _letter(settings: dict[str, Any], name: str) -> str:
 
 
 def _potrf(c: HloCall, settings: dict[str, Any], x: Any) -> Tensors:
-    return [_factor(x, _letter(settings, "uplo") == "L"), _succeeded(c, 1)]
+    return [lax("cholesky", x, lower=_letter(settings, "uplo") == "L"), _succeeded(c, 1)]
 
 
 def _trsm(c: HloCall, settings: dict[str, Any], a: Any, b: Any) -> Any:
-    return of_jax(
+    return lax(
         "triangular_solve", a, b, left_side=_letter(settings, "side") == "L", lower=_letter(settings, "uplo") == "L",
         transpose_a=_letter(settings, "trans_x") != "N", unit_diagonal=_letter(settings, "diag") == "U",
     )  # fmt: skip
 
 
 def _getrf(c: HloCall, settings: dict[str, Any], a: Any) -> Tensors:
-    packed, pivots, _ = of_jax("lu", a)
+    packed, pivots, _ = lax("lu", a)
     return [packed, pivots + 1, _succeeded(c, 2)]
 
 
 def _syevd(c: HloCall, settings: dict[str, Any], a: Any) -> Tensors:
-    return [*of_jax("eigh", a, lower=_letter(settings, "uplo") == "L"), _succeeded(c, 2)]
+    return [*lax("eigh", a, lower=_letter(settings, "uplo") == "L"), _succeeded(c, 2)]
 
 
 def _gesdd(c: HloCall, settings: dict[str, Any], a: Any) -> Tensors:
@@ -368,7 +358,7 @@ def _gesdd(c: HloCall, settings: dict[str, Any], a: Any) -> Tensors:
     mode = _letter(settings, "mode")
     if mode == "N":
         raise MissingRuleError("singular values without vectors have no translation; ask for the vectors too.")
-    return [a, *of_jax("svd", a, full_matrices=mode == "A", compute_uv=True), _succeeded(c, 4)]
+    return [a, *lax("svd", a, full_matrices=mode == "A", compute_uv=True), _succeeded(c, 4)]
 
 
 _LAPACK: Final[dict[str, Callable[..., Any]]] = {

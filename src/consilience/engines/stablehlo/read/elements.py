@@ -1,7 +1,7 @@
 """StableHLO's and CHLO's operations on elements and shapes: operands and attributes in, tensors out.
 
-Where an operation of JAX means the same, its rule is taken. Whole axes and matrices stand in `axes`, loops in
-`loops`, functions and branches in `module`.
+Where an operation of lax means the same, its rule is taken. Whole axes and matrices stand in `axes`, loops in `loops`,
+functions and branches in `module`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any, Final
 import numpy as np
 
 import consilience.tensor as pt
-from consilience.engines.jax.read.primitives import RULES
-from consilience.engines.stablehlo.read.mlir import DenseText, MlirOperation, TensorForm, dense_array
+from consilience.engines.reader.forms import Form
+from consilience.engines.reader.lax import LAX, lax
+from consilience.engines.reader.rules import Rule, Rules, Tensors
+from consilience.engines.stablehlo.read.constants import DenseText, dense_array
+from consilience.engines.stablehlo.read.mlir import MlirOperation
 from consilience.errors import MissingRuleError
 from consilience.record import Record
-
-Tensors = list[Any]
 
 
 class HloCall(Record, eq=False):
@@ -32,14 +33,14 @@ class HloCall(Record, eq=False):
     """
 
     operation: MlirOperation
-    forms: list[TensorForm | None]
+    forms: list[Form | None]
     region: Callable[..., Tensors]
     function: Callable[[str, Sequence[Any]], Tensors]
     resources: dict[str, bytes]
     scalar: bool
 
     @property
-    def form(self) -> TensorForm:
+    def form(self) -> Form:
         """Shape and dtype of the only result."""
         form = self.forms[0] if self.forms else None
         if form is None:
@@ -59,73 +60,76 @@ class HloCall(Record, eq=False):
         return [int(i) for i in self.get(*names, otherwise=otherwise)]
 
 
-Rule = Callable[..., Any]
-HLO: Final[dict[str, Rule]] = {}
+HLO: Final = Rules()
 
 
-def hlo(*names: str) -> Callable[[Rule], Rule]:
-    """Enter a function of a call and its operands as the rule of operations."""
+def as_lax(primitive: str, count: int | None = None, **settings: Callable[[HloCall], Any]) -> Rule:
+    """The rule of an operation that is one of lax.
 
-    def enter(function: Rule) -> Rule:
-        HLO.update(dict.fromkeys(names, function))
-        return function
+    count      of its operands; further ones tell lengths, which are known
+    settings   parameters, from the call
+    """
+    rule = LAX[primitive]
 
-    return enter
-
-
-def of_jax(primitive: str, *operands: Any, **parameters: Any) -> Any:
-    """What a primitive of JAX gives."""
-    return RULES[primitive](*operands, primitive=primitive, **parameters)
-
-
-# ---- elements
-
-# StableHLO's and CHLO's name -> that of JAX's primitive.
-_SAME: Final = {
-    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "remainder": "rem", "negate": "neg",
-    "maximum": "max", "minimum": "min", "abs": "abs", "sign": "sign", "floor": "floor", "ceil": "ceil",
-    "exponential": "exp", "exponential_minus_one": "expm1", "log": "log", "log_plus_one": "log1p", "sine": "sin",
-    "cosine": "cos", "tan": "tan", "tanh": "tanh", "sqrt": "sqrt", "rsqrt": "rsqrt", "cbrt": "cbrt", "atan2": "atan2",
-    "logistic": "logistic", "is_finite": "is_finite", "and": "and", "or": "or", "xor": "xor", "not": "not",
-    "clamp": "clamp", "real": "real", "imag": "imag", "complex": "complex",
-    "asin": "asin", "acos": "acos", "atan": "atan", "sinh": "sinh", "cosh": "cosh", "asinh": "asinh", "acosh": "acosh",
-    "atanh": "atanh", "erf": "erf", "erfc": "erfc", "erf_inv": "erf_inv", "lgamma": "lgamma", "digamma": "digamma",
-    "polygamma": "polygamma", "zeta": "zeta", "bessel_i1e": "bessel_i1e", "square": "square", "conj": "conj",
-    "optimization_barrier": "copy", "shift_left": "shift_left", "shift_right_logical": "shift_right_logical",
-    "shift_right_arithmetic": "shift_right_arithmetic", "popcnt": "population_count", "count_leading_zeros": "clz",
-}  # fmt: skip
-
-
-def _as_in_jax(primitive: str) -> Rule:
-    def call(_: HloCall, *operands: Any) -> Any:
-        return of_jax(primitive, *operands)
+    def call(c: HloCall, *operands: Any) -> Any:
+        return rule(*operands[:count], primitive=primitive, **{name: of(c) for name, of in settings.items()})
 
     return call
 
 
-HLO.update({name: _as_in_jax(primitive) for name, primitive in _SAME.items()})
-HLO.update({f"broadcast_{name}": HLO[name] for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")})
+def ints(*names: str) -> Callable[[HloCall], list[int]]:
+    """The setting that is an attribute of integers; its names in the pretty and in the generic form."""
+    return lambda c: c.ints(*names)
 
 
-@hlo("power", "broadcast_power")
+def one(*names: str) -> Callable[[HloCall], int]:
+    """The same of one integer."""
+    return lambda c: int(c.get(*names))
+
+
+def shape(c: HloCall) -> tuple[int, ...]:
+    """That of the result."""
+    return c.form.shape
+
+
+def dtype(c: HloCall) -> str:
+    """That of the result."""
+    return c.form.dtype
+
+
+# ---- elements
+
+_SAME: Final = """
+    add maximum:max minimum:min abs sign floor ceil log cosine:cos tan tanh sqrt rsqrt cbrt atan2 logistic is_finite and
+    or xor not clamp real imag complex asin acos atan sinh cosh asinh acosh atanh erf erfc erf_inv lgamma digamma
+    polygamma zeta bessel_i1e square conj shift_left shift_right_logical shift_right_arithmetic subtract:sub
+    multiply:mul divide:div remainder:rem negate:neg exponential:exp exponential_minus_one:expm1 log_plus_one:log1p
+    sine:sin optimization_barrier:copy popcnt:population_count count_leading_zeros:clz
+"""
+for _word in _SAME.split():
+    _name, _, _primitive = _word.partition(":")
+    HLO(_name)(as_lax(_primitive or _name))
+for _name in ("add", "subtract", "multiply", "divide", "maximum", "minimum"):
+    HLO(f"broadcast_{_name}")(HLO[_name])
+HLO("round_nearest_even")(as_lax("round", rounding_method=lambda _: 1))
+HLO("round_nearest_afz")(as_lax("round", rounding_method=lambda _: 0))
+HLO("bitcast_convert")(as_lax("bitcast_convert_type", new_dtype=dtype))
+
+
+@HLO("power", "broadcast_power")
 def _power(_: HloCall, x: Any, y: Any) -> Any:
     if "int" in x.dtype:
         raise MissingRuleError("powers of integers have no translation.")
-    return of_jax("pow", x, y)
+    return lax("pow", x, y)
 
 
-@hlo("round_nearest_even", "round_nearest_afz")
-def _round(c: HloCall, x: Any) -> Any:
-    return of_jax("round", x, rounding_method=1 if c.operation.name.endswith("even") else 0)
-
-
-@hlo("compare", "broadcast_compare")
+@HLO("compare", "broadcast_compare")
 def _compare(c: HloCall, x: Any, y: Any) -> Any:
     way = c.get("comparison_direction") or c.operation.words[0]
     kind = c.get("compare_type") or [*c.operation.words[1:], ""][0]
     if kind == "TOTALORDER" and "float" in x.dtype:
         return _in_total_order(str(way), x, y)
-    return of_jax(str(way).lower(), x, y)
+    return lax(str(way).lower(), x, y)
 
 
 def _in_total_order(way: str, x: Any, y: Any) -> Any:
@@ -141,44 +145,35 @@ def _in_total_order(way: str, x: Any, y: Any) -> Any:
     return pt.or_(pt.or_(pt.lt(x, y), zeros), pt.and_(pt.isnan(y), pt.invert(pt.isnan(x))))
 
 
-@hlo("is_inf", "is_pos_inf", "is_neg_inf")
+@HLO("is_inf", "is_pos_inf", "is_neg_inf")
 def _is_inf(c: HloCall, x: Any) -> Any:
-    end = {"is_pos_inf": np.inf, "is_neg_inf": -np.inf}.get(_own_name(c))
+    end = {"is_pos_inf": np.inf, "is_neg_inf": -np.inf}.get(c.operation.short)
     return pt.isinf(x) if end is None else pt.eq(x, np.asarray(end, x.dtype))
 
 
-@hlo("select", "broadcast_select")
+@HLO("select", "broadcast_select")
 def _select(_: HloCall, which: Any, x: Any, y: Any) -> Any:
     return pt.where(which, x, y)
 
 
-@hlo("convert")
+@HLO("convert")
 def _convert(c: HloCall, x: Any) -> Any:
     if "complex" in x.dtype and "complex" not in c.form.dtype:
         x = pt.real(x)
-    return of_jax("convert_element_type", x, new_dtype=c.form.dtype)
+    return lax("convert_element_type", x, new_dtype=c.form.dtype)
 
 
-@hlo("bitcast_convert")
-def _bitcast(c: HloCall, x: Any) -> Any:
-    return of_jax("bitcast_convert_type", x, new_dtype=c.form.dtype)
-
-
-@hlo("reduce_precision")
+@HLO("reduce_precision")
 def _reduce_precision(c: HloCall, x: Any) -> Any:
     found = re.fullmatch(r"e(\d+)m(\d+)", str(c.get("format")))
     exponent, mantissa = map(int, found.groups()) if found else (c.get("exponent_bits"), c.get("mantissa_bits"))
-    return of_jax("reduce_precision", x, exponent_bits=exponent, mantissa_bits=mantissa)
-
-
-def _own_name(c: HloCall) -> str:
-    return c.operation.name.rpartition(".")[2]
+    return lax("reduce_precision", x, exponent_bits=exponent, mantissa_bits=mantissa)
 
 
 # ---- constants and shapes
 
 
-@hlo("constant")
+@HLO("constant")
 def _constant(c: HloCall) -> Any:
     value = c.get("value")
     if isinstance(value, DenseText):
@@ -186,64 +181,47 @@ def _constant(c: HloCall) -> Any:
     return pt.constant(np.array(value, c.form.dtype).reshape(c.form.shape))
 
 
-@hlo("iota", "dynamic_iota")
-def _iota(c: HloCall, *_shape: Any) -> Any:
-    return of_jax("iota", dtype=c.form.dtype, shape=c.form.shape, dimension=int(c.get("dim", "iota_dimension")))
+HLO("iota", "dynamic_iota")(as_lax("iota", 0, dtype=dtype, shape=shape, dimension=one("dim", "iota_dimension")))
+HLO("transpose")(as_lax("transpose", permutation=ints("dims", "permutation")))
+HLO("reverse")(as_lax("rev", dimensions=ints("dims", "dimensions")))
+HLO("concatenate")(as_lax("concatenate", dimension=one("dim", "dimension")))
 
 
-@hlo("broadcast_in_dim", "dynamic_broadcast_in_dim")
+@HLO("pad")
+def _pad(c: HloCall, x: Any, value: Any) -> Any:
+    low, high = c.ints("low", "edge_padding_low"), c.ints("high", "edge_padding_high")
+    inner = c.ints("interior", "interior_padding")
+    return lax("pad", x, value, padding_config=list(zip(low, high, inner, strict=True)))
+
+
+@HLO("broadcast_in_dim", "dynamic_broadcast_in_dim")
 def _broadcast_in_dim(c: HloCall, x: Any, *_shape: Any) -> Any:
     if c.scalar and not c.form.shape:
         return x
-    return of_jax(
-        "broadcast_in_dim", x, shape=c.form.shape, broadcast_dimensions=c.ints("dims", "broadcast_dimensions")
-    )
+    return lax("broadcast_in_dim", x, shape=c.form.shape, broadcast_dimensions=c.ints("dims", "broadcast_dimensions"))
 
 
-@hlo("broadcast")
+@HLO("broadcast")
 def _broadcast(c: HloCall, x: Any) -> Any:
     return pt.broadcast_to(x, c.form.shape)
 
 
-@hlo("reshape", "dynamic_reshape")
+@HLO("reshape", "dynamic_reshape")
 def _reshape(c: HloCall, x: Any, *_shape: Any) -> Any:
     return x if c.scalar and not c.form.shape else pt.reshape(x, c.form.shape)
 
 
-@hlo("transpose")
-def _transpose(c: HloCall, x: Any) -> Any:
-    return of_jax("transpose", x, permutation=c.ints("dims", "permutation"))
-
-
-@hlo("reverse")
-def _reverse(c: HloCall, x: Any) -> Any:
-    return of_jax("rev", x, dimensions=c.ints("dims", "dimensions"))
-
-
-@hlo("concatenate")
-def _concatenate(c: HloCall, *operands: Any) -> Any:
-    return of_jax("concatenate", *operands, dimension=int(c.get("dim", "dimension")))
-
-
-@hlo("slice")
+@HLO("slice")
 def _slice(c: HloCall, x: Any) -> Any:
     ranges = c.get("ranges")
     if ranges is not None:
         return x[tuple(slice(*part) for part in ranges)]
-    return of_jax(
+    return lax(
         "slice", x, start_indices=c.ints("start_indices"), limit_indices=c.ints("limit_indices"),
         strides=c.ints("strides"),
     )  # fmt: skip
 
 
-@hlo("pad")
-def _pad(c: HloCall, x: Any, value: Any) -> Any:
-    parts = [
-        c.ints("low", "edge_padding_low"), c.ints("high", "edge_padding_high"), c.ints("interior", "interior_padding")
-    ]  # fmt: skip
-    return of_jax("pad", x, value, padding_config=list(zip(*parts, strict=True)))
-
-
-@hlo("get_dimension_size")
+@HLO("get_dimension_size")
 def _get_dimension_size(c: HloCall, x: Any) -> Any:
     return pt.constant(np.asarray(x.static_shape[int(c.get("dim", "dimension"))], "int32"))

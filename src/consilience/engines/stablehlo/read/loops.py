@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 import consilience.tensor as pt
-from consilience.engines.stablehlo.read.elements import HloCall, Tensors, hlo, of_jax
+from consilience.engines.reader.lax import lax
+from consilience.engines.reader.rules import Tensors
+from consilience.engines.stablehlo.read.elements import HLO, HloCall
 from consilience.ir import INTEGERS, Node, constant_value, topological
 from consilience.ops.elementwise import Cast, Elementwise
 from consilience.ops.loop import fresh
@@ -94,21 +96,21 @@ class CountedLoop:
 _LOOP: ContextVar[CountedLoop | None] = ContextVar("the loop whose body is translated", default=None)
 
 
-@hlo("dynamic_slice")
+@HLO("dynamic_slice")
 def _dynamic_slice(c: HloCall, x: Any, *starts: Any) -> Any:
     sizes, loop = c.ints("sizes", "slice_sizes"), _LOOP.get()
     found = None if loop is None else loop.read(x, starts, sizes)
-    return of_jax("dynamic_slice", x, *starts, slice_sizes=sizes) if found is None else found
+    return lax("dynamic_slice", x, *starts, slice_sizes=sizes) if found is None else found
 
 
-@hlo("dynamic_update_slice")
+@HLO("dynamic_update_slice")
 def _dynamic_update_slice(_: HloCall, x: Any, update: Any, *starts: Any) -> Any:
     loop = _LOOP.get()
     found = None if loop is None else loop.write(x, update, starts)
-    return of_jax("dynamic_update_slice", x, update, *starts) if found is None else found
+    return lax("dynamic_update_slice", x, update, *starts) if found is None else found
 
 
-@hlo("while")
+@HLO("while")
 def _while(c: HloCall, *initial: Any) -> Tensors:
     """Values when the condition holds no longer."""
     leaves = [fresh(value) for value in initial]

@@ -10,19 +10,11 @@ import re
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from consilience.errors import DtypeError, MissingRuleError, ParseError, ShapeError
+from consilience.engines.stablehlo.dtypes import DTYPES
+from consilience.engines.stablehlo.read.constants import DenseText, dense_array, numbers_of, tensor_form
+from consilience.errors import MissingRuleError, ParseError
 from consilience.record import Record, replace
-
-Array = npt.NDArray[Any]
-
-DTYPES: Final = {
-    "f64": "float64", "f32": "float32", "f16": "float16", "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8",
-    "ui64": "uint64", "ui32": "uint32", "ui16": "uint16", "ui8": "uint8", "i1": "bool", "index": "int64",
-    "complex<f64>": "complex128", "complex<f32>": "complex64",
-}  # fmt: skip
-"""Element types of MLIR and their names here."""
 
 _TOKEN: Final = re.compile(
     r"""(?P<space>\s+|//[^\n]*)
@@ -38,20 +30,6 @@ _TOKEN: Final = re.compile(
 _BRACKET: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|->|[<>]')
 _RESOURCE: Final = re.compile(r'([\w$.-]+)\s*:\s*"0x([0-9A-Fa-f]*)"')
 _SHOWN: Final = 90
-
-
-class TensorForm(Record):
-    """The shape and the dtype of a tensor."""
-
-    shape: tuple[int, ...]
-    dtype: str
-
-
-class DenseText(Record, eq=False):
-    """A constant before its type is known: what stands between the angle brackets."""
-
-    text: str
-    line: int
 
 
 class MlirOperation(Record, eq=False):
@@ -87,6 +65,11 @@ class MlirOperation(Record, eq=False):
         return own if len(own) == len(self.results) else self.types * len(self.results)
 
     @property
+    def short(self) -> str:
+        """The name without its dialect."""
+        return self.name.rpartition(".")[2]
+
+    @property
     def where(self) -> str:
         """The place in the text, for messages."""
         shown = self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN]}…"
@@ -111,71 +94,6 @@ class _Token(Record, eq=False):
     kind: str
     text: str
     line: int
-
-
-def tensor_form(text: str, where: str) -> TensorForm:
-    """The type `tensor<4x3xf64>`; raises ShapeError for lengths that are open, DtypeError for other elements."""
-    inside = re.fullmatch(r"(?:tensor|vector)<((?:(?:\d+|\?)x)*)([\w!]+(?:<.*?>)?)(?:,.*)?>", text.replace(" ", ""))
-    if inside is None:
-        raise MissingRuleError(f"values of the type `{text}` have no translation ({where}).")
-    lengths, element = inside.group(1).split("x")[:-1], inside.group(2)
-    if "?" in lengths:
-        raise ShapeError(
-            f"the type `{text}` leaves a length open ({where}); lower the function for arguments of fixed shapes."
-        )
-    dtype = DTYPES.get(element.removeprefix("s"))
-    if dtype is None:
-        raise DtypeError(f"elements of the type `{element}` cannot be computed with here ({where}).")
-    return TensorForm(tuple(int(n) for n in lengths), dtype)
-
-
-def dense_array(value: DenseText, form: TensorForm, resources: dict[str, bytes]) -> Array:
-    """The numbers of `dense<...>`: one for all, nested lists, bits in hexadecimal, or a resource of the module."""
-    text, dtype = value.text.strip(), np.dtype(form.dtype)
-    count = int(np.prod(form.shape, dtype="int64"))
-    if text.startswith("resource:"):
-        name = text.removeprefix("resource:")
-        if name not in resources:
-            raise ParseError(
-                f"the numbers of a constant are left out in line {value.line}; print the module with all of them "
-                "(`large_elements_limit=None`)."
-            )
-        return np.frombuffer(resources[name][4:], dtype, count).reshape(form.shape)
-    if text.startswith('"'):
-        return _from_bytes(bytes.fromhex(text.strip('"').removeprefix("0x")), form, count)
-    numbers = re.findall(r"\([^)]*\)|[^\s,\[\]]+", text)
-    found = _numbers(numbers, dtype)
-    if len(found) == 1:
-        return np.broadcast_to(found[0], form.shape)
-    if len(found) != count:
-        raise ParseError(f"a constant of {count} elements has {len(found)} numbers, in line {value.line}.")
-    return found.reshape(form.shape)
-
-
-def _from_bytes(data: bytes, form: TensorForm, count: int) -> Array:
-    dtype = np.dtype(form.dtype)
-    if form.dtype == "bool" and len(data) not in (1, count):  # eight to a byte
-        return np.unpackbits(np.frombuffer(data, "uint8"), bitorder="little")[:count].astype(bool).reshape(form.shape)
-    found = np.frombuffer(data, dtype.newbyteorder("<")).astype(dtype)
-    return np.broadcast_to(found[0], form.shape) if len(found) == 1 else found.reshape(form.shape)
-
-
-def _numbers(texts: list[str], dtype: np.dtype[Any]) -> Array:
-    if dtype.kind == "b":
-        return np.array([text in ("true", "1") for text in texts])
-    if dtype.kind == "c":
-        part = np.dtype(f"float{dtype.itemsize * 4}")
-        pairs = [_numbers(re.findall(r"[^\s,()]+", text), part) for text in texts]
-        return np.array([complex(*pair) for pair in pairs], dtype)
-    if dtype.kind in "iu":
-        return np.array([int(text, 0) for text in texts], dtype)
-    if any(text.startswith("0x") for text in texts):
-        bits = np.dtype(f"uint{8 * dtype.itemsize}")
-        return np.array(
-            [np.array(int(t, 16), bits).view(dtype) if t.startswith("0x") else dtype.type(float(t)) for t in texts],
-            dtype,
-        )
-    return np.array(texts, "float64").astype(dtype)
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -579,7 +497,7 @@ class _Parser:
             kind = self._type() if typed and self._accept(":") else ""
             whole = re.fullmatch(r"-?(?:\d+|0x[0-9A-Fa-f]+)", token.text) is not None
             if kind.startswith("f"):
-                return float(_numbers([token.text], np.dtype(DTYPES.get(kind, "float64")))[0])
+                return float(numbers_of([token.text], np.dtype(DTYPES.get(kind, "float64")))[0])
             return int(token.text, 0) if whole else float(token.text)
         if token.kind == "word":
             return self._worded(token, typed)

@@ -1,7 +1,7 @@
 """Modules of StableHLO: their text in, functions of tensors that compute the same out.
 
-Functions and branches are translated here; operations stand in the tables of `elements`,
-`axes` and `loops`. The text is read without any other package.
+Functions and branches are translated here; operations stand in the tables of `elements`, `axes` and
+`loops`. The text is read without any other package.
 """
 
 from __future__ import annotations
@@ -13,26 +13,32 @@ from typing import Any, Final
 import numpy as np
 
 import consilience.tensor as pt
-from consilience.engines.jax.read.jaxpr import fitted
+from consilience.engines.reader.forms import called, fitted
+from consilience.engines.reader.loops import first_of, one_of
+from consilience.engines.reader.program import Language, Step
+from consilience.engines.reader.rules import Tensors
 from consilience.engines.stablehlo.bytecode import from_bytecode
-from consilience.engines.stablehlo.read import axes as axes  # fills the table
-from consilience.engines.stablehlo.read import loops as loops  # fills the table
-from consilience.engines.stablehlo.read.elements import HLO, HloCall, Tensors, hlo
-from consilience.engines.stablehlo.read.mlir import (
-    MlirBlock,
-    MlirModule,
-    MlirOperation,
-    TensorForm,
-    parse_module,
-    tensor_form,
-)
-from consilience.errors import ConsilienceError, GraphError, MissingRuleError, ParseError
-from consilience.ir import Node, constant_value
-from consilience.ops.control import cond
+from consilience.engines.stablehlo.read import axes as axes  # these fill the table
+from consilience.engines.stablehlo.read import loops as loops
+from consilience.engines.stablehlo.read.constants import tensor_form
+from consilience.engines.stablehlo.read.elements import HLO, HloCall
+from consilience.engines.stablehlo.read.mlir import MlirBlock, MlirModule, MlirOperation, parse_module
+from consilience.errors import GraphError, ParseError
 
-_DIALECTS: Final = ("stablehlo", "chlo", "mhlo", "func")
+_DIALECTS: Final = ("", "stablehlo.", "chlo.", "mhlo.", "func.")
 _RETURNS: Final = ("return", "func.return", "stablehlo.return", "mhlo.return")
-_RANDOM: Final = ("rng", "rng_bit_generator")
+
+
+def _hint(name: str) -> str:
+    if name.rpartition(".")[2] in ("rng", "rng_bit_generator"):
+        return " Draw beforehand, and give the draws as arguments."
+    vhlo = name.startswith("vhlo.")
+    return " Text of the dialect VHLO is turned into StableHLO by `stablehlo-translate`." if vhlo else ""
+
+
+STABLEHLO: Final = Language(
+    "StableHLO", "operation", HLO, _hint, (AssertionError, IndexError, KeyError, TypeError, ValueError), ParseError
+)
 
 
 def from_stablehlo(text: str | bytes, function: str = "main") -> Callable[..., Any]:
@@ -63,17 +69,12 @@ def from_stablehlo(text: str | bytes, function: str = "main") -> Callable[..., A
         if len(arguments) != len(forms):
             wanted = ", ".join(f"{form.dtype}{list(form.shape)}" for form in forms)
             raise GraphError(f"`{function}` has {len(forms)} arguments ({wanted}), got {len(arguments)}.")
-        tensors = [
-            fitted(value, form, function, name)
-            for value, form, (name, _) in zip(arguments, forms, block.arguments, strict=True)
-        ]
-        found = evaluated(module, block, tensors)
+        told = (f"argument {name} of `{function}`" for name, _ in block.arguments)
+        found = evaluated(module, block, list(map(fitted, arguments, forms, told)))
         return found[0] if len(found) == 1 else tuple(found)
 
-    translated(*(pt.tensor(dtype=form.dtype, shape=form.shape) for form in forms))  # what is missing is told now
-    translated.__name__ = translated.__qualname__ = function
-    translated.__doc__ = f"`@{function}` of a module of StableHLO, of tensors."
-    return translated
+    translated(*(form.variable for form in forms))  # what is missing is told now
+    return called(translated, function, f"`@{function}` of a module of StableHLO")
 
 
 def evaluated(
@@ -94,8 +95,7 @@ def evaluated(
         operands = [_read(known, name, operation) for name in operation.operands]
         if operation.name in _RETURNS:
             return operands
-        values = _operation(module, operation, operands, known, scalar)
-        own.update(zip(operation.results, values, strict=True))
+        own.update(zip(operation.results, _results(module, operation, operands, known, scalar), strict=True))
     return []
 
 
@@ -105,16 +105,9 @@ def _read(known: ChainMap[str, Any], name: str, operation: MlirOperation) -> Any
     return known[name]
 
 
-def _operation(
+def _results(
     module: MlirModule, operation: MlirOperation, operands: Tensors, known: ChainMap[str, Any], scalar: bool
 ) -> Tensors:
-    dialect, _, name = operation.name.rpartition(".")
-    own = HLO.get(name) if dialect in ("", *_DIALECTS) else None
-    if own is None:
-        hint = " Draw beforehand, and give the draws as arguments." if name in _RANDOM else ""
-        hint += " Text of the dialect VHLO is turned into StableHLO by `stablehlo-translate`." * (dialect == "vhlo")
-        raise MissingRuleError(f"StableHLO's `{operation.name}` has no translation ({operation.where}).{hint}")
-
     def region(number: int, *arguments: Any, scalar: bool = scalar) -> Tensors:
         return evaluated(module, operation.regions[number], arguments, known, scalar)
 
@@ -127,55 +120,31 @@ def _operation(
         tensor_form(kind, operation.where) if kind.startswith("tensor") else None for kind in operation.result_types
     ]
     call = HloCall(operation, forms, region, function, module.resources, scalar)
-    try:
-        found = own(call, *operands)
-    except GraphError as error:
-        if "of the text: " in str(error):
-            raise
-        raise type(error)(f"StableHLO's `{operation.name}`: {str(error).rstrip('.')} ({operation.where}).") from error
-    except (AssertionError, IndexError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, ConsilienceError):
-            raise
-        raise ParseError(
-            f"StableHLO's `{operation.name}` is not of a known form: {error} ({operation.where}); please report this "
-            "if the text is right."
-        ) from error
-    values = found if isinstance(found, list) else [found]
-    return [_as_declared(value, form, call) for value, form in zip(values, forms, strict=True)]
-
-
-def _as_declared(value: Any, form: TensorForm | None, call: HloCall) -> Any:
-    """A result in the dtype that the text gives it."""
-    if form is None or not isinstance(value, Node):
-        return value
-    if not call.scalar and tuple(value.static_shape) != form.shape:
-        raise GraphError(
-            f"the translation of StableHLO's `{call.operation.name}` has the shape {value.static_shape} in place of "
-            f"{form.shape} ({call.operation.where}); if the text is right, please report this."
-        )
-    return value if value.dtype == form.dtype else value.astype(form.dtype)
+    name = operation.short if operation.name.removesuffix(operation.short) in _DIALECTS else operation.name
+    step = Step(name, operation.name, {}, forms, lambda: operation.where, scalar)
+    return STABLEHLO.values(step, [call, *operands])
 
 
 # ---- functions and tuples
 
 
-@hlo("call", "composite")
+@HLO("call", "composite")
 def _call(c: HloCall, *operands: Any) -> Tensors:
     return c.function(c.get("decomposition", "callee"), operands)
 
 
-@hlo("tuple")
+@HLO("tuple")
 def _tuple(_: HloCall, *operands: Any) -> Any:
     return tuple(operands)
 
 
-@hlo("get_tuple_element")
+@HLO("get_tuple_element")
 def _get_tuple_element(c: HloCall, of: Any) -> Any:
     ranges = c.get("ranges")
     return of[c.get("index") if ranges is None else ranges[0][0]]
 
 
-@hlo("create_token", "after_all")
+@HLO("create_token", "after_all")
 def _token(_: HloCall, *_operands: Any) -> Any:
     """What orders effects; there are none."""
     return None
@@ -184,25 +153,13 @@ def _token(_: HloCall, *_operands: Any) -> Any:
 # ---- branches
 
 
-@hlo("if")
+@HLO("if")
 def _if(c: HloCall, which: Any) -> Tensors:
-    return _chosen(which, c.region(0), c.region(1))
+    return one_of(which, c.region(0), c.region(1))
 
 
-@hlo("case")
+@HLO("case")
 def _case(c: HloCall, index: Any) -> Tensors:
     """The branch that the index counts; the last one where there is no such branch."""
-    results = [c.region(i) for i in range(len(c.operation.regions))]
-    found = results[-1]
-    for number in range(len(results) - 2, -1, -1):
-        found = _chosen(pt.eq(index, np.asarray(number, index.dtype)), results[number], found)
-    return found
-
-
-def _chosen(which: Any, then: Tensors, otherwise: Tensors) -> Tensors:
-    if not then:
-        return []
-    known = constant_value(which)
-    if known is not None:
-        return then if known else otherwise
-    return list(cond(which, then, otherwise))
+    branches = [c.region(i) for i in range(len(c.operation.regions))]
+    return first_of([pt.eq(index, np.asarray(i, index.dtype)) for i in range(len(branches) - 1)], branches)

@@ -17,23 +17,20 @@ from consilience.lower.views import static
 from consilience.ops import (
     ArgReduce,
     ArgSort,
-    BroadcastTo,
     Concatenate,
     Cumulative,
-    ExpandDims,
     Index,
     IndexUpdate,
     Iota,
     LengthOf,
+    MatMul,
     Reduce,
-    Reshape,
     Softmax,
     Sort,
-    Squeeze,
-    Transpose,
 )
 from consilience.ops.index import At, NewAxis, SliceIndex
-from consilience.ops.structured import DiagonalMatrix, Kronecker
+from consilience.ops.random import Key
+from consilience.ops.structured import DiagonalMatrix
 
 SMALL: Final = 64  # elements of a constant that is kept
 
@@ -93,26 +90,6 @@ def _cumulative(run: TorchEvaluation, node: Any, x: Any) -> Any:
     if node.op.reverse:
         return torch.flip(function(torch.flip(x, (axis,)), axis), (axis,))
     return function(x, axis)
-
-
-@means(Reshape)
-def _reshape(run: TorchEvaluation, node: Any, x: Any) -> Any:
-    return x.reshape(static(node.op.shape))
-
-
-@means(Transpose)
-def _transpose(run: TorchEvaluation, node: Any, x: Any) -> Any:
-    return x.permute(node.op.axes)
-
-
-@means(ExpandDims, Squeeze)
-def _same_elements(run: TorchEvaluation, node: Any, x: Any) -> Any:
-    return x.reshape(static(node.static_shape))
-
-
-@means(BroadcastTo)
-def _broadcast_to(run: TorchEvaluation, node: Any, x: Any) -> Any:
-    return x.expand(static(node.op.shape))
 
 
 @means(Concatenate)
@@ -197,7 +174,12 @@ def _diagonal_matrix(run: TorchEvaluation, node: Any, x: Any) -> Any:
     return torch.diag_embed(x)
 
 
-@means(Kronecker)
-def _kronecker(run: TorchEvaluation, node: Any, a: Any, b: Any) -> Any:
-    product = a[..., :, None, :, None] * b[..., None, :, None, :]
-    return product.reshape(*product.shape[:-4], a.shape[-2] * b.shape[-2], a.shape[-1] * b.shape[-1])
+@means(MatMul)
+def _matmul(run: TorchEvaluation, node: Any, a: Any, b: Any) -> Any:
+    dtype = dtype_of(node)
+    return opaque(run, node, a, b) if dtype == torch.bool else torch.matmul(a.to(dtype), b.to(dtype))
+
+
+@means(Key)
+def _key(run: TorchEvaluation, node: Any) -> Any:
+    return torch.tensor(node.op.seed, dtype=torch.int64, device=run.device)

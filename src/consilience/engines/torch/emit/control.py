@@ -13,14 +13,7 @@ from consilience.engines.torch.emit.meanings import TorchEvaluation, dtype_of, m
 from consilience.lower.views import static
 from consilience.ops import Cond
 from consilience.ops.call import FunctionCall
-from consilience.ops.control import Item
 from consilience.ops.loop import Scan
-from consilience.ops.parameter_check import Asserted, ParameterCheck
-
-
-@means(Item)
-def _item(run: TorchEvaluation, node: Any, members: Any) -> Any:
-    return members[node.op.position]
 
 
 @means(FunctionCall)
@@ -51,15 +44,3 @@ def _scan(run: TorchEvaluation, node: Any, limit: Any, *operands: Any) -> Any:
         ended = op.until and bool(found[-1])
         done += 1
     return [torch.tensor(done, device=run.device), *carries, *traces]
-
-
-@means(ParameterCheck)
-def _parameter_check(run: TorchEvaluation, node: Any, value: Any, valid: Any, parameter: Any) -> Any:
-    run.failed(~valid)
-    return value
-
-
-@means(Asserted)
-def _asserted(run: TorchEvaluation, node: Any, value: Any, valid: Any) -> Any:
-    run.failed(~valid)
-    return value

@@ -1,13 +1,12 @@
 """Scalar functions in PyTorch, by the names of the table.
 
-Tensors in, tensors out. Functions that PyTorch lacks, or computes less exactly than this package does, are those of
-NumPy's table, on the processor.
+Tensors in, tensors out. Functions that PyTorch lacks, or computes less exactly than this package does, are written by
+their formulas; those without one are NumPy's, on the processor.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -15,11 +14,13 @@ import numpy as np
 import torch
 from torch import special
 
+from consilience.engines.emitter.formulas import written
+from consilience.engines.emitter.random import draws
+from consilience.engines.torch.emit import namespace
 from consilience.engines.torch.emit.meanings import TorchEvaluation, dtype_of, means, of_name, opaque
-from consilience.engines.torch.emit.random import DRAWS
 from consilience.ir import numpy_dtype
+from consilience.lower.views import static
 from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient
-from consilience.ops.scalar import LARGE_SQUARE
 
 FAR: Final = 40.0  # from here on the other exponential is below rounding
 
@@ -39,21 +40,14 @@ def _whole(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return call
 
 
-def _log1mexp(x: Any) -> Any:
-    return torch.where(x > -math.log(2), torch.log(-torch.expm1(x)), torch.log1p(-torch.exp(x)))
-
-
-def _log1p_square(x: Any) -> Any:
-    size = torch.abs(x)
-    return torch.where(size > LARGE_SQUARE, 2 * torch.log(size), torch.log1p(torch.square(x)))
-
-
 def _far(x: Any) -> Any:
     """exp(|x|) / 2, also where exp(|x|) has no number."""
     half = torch.exp(torch.abs(x) / 2)
     return (half / 2) * half
 
 
+DRAWS: Final = draws(namespace)
+# What has a formula as well stands here where PyTorch has it: one of its operations is quicker than several.
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "add": _folded(torch.add),
     "mul": _folded(torch.mul),
@@ -61,15 +55,11 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "mod": _whole(torch.remainder),
     "fmod": _whole(torch.fmod),
     "neq": torch.ne,
-    "log1mexp": _log1mexp,
-    "log1p_square": _log1p_square,
-    "softplus": lambda x: torch.logaddexp(x, torch.zeros((), dtype=x.dtype, device=x.device)),
     "sinh": lambda x: torch.where(torch.abs(x) > FAR, torch.copysign(_far(x), x), torch.sinh(x)),
     "cosh": lambda x: torch.where(torch.abs(x) > FAR, _far(x), torch.cosh(x)),
     "cbrt": lambda x: torch.copysign(torch.abs(x) ** (1 / 3), x),
     "conj": torch.conj_physical,
     "modulus": torch.abs,
-    "heaviside": lambda x, h: torch.where(torch.isnan(x), x, torch.heaviside(x, h)),
     **{
         own: getattr(torch, theirs)
         for own, theirs in {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2"}.items()
@@ -83,7 +73,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
             "bitwise_and bitwise_or bitwise_xor eq lt le gt ge real angle complex where sigmoid logit"
         )
     },
-    **{name: getattr(special, name) for name in str.split("erf erfc erfcx erfinv i0 i0e i1 i1e gammaln digamma ndtri")},
+    **{name: getattr(special, name) for name in str.split("erf erfc erfcx erfinv i0e i1e gammaln digamma ndtri")},
     **{name: getattr(special, name) for name in str.split("log_ndtr xlogy xlog1py zeta")},
     **DRAWS,
 }
@@ -93,7 +83,12 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 def _elementwise(run: TorchEvaluation, node: Any, *tensors: Any) -> Any:
     name = node.op.function
     if name not in FUNCTIONS:
-        return opaque(run, node, *tensors)
+        formula = written(name, tuple(i.tensor_type for i in node.inputs))
+        if formula is None:
+            return opaque(run, node, *tensors)
+        leaves, result = formula
+        (found,) = TorchEvaluation(dict(zip(leaves, tensors, strict=True)), run.device).of([result])
+        return found.broadcast_to(static(node.static_shape))
     if name == "where":
         condition, *branches = tensors
         return torch.where(condition, *(x.to(dtype_of(node)) for x in branches))

@@ -6,7 +6,7 @@ A static graph and tensors in, tensors out. What has no row is computed by its N
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -15,29 +15,23 @@ import torch
 
 from consilience.backends import reference as reference  # enters the rows of NumPy
 from consilience.backends.reference.meanings import MEANINGS as IN_NUMPY
-from consilience.errors import ExecutionError, MissingRuleError
+from consilience.engines.emitter import linear_algebra as linear_algebra  # enters its rows
+from consilience.engines.emitter import shapes as shapes  # enters its rows
+from consilience.engines.emitter import sparse as sparse  # enters its rows
+from consilience.engines.emitter.table import SHARED, Meaning, Meanings
+from consilience.engines.torch.emit import namespace
+from consilience.errors import ExecutionError, MissingRuleError, Status
 from consilience.ir import Node, Region, TensorType, is_leaf, numpy_dtype, topological
 
-Meaning: TypeAlias = Callable[..., Any]
 Array: TypeAlias = npt.NDArray[Any]
 
-MEANINGS: Final[dict[type, Meaning]] = {}
+MEANINGS: Final = Meanings(SHARED)
+means: Final = MEANINGS  # enters rows
 SCARCE: Final = ("uint16", "uint32", "uint64", "float16")  # PyTorch has few operations on them
 
 
 class NoValueError(ExecutionError):
     """There is no value; NumPy's meaning tells why."""
-
-
-def means(*ops: type) -> Callable[[Meaning], Meaning]:
-    """Register `(run, node, *tensors) -> tensor`, or a list of tensors, for op classes."""
-
-    def register(function: Meaning) -> Meaning:
-        for op in ops:
-            MEANINGS[op] = function
-        return function
-
-    return register
 
 
 class TorchEvaluation:
@@ -46,11 +40,13 @@ class TorchEvaluation:
     device      where constants and lengths are made; the tensors given are there already
     """
 
+    xp = namespace
+
     def __init__(self, values: Mapping[Node, Any], device: Any) -> None:
         self.values = dict(values)
         self.device = device
 
-    def failed(self, where: Any) -> None:
+    def failed(self, where: Any, status: Status = Status.FACTORISATION_FAILED) -> None:
         """Raise NoValueError if any element of `where` is true."""
         if bool(torch.any(where)):
             raise NoValueError

@@ -17,8 +17,6 @@ from consilience.backends.callback import Callback
 from consilience.engines.torch.emit import arrays as arrays  # enters its rows
 from consilience.engines.torch.emit import control as control  # enters its rows
 from consilience.engines.torch.emit import elementwise as elementwise  # enters its rows
-from consilience.engines.torch.emit import linear_algebra as linear_algebra  # enters its rows
-from consilience.engines.torch.emit import sparse as sparse  # enters its rows
 from consilience.engines.torch.emit.meanings import NoValueError, TorchEvaluation, to_numpy, to_tensor
 from consilience.errors import LinearAlgebraError
 from consilience.ir import Node
