@@ -433,7 +433,7 @@ class Attempt:
         course, figures = self.course, self.figures
         assert figures is not None
         if failure is not None:
-            scalars = verdicts.scalars_apart(self.monitor)
+            scalars = verdicts.separated_scalars(self.monitor)
             far = [figures.rhat_name] if figures.rhat > verdicts.DISAGREEING_RHAT else []
             if course.chains.memory:
                 self._note_separated([*far, *(self.monitor.names[s] for s in scalars)])
