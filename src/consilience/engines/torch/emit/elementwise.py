@@ -55,6 +55,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "mod": _whole(torch.remainder),
     "fmod": _whole(torch.fmod),
     "neq": torch.ne,
+    "true_div": torch.true_divide,
     "sinh": lambda x: torch.where(torch.abs(x) > FAR, torch.copysign(_far(x), x), torch.sinh(x)),
     "cosh": lambda x: torch.where(torch.abs(x) > FAR, _far(x), torch.cosh(x)),
     "cbrt": lambda x: torch.copysign(torch.abs(x) ** (1 / 3), x),
@@ -67,7 +68,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     **{
         name: getattr(torch, name)
         for name in str.split(
-            "sub true_divide pow neg abs square sqrt reciprocal minimum maximum fmin fmax floor ceil trunc round "
+            "sub pow neg abs square sqrt reciprocal minimum maximum fmin fmax floor ceil trunc round "
             "copysign hypot exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 sin cos tan tanh arcsinh arccosh "
             "arctanh deg2rad rad2deg isnan isinf isfinite signbit logical_and logical_or logical_xor logical_not "
             "bitwise_and bitwise_or bitwise_xor eq lt le gt ge real angle complex where sigmoid logit"
