@@ -11,7 +11,7 @@ from typing import Any
 
 import consilience.tensor as pt
 from consilience.ir import Node, tensor_input
-from consilience.ode.integration import Method, Steps
+from consilience.ode.integration import IntegrationSteps, Method
 from consilience.ode.state_function import StateFunction
 from consilience.ops.loop import fresh
 from consilience.ops.scan import scan
@@ -19,7 +19,9 @@ from consilience.record import replace
 from consilience.tensor.differentiation import pullback
 
 
-def differentiable(steps: Steps, f: StateFunction, method: Method, start: Node, initial: Node) -> Steps:
+def differentiable(
+    steps: IntegrationSteps, f: StateFunction, method: Method, start: Node, initial: Node
+) -> IntegrationSteps:
     """The same steps, whose times and states have derivatives with respect to start, initial state and parameters."""
 
     @pt.custom_vjp

@@ -9,12 +9,12 @@ import numpy as np
 
 import consilience.tensor as pt
 from consilience.ir import Node, tensor_input
-from consilience.ode.integration import Method, Steps
+from consilience.ode.integration import IntegrationSteps, Method
 from consilience.ode.state_function import StateFunction
 from consilience.ops.scan import scan
 
 
-def states_at(times: Node, steps: Steps, f: StateFunction, method: Method) -> Node:
+def states_at(times: Node, steps: IntegrationSteps, f: StateFunction, method: Method) -> Node:
     """The states at a vector of times, one row for each; the stages of the steps they lie in are computed again."""
 
     def state(time: Node, begin: Node, h: Node, before: Node) -> Node:
@@ -30,7 +30,7 @@ def states_at(times: Node, steps: Steps, f: StateFunction, method: Method) -> No
     return pt.where(known[:, None], found, pt.nan)
 
 
-def _place(times: Node, steps: Steps) -> Node:
+def _place(times: Node, steps: IntegrationSteps) -> Node:
     """For each time the number of the accepted step in which, or at whose end, it lies; found by bisection."""
     low, high = (tensor_input("int64", times.static_shape) for _ in range(2))
     begins, lengths = pt.stop_gradient(steps.times), pt.stop_gradient(steps.lengths)

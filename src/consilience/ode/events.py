@@ -8,13 +8,13 @@ from __future__ import annotations
 import consilience.tensor as pt
 from consilience.ir import Node
 from consilience.ode.dense_output import states_at
-from consilience.ode.integration import Method, Steps
+from consilience.ode.integration import IntegrationSteps, Method
 from consilience.ode.state_function import StateFunction
 
 HALVINGS = 52
 
 
-def event_of(event: StateFunction, steps: Steps, f: StateFunction, method: Method) -> tuple[Node, Node]:
+def event_of(event: StateFunction, steps: IntegrationSteps, f: StateFunction, method: Method) -> tuple[Node, Node]:
     """Time and state of the event in the last of the steps, which have derivatives.
 
     The time is found by bisection of the interpolated states, which is not differentiated; a step of Newton's method
@@ -32,7 +32,7 @@ def event_of(event: StateFunction, steps: Steps, f: StateFunction, method: Metho
     return found[0] + there, found[1] + there
 
 
-def _bisected(event: StateFunction, steps: Steps, f: StateFunction, method: Method) -> Node:
+def _bisected(event: StateFunction, steps: IntegrationSteps, f: StateFunction, method: Method) -> Node:
     """The time at which the interpolated states change the sign of the event."""
     last = steps.count - 1
     begin, h, before = steps.times[last], steps.lengths[last], steps.states[last]

@@ -12,7 +12,7 @@ from consilience.errors import ShapeError
 from consilience.ir import Node, tensor_input
 from consilience.ir.side_tables import describe
 from consilience.ode.dense_output import states_at
-from consilience.ode.integration import Method, Steps, Tolerance, integrate
+from consilience.ode.integration import IntegrationSteps, Method, Tolerance, integrate
 from consilience.ode.state_function import StateFunction
 from consilience.record import Record
 from consilience.tensor.differentiation import undefined_grad
@@ -26,7 +26,7 @@ class Sensitivities(Record, eq=False):
     slopes   derivatives of the states, shape (times, n, p): by the n initial states, then by each parameter's elements
     """
 
-    steps: Steps
+    steps: IntegrationSteps
     states: Node
     slopes: Node
 

@@ -55,7 +55,7 @@ class Tolerance(Record):
         return pt.mean(pt.sqr(error / scale))
 
 
-class Steps(Record, eq=False):
+class IntegrationSteps(Record, eq=False):
     """All attempts at a step, in order; places behind the last attempt are zero.
 
     times     time before each attempt, shape (max_steps,)
@@ -89,7 +89,7 @@ def integrate(
     tolerance: Tolerance,
     max_steps: int,
     event: StateFunction | None = None,
-) -> Steps:
+) -> IntegrationSteps:
     """Steps from `start`, where the state is `initial`, to `end`.
 
     A step whose error is not tolerated, or not finite, is tried again with a shorter length. It is given up after
@@ -142,7 +142,7 @@ def integrate(
     )
     times, states, lengths = loop.traces
     reached, refused_in_all, (at_last, given_up, at_event) = loop.last[0], loop.last[5], loop.last[6:9]
-    return Steps(times, states, lengths, loop.steps, refused_in_all, reached, at_last, given_up, at_event)
+    return IntegrationSteps(times, states, lengths, loop.steps, refused_in_all, reached, at_last, given_up, at_event)
 
 
 def _first_length(
