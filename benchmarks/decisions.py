@@ -28,7 +28,7 @@ WATCH_LIMIT = 3.0
 PLACES: dict[str, list[tuple[Any, str]]] = {
     "watch": [
         *((Monitor, name) for name in ("extend", "check", "figures")),
-        *((verdicts, name) for name in ("scalars_apart", "disagreement", "poorly_known_quantile", "energy_is_low")),
+        *((verdicts, name) for name in ("separated_scalars", "disagreement", "poorly_known_quantile", "energy_is_low")),
     ],
     "metric": [
         (PooledTuning, "_metric"),

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from consilience.inference import NUTS, Kernel, LogDensity
 from consilience.inference.columns import Columns
 from consilience.inference.kernel import MarkovChain
-from consilience.inference.messages import Command, Divergences, Rows, Snapshot, Tuning, Window
+from consilience.inference.messages import ChainTuning, Command, Divergences, Rows, Snapshot, Window
 from consilience.inference.tuner import Tuner, TuningSetting
 from consilience.run import Run, Running, RunPlan, launch
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
-from consilience.run.course import Course
+from consilience.run.course import RunCourse
 from consilience.run.engine import Engine
 
 Hook = Callable[["Watched"], None]
@@ -84,7 +84,7 @@ class Watched:
     def divergences(self) -> Divergences:
         return self.inner.divergences()
 
-    def tuning(self) -> Tuning:
+    def tuning(self) -> ChainTuning:
         return self.inner.tuning()
 
     def snapshot(self) -> Snapshot:
@@ -168,7 +168,7 @@ class Tape:
         self.path = path
         self.moments: list[tuple[Path, str]] = []
 
-    def __call__(self, controller: Course, engine: Engine, windows: Mapping[int, Window], last: bool, /) -> None:
+    def __call__(self, controller: RunCourse, engine: Engine, windows: Mapping[int, Window], last: bool, /) -> None:
         self.inner(controller, engine, windows, last)
         assert self.inner.fault is None
         copy = self.path / f"moment{len(self.moments)}"

@@ -11,12 +11,12 @@ import pytest
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.events import ChainLost, ChainProgress, Event, Restarted
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Divergences, Segment, Tuning, Window
+from consilience.inference.messages import ChainTuning, Divergences, Segment, Window
 from consilience.inference.metric import diagonal
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.tuner import TuningSetting
 from consilience.run import Monitored, Running, RunPlan
-from consilience.run.course import MOST_REQUESTS, Attempt, Course
+from consilience.run.course import MOST_REQUESTS, Attempt, RunCourse
 from consilience.run.engine import Chains, Engine, Overseer
 from consilience.run.remedies import Look, Remedy, Restart
 from consilience.run.supervisor import Supervisor
@@ -74,13 +74,13 @@ class Independent(Engine):
         none = Divergences(np.zeros(0, np.int64), np.zeros((0, 2)), np.zeros((0, 2)))
         return Window(draws, -0.5 * (draws**2).sum(axis=1)[None], None, none, 1.0, self.made, 0.0, {})
 
-    def tuning(self, chain: int) -> Tuning:
-        return Tuning(1.0, diagonal(np.ones(2)))
+    def tuning(self, chain: int) -> ChainTuning:
+        return ChainTuning(1.0, diagonal(np.ones(2)))
 
 
 def running(engine: Independent, plan: RunPlan = PLAN, events: list[Event] | None = None) -> Running:
     tuner = SelfTuning(TuningSetting(engine.chains.count, 2, COLUMNS, plan))
-    course = Course(plan, engine.chains, tuner, Monitored(("a", "b")))
+    course = RunCourse(plan, engine.chains, tuner, Monitored(("a", "b")))
     return Running(Supervisor(course, engine, seed=0), [] if events is None else [events.append])
 
 

@@ -1,7 +1,7 @@
 """What moves the chains of a run: segments of work enter, windows leave.
 
 An engine decides nothing: how long chains tune and draw, whether they begin again and when they stop is decided by
-the `Course` of the run from the windows, for all engines alike.
+the `RunCourse` of the run from the windows, for all engines alike.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from consilience.errors import SamplingError
 from consilience.events import ChainProgress, Event
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Segment, Tuning, Window
+from consilience.inference.messages import ChainTuning, Segment, Window
 from consilience.record import Record
 
 SUPERCHAINS: Final = 16
@@ -128,7 +128,7 @@ class Engine(ABC):
         """Spent on every chain."""
 
     @abstractmethod
-    def tuning(self, chain: int) -> Tuning:
+    def tuning(self, chain: int) -> ChainTuning:
         """What a chain has learnt."""
 
     @abstractmethod

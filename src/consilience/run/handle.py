@@ -82,6 +82,11 @@ class Listeners:
                 self.faults.append((listener, fault))
                 self._listeners.remove(listener)
 
+    def tell(self, make: Callable[[], Event]) -> None:
+        """Call the listeners, where there are any, with an event made for them, now."""
+        if self._listeners:  # where thousands of chains are takes its time to say
+            self.send(make())
+
     def warn(self, stacklevel: int) -> None:
         """Say which listeners failed."""
         for listener, fault in self.faults:
@@ -158,7 +163,7 @@ class Running:
     def _tell_all(self) -> None:
         while not self._over.wait(TICK):
             self.listeners.deliver()
-            self.listeners.send(self.supervisor.progress())
+            self.listeners.tell(self.supervisor.progress)
         self.listeners.deliver()
 
     @property
@@ -254,7 +259,7 @@ class Running:
                     self._over.wait(TICK if end is None else min(TICK, max(0.0, end - time.perf_counter())))
                     self.listeners.deliver()
                     if not self.finished:
-                        self.listeners.send(self.supervisor.progress())
+                        self.listeners.tell(self.supervisor.progress)
                 except KeyboardInterrupt:  # comes only where `interrupts_stop` could not take the signal over
                     self.stop()
             self.listeners.deliver()

@@ -98,13 +98,14 @@ class Steps(ABC, Generic[R]):
     progressbar   whether a line is shown
     callback      called with `StepProgress` in the thread that calls `tell`; KeyboardInterrupt raised in it is a stop
 
-    stopping      whether it is to end with what it has
+    stopping        whether it is to end with what it has
+    in_background   whether it works in a thread of its own
     """
 
     def __init__(self, progressbar: bool = False, callback: Listener | None = None) -> None:
         self._line = StepLine() if progressbar and sys.stderr is not None else None
         self.listeners = Listeners(filter(None, (self._line, callback)), self.stop)
-        self.stopping = False
+        self.stopping = self.in_background = False
         self._free = threading.Event()
         self._free.set()
         self._began, self._told = time.perf_counter(), 0.0
@@ -177,6 +178,7 @@ class Steps(ABC, Generic[R]):
 
     def delivered(self, blocking: bool, stacklevel: int) -> R | Background[R]:
         """The result, for which Ctrl-C does not wait longer than for a step; or a handle on it."""
+        self.in_background = not blocking
         if not blocking:
             threading.Thread(target=self._in_background, name="consilience-steps", daemon=True).start()
             return Background(self, self._wait, self.so_far)

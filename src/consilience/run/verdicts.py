@@ -187,7 +187,7 @@ def poorly_known_quantile(
     return None
 
 
-def scalars_apart(monitor: Monitor) -> list[int]:
+def separated_scalars(monitor: Monitor) -> list[int]:
     """Scalars in which chains, or superchains, are far from each other, with as many draws as it takes to say so."""
     if not monitor.superchains and (monitor.convergence.count < FEWEST_DISAGREEING or len(monitor.chains) < 2):
         return []

@@ -92,7 +92,9 @@ def properness(density: ModelDensity, names: tuple[str, ...], threads: int) -> C
     Angles, whose densities repeat for ever on the unconstrained line, are left out.
     """
     angles = angular_coordinates(density)
-    lines = np.ones(density.dimension) if angles is None else 1.0 - angles
+    lines = np.ones(density.dimension)
+    if angles is not None:
+        lines[angles] = 0.0
 
     def improper(draws: Floats) -> str:
         direction = endless_direction(density, draws, lines, threads)

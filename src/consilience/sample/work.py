@@ -116,8 +116,8 @@ class Work:
         """Start the run, wait for its end, and give its result."""
         # Ctrl-C while the result is made would lose it: it asks the run to stop, and that is over by then.
         with self.released_on_error(), interrupts_stop(self.running.stop):
-            with reporter(self.progressbar) as report:
-                self.running.listeners.add([report, *self._own_listeners()])
+            with self._shown(self.progressbar) as shown:
+                self.running.listeners.add([*shown, *self._own_listeners()])
                 self.running.start(background=False)
                 run = self.running.wait()
             return self.finish(run, stacklevel + 1)
@@ -146,6 +146,12 @@ class Work:
             from consilience.sample.draw_callback import listener_of
 
             self.listeners = [listener_of(callback, lambda: self.density)]
+
+    @contextmanager
+    def _shown(self, progressbar: bool) -> Iterator[list[Listener]]:
+        """The progress display, if there is to be one, as a listener."""
+        with reporter(progressbar) as report:
+            yield [report] if progressbar else []
 
     def _own_listeners(self) -> list[Listener]:
         return [*([] if self.store is None else [self.store]), *self.listeners]
@@ -220,8 +226,8 @@ class Work:
         if self.store is not None:
             self.store.again()
         with self.released_on_error():
-            with reporter(self.progressbar if progressbar is None else progressbar) as report:
-                running = self.running.again(plan, [report, *self._own_listeners()])
+            with self._shown(self.progressbar if progressbar is None else progressbar) as shown:
+                running = self.running.again(plan, [*shown, *self._own_listeners()])
                 running.start(background=False)
                 run = running.wait()
             further = copy.copy(self)

@@ -6,6 +6,7 @@ a copy of the model, whose data are exchanged, so that it compiles once. A repli
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -174,8 +175,10 @@ class Replications(Steps[R]):
         """All data sets that the file does not have."""
         missing = [k for k in range(self._count) if k not in self._done]
         threads = max(1, min(len(missing), self._cores or os.cpu_count() or 1))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConsilienceWarning)  # what they tell is counted
+        # Filters are the whole process's: a thread of its own must not exchange them under the feet of others.
+        with contextlib.nullcontext() if self.in_background else warnings.catch_warnings():
+            if not self.in_background:
+                warnings.simplefilter("ignore", ConsilienceWarning)  # what they tell is counted
             pool = NativeThreads(threads)
             try:
                 waiting = {pool.submit(self._one, k) for k in missing}

@@ -22,7 +22,7 @@ def labelled(model: Model, density: ModelDensity, found: Sequence[Population]) -
 
     values = [density.expand(one.particles.points) for one in found]
     tree = to_inference_data({name: np.stack([v[name] for v in values]) for name in values[0]}, model=model)
-    evidences = np.array([one.evidence if one.done else np.nan for one in found])
+    evidences = np.array([one.evidence for one in found])
     highest = evidences.max()
     ratios = np.exp(evidences - highest)
     mean = float(highest + np.log(ratios.mean()))
@@ -32,7 +32,7 @@ def labelled(model: Model, density: ModelDensity, found: Sequence[Population]) -
         method="SMC",
         log_marginal_likelihood=mean,
         log_marginal_likelihood_error=error,
-        **({} if all(one.done for one in found) else {"status": "interrupted"}),
+        **({"status": "interrupted"} if np.isnan(evidences).any() else {}),
     )
     stages = max(len(one.betas) for one in found)
     table = {

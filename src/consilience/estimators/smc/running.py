@@ -24,6 +24,7 @@ from consilience.model.log_density import ModelDensity
 from consilience.model.signature import signature
 from consilience.native import target as machine
 from consilience.native.threads import NativeThreads
+from consilience.record import replace
 from consilience.run.checkpoint import Checkpoint
 from consilience.run.steps import Steps
 from consilience.run.threads.thread_pool import threads
@@ -129,8 +130,8 @@ class PopulationRun(Steps[R]):
         return self.so_far()
 
     def so_far(self) -> R:
-        """Of the populations as they are."""
-        return self._result_of(list(self.populations))
+        """Of the populations as they are; those that are not at the posterior have no evidence."""
+        return self._result_of([p if p.done else replace(p, evidence=np.nan) for p in self.populations])
 
     def where(self) -> tuple[int, None, str]:
         """Stages of the chain with the fewest."""

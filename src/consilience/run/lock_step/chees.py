@@ -168,10 +168,10 @@ def learnt(
     mean_log_length = recent * log_length + (1.0 - recent) * tuning.log_length
 
     mean = after.position.mean(axis=0)
-    apart = mean - tuning.centre
+    shift = mean - tuning.centre
     spread = ((after.position - mean) ** 2).mean(axis=0)
-    centre = tuning.centre + recent * apart
-    variance = (1.0 - recent) * (tuning.variance + recent * apart**2) + recent * spread
+    centre = tuning.centre + recent * shift
+    variance = (1.0 - recent) * (tuning.variance + recent * shift**2) + recent * spread
     known = number / (number + PRIOR_TRANSITIONS)
     tiny = jnp.finfo(variance.dtype).tiny
     log_variance = known * jnp.log(jnp.maximum(variance, tiny)) + (1.0 - known) * jnp.log(tuning.first_variance)

@@ -65,7 +65,7 @@ class LockStepProgram:
             stride: Stride = known.stride
             own = jax.random.fold_in(key, first + place)
             after, did = transition(self._logp, before, stride, jitter[place], own, self._most_steps)
-            told = {
+            row = {
                 "acceptance_rate": did.acceptance,
                 "energy": did.energy,
                 "energy_error": did.energy_error,
@@ -76,7 +76,7 @@ class LockStepProgram:
                 "accepted": did.accepted,
                 "draws": after.position,
             }
-            rows = {name: rows[name].at[place].set(value) for name, value in told.items()}
+            rows = {name: rows[name].at[place].set(value) for name, value in row.items()}
 
             def learning(known: Learnt) -> Learnt:
                 """What is known after this transition."""

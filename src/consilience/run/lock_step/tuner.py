@@ -70,7 +70,7 @@ class ChEESTuner:
         self.answers: frozenset[Reason] = frozenset({"divergences"})
         self.reports: tuple[TuningWindow, ...] = ()
         self.finished = False
-        self.begun = False
+        self.started = False
         self.done = 0
         self.moments: WindowMoments | None = None  # of the last window
 
@@ -82,13 +82,13 @@ class ChEESTuner:
     def next(self) -> Segment:
         """See `tuner.Tuner`."""
         commands = () if self.done else (ChEESCommand(self.kernel.harmonic_target),) * self.setting.chains
-        return Segment("tuning", min(WINDOW, self.most - self.done), commands, begin=not self.begun)
+        return Segment("tuning", min(WINDOW, self.most - self.done), commands, begin=not self.started)
 
     def take(self, windows: Mapping[int, Window]) -> None:
         """See `tuner.Tuner`."""
         setting, own = self.setting, list(windows.values())
         count = len(own[0].draws)
-        self.begun = True
+        self.started = True
         self.done += count
         rests = False
         if count:
@@ -102,7 +102,9 @@ class ChEESTuner:
 
     def _moments(self, windows: Sequence[Window], size: float, length: float) -> WindowMoments:
         lp = self.setting.columns.of("log density")
-        values = np.stack([np.column_stack([w.draws, w.statistics[lp]]) for w in windows], axis=1)
+        draws = np.stack([w.draws for w in windows], axis=1)
+        levels = np.stack([w.statistics[lp] for w in windows], axis=1)
+        values = np.concatenate([draws, levels[..., None]], axis=2)
         return WindowMoments(values.mean(axis=(0, 1)), values.std(axis=(0, 1)), np.log([size, length]))
 
     def _at_rest(self, before: WindowMoments, after: WindowMoments) -> bool:
