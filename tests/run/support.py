@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from consilience.inference import NUTS, Kernel, LogDensity
 from consilience.inference.columns import Columns
 from consilience.inference.kernel import MarkovChain
-from consilience.inference.messages import Command, Divergences, Rows, Snapshot, Tuning, Window
+from consilience.inference.messages import ChainTuning, Command, Divergences, Rows, Snapshot, Window
 from consilience.inference.tuner import Tuner, TuningSetting
 from consilience.run import Run, Running, RunPlan, launch
 from consilience.run import checkpoint as checkpoints
@@ -84,7 +84,7 @@ class Watched:
     def divergences(self) -> Divergences:
         return self.inner.divergences()
 
-    def tuning(self) -> Tuning:
+    def tuning(self) -> ChainTuning:
         return self.inner.tuning()
 
     def snapshot(self) -> Snapshot:

@@ -11,7 +11,7 @@ import pytest
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.events import ChainLost, ChainProgress, Event, Restarted
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Divergences, Segment, Tuning, Window
+from consilience.inference.messages import ChainTuning, Divergences, Segment, Window
 from consilience.inference.metric import diagonal
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.tuner import TuningSetting
@@ -74,8 +74,8 @@ class Independent(Engine):
         none = Divergences(np.zeros(0, np.int64), np.zeros((0, 2)), np.zeros((0, 2)))
         return Window(draws, -0.5 * (draws**2).sum(axis=1)[None], None, none, 1.0, self.made, 0.0, {})
 
-    def tuning(self, chain: int) -> Tuning:
-        return Tuning(1.0, diagonal(np.ones(2)))
+    def tuning(self, chain: int) -> ChainTuning:
+        return ChainTuning(1.0, diagonal(np.ones(2)))
 
 
 def running(engine: Independent, plan: RunPlan = PLAN, events: list[Event] | None = None) -> Running:

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from consilience.errors import SamplingError
 from consilience.events import ChainProgress, Event
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Segment, Tuning, Window
+from consilience.inference.messages import ChainTuning, Segment, Window
 from consilience.record import Record
 
 SUPERCHAINS: Final = 16
@@ -128,7 +128,7 @@ class Engine(ABC):
         """Spent on every chain."""
 
     @abstractmethod
-    def tuning(self, chain: int) -> Tuning:
+    def tuning(self, chain: int) -> ChainTuning:
         """What a chain has learnt."""
 
     @abstractmethod

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from consilience.events import CheckFigures
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Divergences, Tuning, Window
+from consilience.inference.messages import ChainTuning, Divergences, Window
 from consilience.record import Record, replace
 from consilience.run.verdicts import Verdict
 
@@ -53,7 +53,7 @@ class Run(Record):
     warmup_draws: NDArray[np.float64]
     warmup_statistics: Mapping[str, NDArray[Any]]
     divergences: tuple[Divergences, ...]
-    tuning: tuple[Tuning, ...]
+    tuning: tuple[ChainTuning, ...]
     evaluations: tuple[int, ...]
     tuning_evaluations: int
     tuned: int

@@ -143,7 +143,7 @@ SPELLED: Final[Mapping[str, str]] = {
 }
 
 
-class Whole(Record):
+class Grouped(Record):
     """What was asked for in groups; `jumps`: a number of them by their older name, or 0."""
 
     stop: Stop
@@ -153,7 +153,7 @@ class Whole(Record):
     jumps: int = 0
 
 
-def whole(function: str, rest: dict[str, Any], *, stacklevel: int | None = 2, **given: Any) -> Whole:
+def whole(function: str, rest: dict[str, Any], *, stacklevel: int | None = 2, **given: Any) -> Grouped:
     """The groups that were given, with what stands in older names of them among `rest`, which loses those.
 
     given       the groups that the function has; None, or for remedies `REMEDIES` itself: nothing was asked for
@@ -176,7 +176,7 @@ def whole(function: str, rest: dict[str, Any], *, stacklevel: int | None = 2, **
         say_once("older names", "", sentence, stacklevel + 1, DeprecationWarning)
     groups = {"remedies": REMEDIES, **given, **_grouped(older)}
     made = {name: _group(name, groups.get(name)) for name in GROUPS}
-    return Whole(**made, remedies=_chosen(groups["remedies"]), jumps=groups.get("jumps", 0))
+    return Grouped(**made, remedies=_chosen(groups["remedies"]), jumps=groups.get("jumps", 0))
 
 
 def _group(name: str, given: Any) -> Any:

@@ -11,18 +11,18 @@ import numpy as np
 
 from consilience.errors import ConvergenceWarning, SamplingError
 from consilience.estimators.variational.approximation import Approximation
-from consilience.estimators.variational.course import Callbacks, Course
+from consilience.estimators.variational.course import Callbacks, StochasticAscent
 from consilience.estimators.variational.optimizers import Optimizer
 from consilience.estimators.variational.state import PARTICLES
 from consilience.native.threads import NativeThreads
 from consilience.run.handle import TICK
-from consilience.run.steps import Steps
+from consilience.run.steps import Stepwise
 
 if TYPE_CHECKING:
     from consilience.estimators.variational.inference import Inference
 
 
-class Fitting(Steps[Approximation]):
+class Fitting(Stepwise[Approximation]):
     """Ascents of an inference, a block of steps a step.
 
     runs       the ascents, the first of which goes on from where the inference was
@@ -37,7 +37,7 @@ class Fitting(Steps[Approximation]):
         self,
         inference: Inference,
         optimizer: Optimizer,
-        runs: list[Course],
+        runs: list[StochasticAscent],
         n: int,
         called: Callbacks,
         stops: Any,

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from consilience.errors import InitialPointError, SamplingError
 from consilience.events import ChainProgress, Phase
 from consilience.inference.dual_averaging import ANCHOR
-from consilience.inference.messages import Divergences, Segment, Tuning, Window
+from consilience.inference.messages import ChainTuning, Divergences, Segment, Window
 from consilience.inference.metric import diagonal
 from consilience.inference.tuner import TuningSetting
 from consilience.run.course import Course
@@ -159,7 +159,7 @@ class LockStepEngine(Engine):
         self._place: Any = None  # of the chains, on the device
         self._learnt: Any = None  # of their steps, on the device
         self._target: float | None = None  # that the steps are learnt for; None: they are not
-        self._tuning = Tuning(float("nan"), diagonal(np.ones(self.dimension)))
+        self._tuning = ChainTuning(float("nan"), diagonal(np.ones(self.dimension)))
         self._transitions = 0
         self._steps = 0  # of each chain
         self._spent = 0.0
@@ -187,7 +187,7 @@ class LockStepEngine(Engine):
             for c in self.living
         )
 
-    def tuning(self, chain: int) -> Tuning:
+    def tuning(self, chain: int) -> ChainTuning:
         return self._tuning
 
     # --- the supervisor's own thread --------------------------------------------------------------------------
@@ -251,7 +251,7 @@ class LockStepEngine(Engine):
     def _noted(self) -> tuple[float, float]:
         """Note what there is to go on with; step size and trajectory length of it."""
         stride = self._learnt.stride if self._target is None else settled(self._learnt)
-        self._tuning = Tuning(float(stride.size), diagonal(np.asarray(stride.scale, np.float64) ** 2))
+        self._tuning = ChainTuning(float(stride.size), diagonal(np.asarray(stride.scale, np.float64) ** 2))
         return self._tuning.step_size, float(stride.length)
 
     def _advanced(self, count: int) -> dict[str, Array]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from consilience.errors import InitialPointError, SamplingError
 from consilience.events import ChainLost, ChainProgress
-from consilience.inference.messages import Segment, Tuning, Window
+from consilience.inference.messages import ChainTuning, Segment, Window
 from consilience.native.blas import single_threaded
 from consilience.record import replace
 from consilience.run.engine import Chains, Engine, Overseer
@@ -94,7 +94,7 @@ class ThreadEngine(Engine):
             for worker in self.workers
         )
 
-    def tuning(self, chain: int) -> Tuning:
+    def tuning(self, chain: int) -> ChainTuning:
         return self.workers[chain].chain.tuning()
 
     # --- the supervisor's own thread --------------------------------------------------------------------------
