@@ -42,7 +42,7 @@ def model() -> pm.Model:
     return made
 
 
-def read(**given: Any) -> groups.Grouped:
+def read(**given: Any) -> groups.Groups:
     asked = {"stop": None, "tuning": None, "remedies": REMEDIES, "save": None}
     return whole("sample", given, **{name: given.pop(name, value) for name, value in asked.items()})
 

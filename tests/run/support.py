@@ -23,7 +23,7 @@ from consilience.inference.tuner import Tuner, TuningSetting
 from consilience.run import Run, Running, RunPlan, launch
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
-from consilience.run.course import Course
+from consilience.run.course import RunCourse
 from consilience.run.engine import Engine
 
 Hook = Callable[["Watched"], None]
@@ -168,7 +168,7 @@ class Tape:
         self.path = path
         self.moments: list[tuple[Path, str]] = []
 
-    def __call__(self, controller: Course, engine: Engine, windows: Mapping[int, Window], last: bool, /) -> None:
+    def __call__(self, controller: RunCourse, engine: Engine, windows: Mapping[int, Window], last: bool, /) -> None:
         self.inner(controller, engine, windows, last)
         assert self.inner.fault is None
         copy = self.path / f"moment{len(self.moments)}"

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from consilience.diagnostics.examination import examine
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
+from consilience.errors import SamplingError
 from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
 from consilience.inference.nuts_tuner import JUMPS
-from consilience.run import Run, launch, monitor, run_chains, verdicts
+from consilience.run import Run, RunPlan, launch, monitor, run_chains, verdicts
 from consilience.run.course import Attempt
 from consilience.run.remedies import USUAL, Restart, jumps
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
@@ -499,3 +500,12 @@ def test_a_run_goes_on_to_twice_max_draws_at_most(script: type[Scripted]) -> Non
 def test_a_run_far_from_its_goal_ends(script: type[Scripted]) -> None:
     script.size = 100.0
     assert run(NORMAL, EarlyChecks(max_draws=150, remedies=NEAR)).draws.shape[1] == 150
+
+
+def test_a_remedy_that_there_is_not_is_refused_by_name() -> None:
+    with pytest.raises(SamplingError, match=r"`remedies` may name 'coordinates', 'steps', .*, got 'step'"):
+        RunPlan(remedies=("jumps", "step"))
+
+
+def test_remedies_that_are_not_named_are_not_applied() -> None:
+    assert run(FUNNEL, EarlyChecks(max_draws=400, remedies=())).restarts == ()

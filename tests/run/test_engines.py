@@ -16,7 +16,7 @@ from consilience.inference.metric import diagonal
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.tuner import TuningSetting
 from consilience.run import Monitored, Running, RunPlan
-from consilience.run.course import MOST_REQUESTS, Attempt, Course
+from consilience.run.course import MOST_REQUESTS, Attempt, RunCourse
 from consilience.run.engine import Chains, Engine, Overseer
 from consilience.run.remedies import Look, Remedy, Restart
 from consilience.run.supervisor import Supervisor
@@ -80,7 +80,7 @@ class Independent(Engine):
 
 def running(engine: Independent, plan: RunPlan = PLAN, events: list[Event] | None = None) -> Running:
     tuner = SelfTuning(TuningSetting(engine.chains.count, 2, COLUMNS, plan))
-    course = Course(plan, engine.chains, tuner, Monitored(("a", "b")))
+    course = RunCourse(plan, engine.chains, tuner, Monitored(("a", "b")))
     return Running(Supervisor(course, engine, seed=0), [] if events is None else [events.append])
 
 

@@ -15,7 +15,7 @@ from consilience.errors import StorageError
 from consilience.inference.messages import Divergences, Window
 from consilience.output.storage import files, state_file
 from consilience.record import replace
-from consilience.run.course import Course
+from consilience.run.course import RunCourse
 from consilience.run.engine import Engine
 from consilience.run.verdicts import Verdict
 
@@ -101,7 +101,7 @@ class Checkpoint:
         checkpoint._count, checkpoint._digest = state["blocks"], state["digest"]
         return checkpoint
 
-    def __call__(self, course: Course, engine: Engine, windows: Mapping[int, Window], last: bool) -> None:
+    def __call__(self, course: RunCourse, engine: Engine, windows: Mapping[int, Window], last: bool) -> None:
         """Note the windows of a segment, and write if it is time to or nothing more will come."""
         if windows and self.fault is None:
             self._pending.append(_block(course, windows))
@@ -155,7 +155,7 @@ def resume(
     identity: Mapping[str, Any],
     about: Mapping[str, Any],
     state: Mapping[str, Any],
-    course: Course,
+    course: RunCourse,
     engine: Engine,
 ) -> Checkpoint:
     """Put course and engine into the state that was read; the checkpoint goes on from there."""
@@ -169,7 +169,7 @@ def resume(
     return checkpoint
 
 
-def _state(course: Course, engine: Engine) -> dict[str, Any]:
+def _state(course: RunCourse, engine: Engine) -> dict[str, Any]:
     verdict = course.verdict
     return {
         "controller": course.save(),
@@ -178,7 +178,7 @@ def _state(course: Course, engine: Engine) -> dict[str, Any]:
     }
 
 
-def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], course: Course, engine: Engine) -> None:
+def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], course: RunCourse, engine: Engine) -> None:
     """Put course and engine into the state that was read, with the windows up to then."""
     tuning: list[dict[int, Window]] = []
     sampling: list[dict[int, Window]] = []
@@ -196,14 +196,14 @@ def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], cou
     engine.load(state["workers"])
 
 
-def _as_now(saved: Mapping[str, Any], course: Course) -> dict[str, Any]:
+def _as_now(saved: Mapping[str, Any], course: RunCourse) -> dict[str, Any]:
     """The state of a course as it is named today."""
     attempt = saved["sampling"]
     renamed = None if attempt is None else {OLDER.get(name, name): value for name, value in attempt.items()}
     return {"most": course.plan.max_draws, "continued": 0, **saved, "sampling": renamed}
 
 
-def _block(course: Course, windows: Mapping[int, Window]) -> dict[str, Any]:
+def _block(course: RunCourse, windows: Mapping[int, Window]) -> dict[str, Any]:
     """Windows as plain values. Draws that became tuning keep the number of the attempt they were made in."""
     sampled = course.last_sampled
     kept = sampled or course.plan.keep_tuning

@@ -3,7 +3,7 @@ leaves, or a verdict.
 
     tuning ── the tuner has finished ──► attempt to sample ── a check, which finds ──► a verdict: the end
        ▲                                   ▲          ▲  │                             nothing yet: go on
-       │                                   │          └──┤ Continue, a request of a remedy
+       │                                   │          └──┤ MoreDraws, a request of a remedy
        │            Restart, without tuning: jumps ──────┤
        └─────────── Restart ─────────────────────────────┤
                     Restart with a successor ────────────┴───► another run goes on in other coordinates
@@ -37,7 +37,7 @@ MOST_REQUESTS: Final = 8  # of a run; remedies that ask for more are not heard
 MOST_SEPARATED: Final = 20  # scalars remembered; a chain that left a place left it in all of them: 5 to 25 ms each
 
 
-class Course:
+class RunCourse:
     """The state of a run.
 
     plan                 what is asked of it
@@ -250,7 +250,7 @@ class Attempt:
     """
 
     def __init__(
-        self, course: Course, chains: Sequence[int], revisited: tuple[Sequence[str], Matrix] | None = None
+        self, course: RunCourse, chains: Sequence[int], revisited: tuple[Sequence[str], Matrix] | None = None
     ) -> None:
         self.course = course
         self.chains = tuple(chains)
@@ -270,7 +270,7 @@ class Attempt:
 
     @property
     def last(self) -> int:
-        """See `Course.last`."""
+        """See `RunCourse.last`."""
         return self.course.last
 
     def next_check(self, draws: int) -> int:
@@ -505,7 +505,7 @@ class Attempt:
         return {**_saved(self, self.SAVED), "nearness": self.monitor.nearness, "revisited": seen}
 
     @classmethod
-    def load(cls, state: Mapping[str, Any], course: Course, windows: Sequence[dict[int, Window]]) -> Attempt:
+    def load(cls, state: Mapping[str, Any], course: RunCourse, windows: Sequence[dict[int, Window]]) -> Attempt:
         """The attempt of a state that was saved, with the windows it had."""
         seen = state["revisited"]
         attempt = cls(course, state["chains"], None if seen is None else (seen[0], seen[1]))

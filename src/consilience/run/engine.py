@@ -1,7 +1,7 @@
 """What moves the chains of a run: segments of work enter, windows leave.
 
 An engine decides nothing: how long chains tune and draw, whether they begin again and when they stop is decided by
-the `Course` of the run from the windows, for all engines alike.
+the `RunCourse` of the run from the windows, for all engines alike.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from consilience.inference.density import LogDensity
 from consilience.inference.kernel import Kernel
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.streams import chain_key
-from consilience.run.course import Course
+from consilience.run.course import RunCourse
 from consilience.run.engine import Chains
 from consilience.run.handle import Running
 from consilience.run.monitor import Monitored
@@ -81,7 +81,7 @@ def launch(
         workers.append(ChainWorker(c, make, stop, columns, dimension, watched.without_turns))
     threads = min(chains, usable_cores() if cores is None else max(1, cores))
     engine = ThreadEngine(facts, workers, threads, watched.names, plan.window_budget)
-    course = Course(plan, engine.chains, tuner, watched, other_coordinates)
+    course = RunCourse(plan, engine.chains, tuner, watched, other_coordinates)
     return Running(Supervisor(course, engine, seed, keep), listeners)
 
 

@@ -1,6 +1,6 @@
 """The supervisor of a run: it hands segments to an engine, takes their windows in, and says what has come of them.
 
-It lives in a thread of its own; all decisions are those of `Course`, taken from windows in the order of chains.
+It lives in a thread of its own; all decisions are those of `RunCourse`, taken from windows in the order of chains.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Protocol
 
 from consilience.events import CheckFigures, DrawsMade, Event, Progress, RunEnded, RunStarted
 from consilience.inference.messages import Window
-from consilience.run.course import Attempt, Course
+from consilience.run.course import Attempt, RunCourse
 from consilience.run.engine import Engine
 from consilience.run.plan import RunPlan
 from consilience.run.result import Run, all_divergences, cut, name_statistics, of_all_chains, stacked
@@ -21,7 +21,7 @@ from consilience.run.verdicts import Verdict
 class Keep(Protocol):
     """What keeps the state of a run."""
 
-    def __call__(self, course: Course, engine: Engine, windows: Mapping[int, Window], last: bool, /) -> None:
+    def __call__(self, course: RunCourse, engine: Engine, windows: Mapping[int, Window], last: bool, /) -> None:
         """Keep the state after a segment with these windows; `last`: nothing more will come."""
         ...
 
@@ -39,7 +39,7 @@ class Supervisor:
     send         takes the events of the run, in order
     """
 
-    def __init__(self, course: Course, engine: Engine, seed: int, keep: Keep | None = None) -> None:
+    def __init__(self, course: RunCourse, engine: Engine, seed: int, keep: Keep | None = None) -> None:
         self.course = course
         self.engine = engine
         self.seed = seed

@@ -143,7 +143,7 @@ SPELLED: Final[Mapping[str, str]] = {
 }
 
 
-class Grouped(Record):
+class Groups(Record):
     """What was asked for in groups; `jumps`: a number of them by their older name, or 0."""
 
     stop: Stop
@@ -153,7 +153,7 @@ class Grouped(Record):
     jumps: int = 0
 
 
-def whole(function: str, rest: dict[str, Any], *, stacklevel: int | None = 2, **given: Any) -> Grouped:
+def whole(function: str, rest: dict[str, Any], *, stacklevel: int | None = 2, **given: Any) -> Groups:
     """The groups that were given, with what stands in older names of them among `rest`, which loses those.
 
     given       the groups that the function has; None, or for remedies `REMEDIES` itself: nothing was asked for
@@ -176,7 +176,7 @@ def whole(function: str, rest: dict[str, Any], *, stacklevel: int | None = 2, **
         say_once("older names", "", sentence, stacklevel + 1, DeprecationWarning)
     groups = {"remedies": REMEDIES, **given, **_grouped(older)}
     made = {name: _group(name, groups.get(name)) for name in GROUPS}
-    return Grouped(**made, remedies=_chosen(groups["remedies"]), jumps=groups.get("jumps", 0))
+    return Groups(**made, remedies=_chosen(groups["remedies"]), jumps=groups.get("jumps", 0))
 
 
 def _group(name: str, given: Any) -> Any:
@@ -245,8 +245,7 @@ def _in_older_words(text: str) -> str:
 
 def _real(value: Any) -> float:
     """The value, if it is a number; NaN lies in no range."""
-    number = not isinstance(value, bool) and isinstance(value, numbers.Real)
-    return float(value) if number else float("nan")
+    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else float("nan")
 
 
 def _truth(name: str, value: Any) -> None:

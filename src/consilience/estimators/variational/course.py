@@ -40,7 +40,7 @@ MOST_FAILURES: Final = 200  # steps in a row without a draw of finite density
 Callbacks = Sequence[Callable[[Approximation, Sequence[float] | None, int], Any]]
 
 
-class StochasticAscent:
+class Course:
     """One ascent: its memory, and how far it has come.
 
     approx    where it begins; it gets what the ascent ends with

@@ -11,7 +11,7 @@ import numpy as np
 
 from consilience.errors import ConvergenceWarning, SamplingError
 from consilience.estimators.variational.approximation import Approximation
-from consilience.estimators.variational.course import Callbacks, StochasticAscent
+from consilience.estimators.variational.course import Callbacks, Course
 from consilience.estimators.variational.optimizers import Optimizer
 from consilience.estimators.variational.state import PARTICLES
 from consilience.native.threads import NativeThreads
@@ -37,7 +37,7 @@ class Fitting(Stepwise[Approximation]):
         self,
         inference: Inference,
         optimizer: Optimizer,
-        runs: list[StochasticAscent],
+        runs: list[Course],
         n: int,
         called: Callbacks,
         stops: Any,

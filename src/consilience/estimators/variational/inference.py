@@ -26,7 +26,7 @@ from consilience.estimators.variational.approximation import (
     target_of,
 )
 from consilience.estimators.variational.ascent import preparing
-from consilience.estimators.variational.course import Callbacks, StochasticAscent
+from consilience.estimators.variational.course import Callbacks, Course
 from consilience.estimators.variational.fitting import Fitting
 from consilience.estimators.variational.flow import NormalizingFlow, flow_of, layers_of
 from consilience.estimators.variational.optimizers import NATURAL, Optimizer, adam, optimizer_of
@@ -199,7 +199,7 @@ class Inference:
         )
         return fitting.delivered(blocking, stacklevel=3)
 
-    def went_on(self, optimizer: Optimizer, best: StochasticAscent) -> None:
+    def went_on(self, optimizer: Optimizer, best: Course) -> None:
         """Take over what an ascent ended with."""
         self.taken += best.taken
         self._memory = optimizer, best.memory
@@ -210,13 +210,11 @@ class Inference:
 
     def course(
         self, optimizer: Optimizer, draws: int, most: float = 0.0, number: int = 0, begin: Any = None, stop: Any = None
-    ) -> StochasticAscent:
+    ) -> Course:
         """One ascent with random numbers of its own."""
         approx = self.approx.with_parameters(self.approx.parameters if begin is None else begin)
         stopping = np.zeros(1, np.int64) if stop is None else stop
-        course = StochasticAscent(
-            approx, self.stein, optimizer, draws, most, chain_key(self.seed, number), self.taken, stopping
-        )
+        course = Course(approx, self.stein, optimizer, draws, most, chain_key(self.seed, number), self.taken, stopping)
         if begin is None and self._memory is not None and self._memory[0] == optimizer:
             course.memory[:] = self._memory[1]
         return course

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from consilience.errors import SamplingError
 from consilience.record import Record, replace
-from consilience.sample.groups import REMEDIES, Grouped, whole
+from consilience.sample.groups import REMEDIES, Groups, whole
 
 # Settings of this sampler, given in `nuts={…}`; some of PyMC's are among them. Groups of them are taken, too.
 SETTINGS: Final = (
@@ -121,7 +121,7 @@ def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
     return Asked(ours, names, warmup, quiet, bool(checks), idata)
 
 
-def lengths(draws: Any, tune: Any, discard: bool, asked: Grouped) -> dict[str, Any]:
+def lengths(draws: Any, tune: Any, discard: bool, asked: Groups) -> dict[str, Any]:
     """So many draws of each chain exactly; tuning draws at most, or exactly where they are kept."""
     fixed = draws < FEWEST_JUDGED or tune == 0  # nothing to judge by, or nothing to tune anew after a judgement
     given = {"draws": draws} if fixed else {}

@@ -23,7 +23,7 @@ from consilience.inference.dual_averaging import ANCHOR
 from consilience.inference.messages import ChainTuning, Divergences, Segment, Window
 from consilience.inference.metric import diagonal
 from consilience.inference.tuner import TuningSetting
-from consilience.run.course import Course
+from consilience.run.course import RunCourse
 from consilience.run.engine import Chains, Engine, Overseer, superchains_of
 from consilience.run.handle import Running
 from consilience.run.lock_step.chees import initial_tuning, settled
@@ -78,7 +78,7 @@ def launch(
         folded=watched.without_turns,
     )
     tuner = ChEESTuner(kernel, TuningSetting(chains, engine.dimension, COLUMNS, plan))
-    return Running(Supervisor(Course(plan, engine.chains, tuner, watched, other_coordinates), engine, seed), ())
+    return Running(Supervisor(RunCourse(plan, engine.chains, tuner, watched, other_coordinates), engine, seed), ())
 
 
 def device_of(name: Any = None) -> Any:

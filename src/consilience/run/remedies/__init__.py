@@ -6,7 +6,7 @@ from consilience.run.remedies.coordinates import reparametrize
 from consilience.run.remedies.jumps import jump
 from consilience.run.remedies.metric import learn_another_metric
 from consilience.run.remedies.more_draws import go_on
-from consilience.run.remedies.remedy import Continue, Look, Remedy, Request, Restart
+from consilience.run.remedies.remedy import Look, MoreDraws, Remedy, Request, Restart
 from consilience.run.remedies.smaller_steps import take_smaller_steps
 
 REMEDIES: Final[dict[str, Remedy]] = {
@@ -18,4 +18,4 @@ REMEDIES: Final[dict[str, Remedy]] = {
 }
 USUAL: Final = tuple(name for name, remedy in REMEDIES.items() if remedy.usual)
 
-__all__ = ["REMEDIES", "USUAL", "Continue", "Look", "Remedy", "Request", "Restart"]
+__all__ = ["REMEDIES", "USUAL", "Look", "MoreDraws", "Remedy", "Request", "Restart"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from consilience.run.remedies.remedy import Continue, Look
+from consilience.run.remedies.remedy import Look, MoreDraws
 
 if TYPE_CHECKING:
     from consilience.run.course import Attempt
@@ -13,7 +13,7 @@ MOST_GROWTH: Final = 2.0  # times `max_draws`, beyond which they are not near
 MARGIN: Final = 1.1  # times the draws that should suffice, as their number is an estimate
 
 
-def go_on(attempt: Attempt, look: Look | None) -> Continue | None:
+def go_on(attempt: Attempt, look: Look | None) -> MoreDraws | None:
     """Where nothing but effective draws are missing at the end, and no more than as many draws again would do."""
     if look is None or not look.at_end or look.failure is None or look.verdict is not None:
         return None
@@ -21,4 +21,4 @@ def go_on(attempt: Attempt, look: Look | None) -> Continue | None:
     if failure.criterion not in ("bulk ess", "tail ess") or not failure.value > 0 or attempt.count >= most:
         return None
     needed = attempt.count * failure.bound / failure.value
-    return Continue(2 * round(min(MARGIN * needed, most) / 2)) if needed <= most else None
+    return MoreDraws(2 * round(min(MARGIN * needed, most) / 2)) if needed <= most else None

@@ -12,7 +12,7 @@ from consilience.record import Record
 from consilience.run.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from consilience.run.course import Attempt, Course
+    from consilience.run.course import Attempt, RunCourse
 
 
 class Restart(Record, eq=False):
@@ -33,22 +33,22 @@ class Restart(Record, eq=False):
     diverged: str = ""
     successor: Any = None
 
-    def act(self, course: Course) -> None:
+    def act(self, course: RunCourse) -> None:
         """Have the course do it."""
         course.begin_again(self)
 
 
-class Continue(Record):
+class MoreDraws(Record):
     """Go on to so many draws of each chain, which may be more than `max_draws`."""
 
     draws: int
 
-    def act(self, course: Course) -> None:
+    def act(self, course: RunCourse) -> None:
         """Have the course do it."""
         course.go_on(self.draws)
 
 
-Request: TypeAlias = Restart | Continue
+Request: TypeAlias = Restart | MoreDraws
 
 
 class Look(Record, eq=False):
