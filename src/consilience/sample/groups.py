@@ -245,7 +245,8 @@ def _in_older_words(text: str) -> str:
 
 def _real(value: Any) -> float:
     """The value, if it is a number; NaN lies in no range."""
-    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else float("nan")
+    number = not isinstance(value, bool) and isinstance(value, numbers.Real)
+    return float(value) if number else float("nan")
 
 
 def _truth(name: str, value: Any) -> None:
