@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any
 
 import consilience.tensor as pt
 from consilience.errors import GraphError
@@ -55,21 +55,3 @@ def listed(value: Any) -> Tensors:
 def chain(function: Rule) -> Rule:
     """A function of two for any number of operands."""
     return lambda *operands: reduce(function, operands)
-
-
-def logical(of_bools: Rule, of_integers: Rule) -> Rule:
-    """Of truth values, or bit by bit of integers."""
-
-    def rule(*operands: Any, **_: Any) -> Any:
-        known: Iterable[Any] = [pt.as_tensor(x) for x in operands]
-        own = of_bools if all(x.dtype == "bool" for x in known) else of_integers
-        return chain(own)(*known) if len(operands) > 1 else own(*known)
-
-    return rule
-
-
-LOGICAL: Final = {
-    "and": logical(pt.and_, pt.bitwise_and), "or": logical(pt.or_, pt.bitwise_or),
-    "xor": logical(pt.xor, pt.bitwise_xor), "not": logical(pt.invert, pt.bitwise_not),
-}  # fmt: skip
-"""Rules of the logical operators, by the names that most programs have for them."""

@@ -9,17 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.engines.reader.forms import Form
+from consilience.engines.stablehlo.dtypes import DTYPES
 from consilience.errors import DtypeError, MissingRuleError, ParseError, ShapeError
 from consilience.record import Record
 
 Array = npt.NDArray[Any]
 
-DTYPES: Final = {
-    "f64": "float64", "f32": "float32", "f16": "float16", "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8",
-    "ui64": "uint64", "ui32": "uint32", "ui16": "uint16", "ui8": "uint8", "i1": "bool", "index": "int64",
-    "complex<f64>": "complex128", "complex<f32>": "complex64",
-}  # fmt: skip
-"""Element types of MLIR and their names here."""
+_ELEMENTS: Final = {**DTYPES, "index": "int64"}
 
 
 class DenseText(Record, eq=False):
@@ -39,7 +35,7 @@ def tensor_form(text: str, where: str) -> Form:
         raise ShapeError(
             f"the type `{text}` leaves a length open ({where}); lower the function for arguments of fixed shapes."
         )
-    dtype = DTYPES.get(element.removeprefix("s"))
+    dtype = _ELEMENTS.get(element.removeprefix("s"))
     if dtype is None:
         raise DtypeError(f"elements of the type `{element}` cannot be computed with here ({where}).")
     return Form(tuple(int(n) for n in lengths), dtype)
@@ -60,7 +56,7 @@ def dense_array(value: DenseText, form: Form, resources: dict[str, bytes]) -> Ar
     if text.startswith('"'):
         return _from_bytes(bytes.fromhex(text.strip('"').removeprefix("0x")), form, count)
     words = re.findall(r"\([^)]*\)|[^\s,\[\]]+", text)
-    found = numbers_of(words, dtype)
+    found = _numbers(words, dtype)
     if len(found) == 1:
         return np.broadcast_to(found[0], form.shape)
     if len(found) != count:
@@ -76,13 +72,12 @@ def _from_bytes(data: bytes, form: Form, count: int) -> Array:
     return np.broadcast_to(found[0], form.shape) if len(found) == 1 else found.reshape(form.shape)
 
 
-def numbers_of(texts: list[str], dtype: np.dtype[Any]) -> Array:
-    """Numbers as they are written: decimal, in hexadecimal bits, or words for truth values."""
+def _numbers(texts: list[str], dtype: np.dtype[Any]) -> Array:
     if dtype.kind == "b":
         return np.array([text in ("true", "1") for text in texts])
     if dtype.kind == "c":
         part = np.dtype(f"float{dtype.itemsize * 4}")
-        pairs = [numbers_of(re.findall(r"[^\s,()]+", text), part) for text in texts]
+        pairs = [_numbers(re.findall(r"[^\s,()]+", text), part) for text in texts]
         return np.array([complex(*pair) for pair in pairs], dtype)
     if dtype.kind in "iu":
         return np.array([int(text, 0) for text in texts], dtype)
@@ -93,3 +88,8 @@ def numbers_of(texts: list[str], dtype: np.dtype[Any]) -> Array:
             dtype,
         )
     return np.array(texts, "float64").astype(dtype)
+
+
+def number_of(text: str, kind: str) -> float:
+    """One number of a type of floats."""
+    return float(_numbers([text], np.dtype(_ELEMENTS.get(kind, "float64")))[0])
