@@ -12,7 +12,13 @@ endif
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test coverage test-slow lint format types ladder check bench clean
+# Peers: JAX, NumPyro and PyTorch stand beside this interpreter, PyMC beside one of Python 3.12 or later, which it needs.
+TORCH ?= torch==2.13.0+cpu
+PYTHON_OF_PYMC ?= $(firstword $(shell for python in '$(PYTHON)' python3.12 python3.13 python3.14 \
+    "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.1[2-9]*/bin/python; do \
+    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && echo "$$python"; done))
+
+.PHONY: help setup demo test test-peers test-engines test-pymc coverage test-slow lint format types ladder check bench clean
 
 help: ## list what can be asked for
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +41,33 @@ demo: $(STAMP) ## two posteriors: eight schools and radon
 
 test: $(STAMP) ## all tests but the slow ones
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+
+test-peers: test-engines test-pymc ## what the tests leave out where JAX, NumPyro, PyTorch and PyMC are missing
+
+test-engines: $(VENV)-engines/.installed
+	$(VENV)-engines/bin/python -m pytest -n auto --dist worksteal -m "not slow" --peers jax,numpyro,torch
+
+test-pymc: $(VENV)-pymc/.installed
+	@test -n '$(PYTHON_OF_PYMC)' || echo "NOT TESTED: PyMC 6, which needs Python 3.12; none is found" \
+	    "('make test-peers PYTHON_OF_PYMC=...' names one). Tested is PyMC 5" >&2
+	$(VENV)-pymc/bin/python -m pytest -n auto --dist worksteal -m "not slow" --peers pymc,pytensor,bambi
+
+$(VENV)-engines/.installed: pyproject.toml
+	$(call environment,$(PYTHON),$(@D),'.[test]' 'jax>=0.8' numpyro)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)' || \
+	    echo "NOT TESTED: PyTorch. pip finds no $(TORCH); PyTorch's own index has builds for processors alone" \
+	    "(PIP_EXTRA_INDEX_URL), 'make test-peers TORCH=torch' takes one of several GB for graphics cards" >&2
+	@touch $@
+
+$(VENV)-pymc/.installed: pyproject.toml
+	$(call environment,$(or $(PYTHON_OF_PYMC),$(PYTHON)),$(@D),'.[test]' pymc bambi)
+	@touch $@
+
+define environment
+	@echo "Installing into $(2) (once; a minute or two) ..."
+	@test -x $(2)/bin/python || $(1) -m venv $(2)
+	@$(2)/bin/python -m pip install --quiet --disable-pip-version-check --editable $(3)
+endef
 
 coverage: $(STAMP) ## the same with the lines that no test runs; takes three to four times as long
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered

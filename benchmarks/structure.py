@@ -20,7 +20,7 @@ from benchmarks.report import Row, show
 from consilience.backends.llvm import Compiled
 from consilience.ir import Node, topological
 from consilience.ops import Cholesky, Det, DetSign, Inverse, InverseQuadratic, LogAbsDet, MatMul, Solve, SolveTriangular
-from consilience.rules import diagonal_matrices, linear_algebra, low_rank, matrices_of_parts, simplify
+from consilience.rewrite.rules import diagonal_matrices, linear_algebra, low_rank, matrices_of_parts, simplify
 
 la = pt.linalg
 RNG = np.random.default_rng(0)

@@ -31,7 +31,7 @@ def save(figure: Any, path: Path) -> None:
 
 def time_spent(result: Any) -> str:
     """Where the seconds since the start of the script went."""
-    from consilience.ui import time_line
+    from consilience.output.display import time_line
 
     total = time.perf_counter() - BEGIN
     return time_line(result["posterior"].attrs, total, rest="loading libraries and the rest")

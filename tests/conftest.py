@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import time
 from collections.abc import Generator, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +21,42 @@ from tests.lower.verify_program import verify
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--slowest 100` is what `--durations` is not on a busy machine."""
+    """`--slowest 100` is what `--durations` is not on a busy machine; `--peers jax` is for where more is installed."""
     help = "print the N tests that took the most processor time, that of processes they started included"
     parser.addoption("--slowest", type=int, default=0, metavar="N", help=help)
+    help = "only what needs one of these packages, between commas; each that is not there is named"
+    parser.addoption("--peers", type=lambda names: names.split(","), default=[], metavar="NAMES", help=help)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """The versions of the peers, in capitals those that are missing."""
+    lines = []
+    for name in config.getoption("peers"):
+        try:
+            lines.append(f"peer: {name} {version(name)}")
+        except PackageNotFoundError:
+            lines.append(f"peer: {name} IS NOT INSTALLED; its tests are not run")
+    return lines
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Of the files of tests, those that ask whether a peer is there."""
+    names = config.getoption("peers")
+    if not names or not collection_path.match("test_*.py"):
+        return None
+    asks = rf"(importorskip|find_spec)\(\"({'|'.join(names)})\b|installed\(\)"
+    return None if re.search(asks, collection_path.read_text(encoding="utf-8")) else True
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of what is run for each backend, the peers' rows."""
+    names = config.getoption("peers")
+    if not names:
+        return
+    parameters = [getattr(getattr(item, "callspec", None), "params", {}) for item in items]
+    theirs = [{p.get("backend"), p.get("engine")} <= {None, *names} for p in parameters]
+    config.hook.pytest_deselected(items=[item for item, keep in zip(items, theirs, strict=True) if not keep])
+    items[:] = [item for item, keep in zip(items, theirs, strict=True) if keep]
 
 
 @pytest.hookimpl(wrapper=True)

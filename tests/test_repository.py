@@ -6,10 +6,14 @@ import ast
 import functools
 import graphlib
 import re
+import runpy
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from consilience.faces import FACES
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
@@ -21,36 +25,23 @@ PROSE = sorted(
     if path.suffix in {".c", ".md", ".py"} and path != Path(__file__).resolve()
 )
 
-# Rows of the ladder from top to bottom; neither members of one row nor of the two trunks know each other.
-COMPILER = [
-    {"gp"},
-    {"compile", "dims", "gradient", "graph", "ifelse", "math", "ode", "raise_op", "scan"},
-    {"sparse", "xtensor"},
-    {"tensor"},
-    {"model"},
-    {"logprob"},
-    {"distributions"},
-    {"backends"},
-    {"lower"},
-    {"rules"},
-    {"transforms", "rewrite", "printing"},
-    {"ops"},
-    {"ir"},
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+# Rows from top to bottom, of both trunks: members of one row do not know each other.
+LADDERS = [
+    [set(re.findall(r"\w+", row)) for row in contract["layers"]]
+    for contract in CONTRACTS
+    if contract["id"] in ("compiler", "sampler")
 ]
-SAMPLER = [{"vectorised"}, {"run"}, {"storage", "ui"}, {"inference"}, {"diagnostics"}, {"events"}]
-ENTRY_POINTS = [
-    {"", "__main__"},
-    {"as_pymc", "for_pymc"},
-    {"foreign"},
-    {"engines"},
-    {"callbacks", "doctor", "plots", "pymc_names"},
-    {"calibration"},
-    {"filters", "smc", "variational"},
-    {"inla"},
-    {"approximations"},
-    {"sample"},
-]
-GROUND = [{"native"}, {"module_paths"}, {"absent", "errors", "faces", "older_names", "record", "collection"}]
+
+# What is found by name where it cannot be imported: the module that asks, of which layer, and why.
+UPWARD_BY_NAME = {
+    ("backends.printing.infix", "distributions"): "asks where a class is from",
+    **{
+        ("faces", of): "the one place of what is found by its name"
+        for of in ["backends", "engines", "model", "native", "tensor"]
+    },
+    ("module_paths", "as_pymc"): "asks whether it is loaded",
+}
 
 WORDS_OF_UNFINISHED_WORK = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|WIP)\b")
 PLACES_ON_ONE_MACHINE = re.compile(r"/(?:root|work|home|Users)/\w")
@@ -102,6 +93,26 @@ def _imported(path: Path) -> Iterator[tuple[str, int]]:
 
 
 @functools.cache
+def named(path: Path) -> list[tuple[str, int]]:
+    """Every module of the library whose path is a string in the code of `path`, for `import_module`, with the line.
+
+    Of a string with holes its beginning counts.
+    """
+    prose = {id(node.value) for node in nodes(path) if isinstance(node, ast.Expr)}
+    strings = [
+        (node.value, node.lineno)
+        for node in nodes(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
+    ]
+    paths = [(text.strip("."), line) for text, line in strings if re.fullmatch(r"consilience(\.\w+)+\.?", text)]
+    return [
+        (found, line)
+        for text, line in paths
+        if (found := next((name for name in (text, text.rpartition(".")[0]) if name in MODULES), "")).count(".")
+    ]
+
+
+@functools.cache
 def for_types_only(path: Path) -> set[int]:
     """Lines below `if TYPE_CHECKING:`, which never run."""
     lines: set[int] = set()
@@ -119,14 +130,17 @@ def layer(module: str) -> str:
 
 @functools.cache
 def below(name: str) -> set[str]:
-    """All layers that layer `name` may import."""
-    ladders = [ENTRY_POINTS + COMPILER + GROUND, ENTRY_POINTS + SAMPLER + GROUND]
-    reachable: set[str] = set()
-    for ladder in ladders:
-        for row, members in enumerate(ladder):
-            if name in members:
-                reachable |= set().union(*ladder[row + 1 :])
-    return reachable
+    """All layers that layer `name` may import; the package itself may import any."""
+    if not name:
+        return {layer(module) for module in MODULES}
+    return {
+        member
+        for ladder in LADDERS
+        for row, members in enumerate(ladder)
+        if name in members
+        for lower in ladder[row + 1 :]
+        for member in lower
+    }
 
 
 def place(path: Path, line: int | None = None) -> str:
@@ -173,14 +187,25 @@ def test_every_module_documents_what_is_public() -> None:
 
 
 def test_every_module_imports_downwards_only() -> None:
-    """The ladder holds for each import statement, those inside functions and type checks included."""
+    """The ladder of pyproject.toml, inside functions, for type checkers, and for what is found by name."""
     upward = [
-        f"{place(path, line)} imports {target}"
+        ((name.removeprefix("consilience."), layer(target)), f"{place(path, line)} imports {target}")
         for name, path in MODULES.items()
-        for target, line in imported(path)
+        for target, line in [*imported(path), *named(path)]
         if layer(target) != layer(name) and layer(target) not in below(layer(name))
     ]
-    assert not upward, "against the ladder of docs/design/0001-foundation.md:\n" + "\n".join(upward)
+    told = [text for edge, text in upward if edge not in UPWARD_BY_NAME]
+    assert not told, "against the ladder of docs/design/0001-foundation.md:\n" + "\n".join(told)
+    assert {edge for edge, _ in upward} == {*UPWARD_BY_NAME}, "of these some are no longer so"
+
+
+def test_what_is_found_by_its_name_is_there() -> None:
+    """Each row of `faces` names a module, and what that defines."""
+    for module, attribute in FACES.values():
+        there = nodes(MODULES[module])
+        defined = {n.name for n in there if isinstance(n, ast.FunctionDef)}
+        defined |= {n.id for n in there if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        assert not attribute or attribute in defined, f"{module} has no {attribute}"
 
 
 def test_every_module_has_a_name_with_meaning() -> None:
@@ -205,8 +230,7 @@ def test_text_outside_the_library_promises_nothing_either() -> None:
 
 def test_every_layer_stands_on_the_ladder() -> None:
     """A new top-level module or package needs a place in the ladder."""
-    known = set().union(*ENTRY_POINTS, *COMPILER, *SAMPLER, *GROUND)
-    assert {layer(name) for name in MODULES} <= known
+    assert {layer(name) for name in MODULES} - {""} == set().union(*(row for ladder in LADDERS for row in ladder))
 
 
 def test_no_import_cycle_even_through_functions() -> None:
@@ -238,3 +262,21 @@ def test_a_class_name_has_one_meaning() -> None:
                 places.setdefault(node.name, set()).add(path)
     twice = {name: sorted(map(str, found)) for name, found in places.items() if len(found) > 1}
     assert not twice
+
+
+def test_prose_names_files_and_folders_that_are_there() -> None:
+    """Paths in backticks, from the root, from `src/consilience` or from `src`; changes tell of their day."""
+    path_of = re.compile(r"`((?:[a-z_0-9]+/)+[a-z_0-9]+\.py|(?:[a-z_]+/)+)`")
+    gone = [
+        f"{page.relative_to(ROOT)}: {path}"
+        for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+        for path in path_of.findall(page.read_text(encoding="utf-8"))
+        if not any((ROOT / base / path).exists() for base in (".", "src/consilience", "src"))
+    ]
+    assert not gone, "\n".join(gone)
+
+
+def test_the_picture_of_packages_is_that_of_the_imports() -> None:
+    """`python tools/import_picture.py` has been run; one arrow more is a decision, seen in a change."""
+    picture = runpy.run_path(str(ROOT / "tools" / "import_picture.py"))
+    assert picture["page"]() == picture["PAGE"].read_text(encoding="utf-8"), "run python tools/import_picture.py"

@@ -11,10 +11,10 @@ import xarray as xr
 
 import consilience as pm
 from consilience.errors import ConsilienceWarning, StorageError
+from consilience.output.storage import tree_of
+from consilience.output.storage.zarr_store import ZarrStore
 from consilience.run import ChainLost, DrawsMade, Restarted
 from consilience.sample.storing import Storing
-from consilience.storage import tree_of
-from consilience.storage.zarr_store import ZarrStore
 from tests.test_sample import QUIET
 from tests.test_sample_runs import model
 

@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 # Public names by the module they come from. Type checkers and editors read `__init__.pyi`, which
 # `python tools/names.py` writes from this table.
 _NAMES: Final = {
-    "consilience.approximations": "find_MAP find_hessian fit_laplace fit_pathfinder",
+    "consilience.estimators.approximations": "find_MAP find_hessian fit_laplace fit_pathfinder",
     "consilience.backends.modes": "DebugMode Mode NanGuardMode",
     "consilience.backends.request": "In Out",
     "consilience.compile": "get_default_mode get_mode",
@@ -55,13 +55,13 @@ _NAMES: Final = {
         Slice StretchEnsemble
     """,
     "consilience.logprob": "CustomDist DensityDist conditional_logp icdf logccdf logcdf logp",
-    "consilience.inla": "fit_INLA",
+    "consilience.estimators.inla": "fit_INLA",
     "consilience.model": """
         Data Deterministic Minibatch Model Point Potential R2D2 RegularizedHorseshoe do
         centredness freeze_dims_and_data marginalize model_to_graphviz model_to_mermaid model_to_networkx modelcontext
         noncenter observe recenter set_data
     """,
-    "consilience.printing": "dprint pp pprint",
+    "consilience.backends.printing": "dprint pp pprint",
     "consilience.plots": """
         add_bands add_lines bayes_factor bayesian_r2 bfmi combine_plots compare ess eti hdi loo
         loo_approximate_posterior loo_expectations loo_i loo_kfold loo_metrics loo_moment_match loo_pit loo_r2
@@ -78,13 +78,13 @@ _NAMES: Final = {
         recover_marginals resampled_variables resume sample sample_posterior_predictive
         sample_prior_predictive to_inference_data vectorize_over_posterior
     """,
-    "consilience.calibration": "posterior_predictive_check power prior_predictive_check sbc",
-    "consilience.filters": "StateSpaceModel",
-    "consilience.smc": "log_marginal_likelihood sample_nested sample_smc",
+    "consilience.estimators.calibration": "posterior_predictive_check power prior_predictive_check sbc",
+    "consilience.estimators.filters": "StateSpaceModel",
+    "consilience.estimators.smc": "log_marginal_likelihood sample_nested sample_smc",
     "consilience.tensor": """
         OpFromGraph as_op config floatX function grad hessian jacobian shared value_and_grad wrap_py
     """,
-    "consilience.variational": """
+    "consilience.estimators.variational": """
         ADVI ASVGD Approximation Empirical FullRank FullRankADVI Inference LowRankNormal LowRankADVI MeanField NFVI
         NormalizingFlow SVGD
         adadelta adagrad adagrad_window adam adamax fit momentum natural_gradient nesterov_momentum
@@ -106,13 +106,13 @@ _MODULES: Final = {
     "logprob": "consilience.logprob",
     "math": "consilience.math",
     "ode": "consilience.ode",
-    "printing": "consilience.printing",
+    "printing": "consilience.backends.printing",
     "raise_op": "consilience.raise_op",
     "scan": "consilience.scan",
-    "smc": "consilience.smc",
+    "smc": "consilience.estimators.smc",
     "sparse": "consilience.sparse",
     "tensor": "consilience.tensor",
-    "variational": "consilience.variational",
+    "variational": "consilience.estimators.variational",
     "xtensor": "consilience.xtensor",
 }
 _HOME: Final = {name: module for module, names in _NAMES.items() for name in names.split()}

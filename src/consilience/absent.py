@@ -61,7 +61,7 @@ _PLACES: Final = {
     "module 'consilience'": "module",
     "a tensor": "tensor",
     "module 'consilience.gp'": "gp",
-    "module 'consilience.variational'": "variational",
+    "module 'consilience.estimators.variational'": "variational",
     "module 'consilience.backends'": "backends",
 }
 

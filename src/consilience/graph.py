@@ -12,7 +12,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe
 from consilience.ops import as_tensor
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.tensor.python_ops import Apply, Op
 from consilience.transforms.vectorize import vectorize_graph
 

@@ -17,11 +17,11 @@ from consilience import absent
 
 _ROOT: Final = "consilience"
 _PLACES: Final = {
-    "util": "pymc_names.value_names . errors model inference",
-    "initial_point": "pymc_names.points . model distributions",
-    "blocking": "pymc_names.points",
-    "pytensorf": ". pymc_names.graphs model distributions logprob inference tensor",
-    "testing": "pymc_names.testing .",
+    "util": "foreign.pymc_names.value_names . errors model inference",
+    "initial_point": "foreign.pymc_names.points . model distributions",
+    "blocking": "foreign.pymc_names.points",
+    "pytensorf": ". foreign.pymc_names.graphs model distributions logprob inference tensor",
+    "testing": "foreign.pymc_names.testing .",
     "basic conditional configdefaults exceptions func_utils model_graph progress_bar "
     "sampling stats step_methods tuning vartypes": ". errors model distributions logprob inference tensor",
     "compile.aliasing compile.builders compile.debug compile.debug.debugmode compile.debug.nanguardmode "
@@ -35,7 +35,7 @@ _PLACES: Final = {
     "tensor.inplace tensor.math tensor.sharedvar tensor.subtensor "
     "tensor.symbolic tensor.type tensor.type_other tensor.utils tensor.variable ": (
         "tensor tensor.extra_ops tensor.special graph errors compile tensor.dtypes tensor.scalar_types tensor.indexed "
-        "pymc_names.graphs"
+        "foreign.pymc_names.graphs"
     ),
     "scalar scalar.basic scalar.math scalar.sharedvar": "tensor.scalar_types tensor tensor.special errors",
     "tensor.linalg.constructors tensor.linalg.decomposition tensor.linalg.decomposition.cholesky "
@@ -45,22 +45,22 @@ _PLACES: Final = {
     "tensor.linalg.solvers.lstsq tensor.linalg.solvers.psd tensor.linalg.solvers.triangular "
     "tensor.linalg.solvers.tridiagonal tensor.linalg.summary": "tensor.linalg tensor",
     "tensor.random.basic tensor.random.op tensor.random.type tensor.random.utils tensor.random.variable": (
-        "tensor.random tensor pymc_names.graphs"
+        "tensor.random tensor foreign.pymc_names.graphs"
     ),
     "tensor.signal.conv": "tensor.signal",
     "sparse.basic sparse.linalg sparse.math sparse.sharedvar sparse.type sparse.variable": "sparse",
     "xtensor.basic xtensor.shape xtensor.type": "xtensor",
-    "backends.arviz": "pymc_names.datasets . sample",
-    "backends.base": "pymc_names.traces . sample",
-    "backends.ndarray": "pymc_names.traces",
+    "backends.arviz": "foreign.pymc_names.datasets . sample",
+    "backends.base": "foreign.pymc_names.traces . sample",
+    "backends.ndarray": "foreign.pymc_names.traces",
     "distributions.censored distributions.continuous distributions.discrete distributions.multivariate "
     "distributions.timeseries distributions.truncated": "distributions . logprob",
-    "distributions.shape_utils": "pymc_names.shapes distributions",
+    "distributions.shape_utils": "foreign.pymc_names.shapes distributions",
     "gp.gp": "gp",
     "gp.hsgp_approx": "gp.hilbert_space gp",
     "gp.util": "gp.numerics gp",
     "logprob.abstract logprob.basic logprob.transforms logprob.utils": (
-        "logprob distributions.transforms errors pymc_names.value_names pymc_names.graphs"
+        "logprob distributions.transforms errors foreign.pymc_names.value_names foreign.pymc_names.graphs"
     ),
     "model.core model.fgraph model.transform model.transform.conditioning model.transform.deterministic "
     "model.transform.optimization": "model .",
@@ -71,21 +71,27 @@ _PLACES: Final = {
     "step_methods.metropolis step_methods.slicer": "inference .",
     "tuning.starting": ".",
     "variational.approximations variational.callbacks variational.opvi variational.updates": (
-        "variational callbacks ."
+        "estimators.variational callbacks ."
     ),
 }
 HOMES: Final = {path: homes.split() for paths, homes in _PLACES.items() for path in paths.split()}
 """Where the names of a module are, by its path in PyTensor or PyMC; the first place that has one gives it."""
 NAMED_AS_FUNCTIONS: Final = {
-    f"tensor.{name}": ["tensor", "tensor.extra_ops", "pymc_names.graphs"]
+    f"tensor.{name}": ["tensor", "tensor.extra_ops", "foreign.pymc_names.graphs"]
     for name in ["einsum", "pad", "reshape", "shape", "sort", "xlogx"]
 }
 """Modules whose name is that of a function here: importing them by this library's name would take its place."""
+PACKAGES: Final = {
+    "printing": "backends.printing",
+    "smc": "estimators.smc",
+    "variational": "estimators.variational",
+}
+"""Packages whose path is shorter in PyTensor or PyMC: importing one by that path gives the package itself."""
 BESIDE: Final = {
-    "backends.MultiTrace": "pymc_names.traces",
-    "backends.NDArray": "pymc_names.traces",
-    "printing.str_for_dist": "pymc_names.value_names",
-    "printing.str_for_potential_or_deterministic": "pymc_names.value_names",
+    "backends.MultiTrace": "foreign.pymc_names.traces",
+    "backends.NDArray": "foreign.pymc_names.traces",
+    "backends.printing.str_for_dist": "foreign.pymc_names.value_names",
+    "backends.printing.str_for_potential_or_deterministic": "foreign.pymc_names.value_names",
 }
 """Names of PyMC's in modules that are there by their own name, with the stand-in."""
 
@@ -125,7 +131,7 @@ def _public(place: ModuleType) -> list[str]:
 def below(package: str, name: str) -> ModuleType | None:
     """The module `name` of PyTensor's or PyMC's `package`, whose names are elsewhere here; None for another name."""
     path = f"{package}.{name}"
-    return import_module(path) if path.removeprefix(f"{_ROOT}.") in HOMES else None
+    return import_module(path) if _is_elsewhere(path) else None
 
 
 def attribute(package: str, name: str, there: Sequence[str]) -> Any:
@@ -133,7 +139,7 @@ def attribute(package: str, name: str, there: Sequence[str]) -> Any:
     module: Any = below(package, name)
     if module is None and "consilience.as_pymc" in sys.modules:  # programs for PyMC name its graphs' classes
         home = BESIDE.get(f"{package}.{name}".removeprefix(f"{_ROOT}."))
-        module = getattr(_place(home), name) if home else _place("pymc_names.graph_classes").find(name)
+        module = getattr(_place(home), name) if home else _place("foreign.pymc_names.graph_classes").find(name)
     if module is None:
         where = sys.modules.get(package)  # not there by this library's name if it is named as a function
         near = [] if name.startswith("_") else list(there)
@@ -143,7 +149,11 @@ def attribute(package: str, name: str, there: Sequence[str]) -> Any:
 
 def spec(path: str) -> ModuleSpec | None:
     """How to import the module with this path; None where it is none of PyTensor or PyMC."""
-    return ModuleSpec(path, cast(Any, _Loader()), is_package=True) if path.removeprefix(f"{_ROOT}.") in HOMES else None
+    return ModuleSpec(path, cast(Any, _Loader()), is_package=True) if _is_elsewhere(path) else None
+
+
+def _is_elsewhere(path: str) -> bool:
+    return path.removeprefix(f"{_ROOT}.") in HOMES or path.removeprefix(f"{_ROOT}.") in PACKAGES
 
 
 def named_as_function(path: str) -> ModuleType:
@@ -152,8 +162,18 @@ def named_as_function(path: str) -> ModuleType:
 
 
 class _Loader:  # a subclass of `importlib.abc.Loader` would load much else
+    def __init__(self) -> None:
+        self._own: ModuleSpec | None = None
+
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _Module(spec.name, _DOC)
+        package = PACKAGES.get(spec.name.removeprefix(f"{_ROOT}."))
+        if package is None:
+            return _Module(spec.name, _DOC)
+        there = _place(package)
+        self._own = there.__spec__
+        return there
 
     def exec_module(self, module: ModuleType) -> None:
-        """There is no code to run: names are looked up when they are used."""
+        """There is no code to run: names are looked up when they are used, and packages are there already."""
+        if self._own is not None:
+            module.__spec__ = self._own

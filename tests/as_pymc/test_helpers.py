@@ -43,9 +43,9 @@ from consilience.errors import (
     ShapeError,
     StorageError,
 )
+from consilience.foreign.pymc_names import graph_classes
 from consilience.initial_point import make_initial_point_fn
 from consilience.logprob.utils import ParameterValueError
-from consilience.pymc_names import graph_classes
 from consilience.pytensorf import NotConstantValueError, constant_fold, resolve_shapes, rvs_in_graph
 from consilience.scalar import upcast
 from consilience.tensor.basic import get_underlying_scalar_constant_value

@@ -27,6 +27,8 @@ SHAPES: list[tuple[tuple[int, ...], ...]] = [
 DTYPES = {"float": ("float64", "float32"), "int": ("int64", "int32"), "bool": ("bool",), "key": ("key",), "complex": ()}
 # Functions of complex numbers alone are compared in tests/dtypes.
 REAL = sorted(name for name, row in TABLE.items() if row.accepts != ("complex",))
+# From numbers to numbers, in double precision.
+FLOATS = sorted(name for name in REAL if "float" in TABLE[name].accepts and TABLE[name].result != "choice")
 # Operand dtypes of draws, and of rows whose first operand chooses.
 DRAW_DTYPES = {
     "random_binomial": ("int64", "int64", "int64", "float64"),

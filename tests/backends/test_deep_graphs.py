@@ -13,7 +13,7 @@ import consilience.tensor as pt
 from consilience.backends import reference
 from consilience.ir import Node, digest, text, verify
 from consilience.ir.parse import parse
-from consilience.rules import explain, simplify
+from consilience.rewrite.rules import explain, simplify
 from consilience.transforms.vectorize import vectorize
 
 DEPTH = 4_000  # Python's stack ends at 1,000

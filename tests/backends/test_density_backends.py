@@ -29,10 +29,10 @@ def regression() -> pm.Model:
     return model
 
 
-@pytest.mark.parametrize("name", installed())
-def test_every_backend_gives_a_log_density(name: str) -> None:
+@pytest.mark.parametrize("backend", installed())
+def test_every_backend_gives_a_log_density(backend: str) -> None:
     """Called as a function, mapped over draws, and through the address that native code calls."""
-    density = model_density(regression(), backend=name)
+    density = model_density(regression(), backend=backend)
     assert isinstance(density, LogDensity)
     oracle = model_density(regression())
     positions = np.random.default_rng(2).normal(size=(5, density.dimension))
@@ -57,10 +57,10 @@ def test_every_backend_gives_a_log_density(name: str) -> None:
         np.testing.assert_allclose(named[key], value, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", installed())
-def test_a_failure_in_a_loop_over_draws_is_a_status(name: str) -> None:
+@pytest.mark.parametrize("backend", installed())
+def test_a_failure_in_a_loop_over_draws_is_a_status(backend: str) -> None:
     x, i = tensor_input("float64", (3,)), tensor_input("int64", ())
-    code = registry.backend(name)([x, i], [apply("mul", 2.0, x[i])], {}).bind()
+    code = registry.backend(backend)([x, i], [apply("mul", 2.0, x[i])], {}).bind()
     values, status = code.map([(np.arange(3.0), False), (np.array([0, 5, 2]), True)], 3)
     assert status == Status.OUT_OF_BOUNDS
     np.testing.assert_array_equal(values[0][[0, 2]], [0.0, 4.0])

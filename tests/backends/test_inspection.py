@@ -12,12 +12,12 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.backends.kernel_profile import KernelProfile
-from consilience.backends.stages import stages
+from consilience.backends.inspect.kernel_profile import KernelProfile
+from consilience.backends.inspect.stages import stages
+from consilience.backends.printing import debugprint, pprint, to_html, to_mermaid
 from consilience.errors import GraphError
 from consilience.ir import Input, Node, topological
 from consilience.ops import TABLE
-from consilience.printing import debugprint, pprint, to_html, to_mermaid
 from tests.printing.graphs import ALL, branch, covering, loop, of_row
 
 LOGISTIC = np.linspace(-2.0, 2.0, 101)

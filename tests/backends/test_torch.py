@@ -185,6 +185,11 @@ def test_failures_are_those_of_a_call() -> None:
         value.backward()
 
 
+def test_a_mode_names_it() -> None:
+    x = pt.vector("x")
+    np.testing.assert_allclose(pm.function([x], pt.exp(x), mode="PYTORCH")([0.0, 1.0]), [1.0, np.e])
+
+
 def test_importing_consilience_does_not_import_pytorch() -> None:
     code = "import sys, consilience; import consilience.tensor; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

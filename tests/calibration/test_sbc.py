@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import consilience as pm
-from consilience.calibration import uniformity
 from consilience.errors import ModelError, SamplingError, StorageError
+from consilience.estimators.calibration import uniformity
 
 DATA = np.zeros(3)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 from consilience.diagnostics.compiled.normal_scores import normal_quantile, score_table
-from consilience.diagnostics.compiled.sorting import BINS, DIGITS, sort_positions
+from consilience.diagnostics.compiled.series import sort_positions
 from consilience.diagnostics.f_quantile import largest_ratio, upper_tail
 from consilience.diagnostics.rank_normalisation import scores_of_half_ranks
 
@@ -22,10 +22,9 @@ def order_of(values: Numbers, compiled: bool = True) -> tuple[Numbers, Numbers]:
     """Order and sorted values."""
     count = len(values)
     order, ascending = np.full(count, -1, np.int32), np.full(count, np.nan)
-    pairs, other = np.empty(count, np.uint64), np.empty(count, np.uint64)
-    places = np.empty(DIGITS * BINS, np.int64)
+    memory = np.empty((3, count), np.uint64)
     sort = sort_positions.compiled if compiled else sort_positions
-    sort(values, count, order, ascending, pairs, other, places)
+    sort(values, count, order, ascending, *memory)
     return order, ascending
 
 

@@ -9,13 +9,13 @@ import pytest
 from scipy import integrate, sparse, stats
 
 import consilience as pm
-from consilience.approximations.target import TargetDensity
 from consilience.errors import ModelError, SamplingError
-from consilience.inla.conditional import conditional
-from consilience.inla.design import composite
-from consilience.inla.latent_field import LatentField
-from consilience.inla.mixture import SkewedMixture, skewed
-from consilience.inla.precision import Factor, structure_of
+from consilience.estimators.approximations.target import TargetDensity
+from consilience.estimators.inla.conditional import conditional
+from consilience.estimators.inla.design import composite
+from consilience.estimators.inla.latent_field import LatentField
+from consilience.estimators.inla.mixture import SkewedMixture, skewed
+from consilience.estimators.inla.precision import Factor, structure_of
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(40, 3))

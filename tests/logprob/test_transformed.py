@@ -35,6 +35,7 @@ ARGUMENTS = {
     "log10": lambda: pd.Gamma.dist(2.0, 1.0),
     "log1p": lambda: inside(-0.9, 2.0),
     "log1mexp": lambda: -pd.Gamma.dist(2.0, 1.0),
+    "ndtri_exp": lambda: -pd.Gamma.dist(2.0, 1.0),
     "logit": lambda: pd.Beta.dist(2.0, 3.0),
     "ndtri": lambda: pd.Beta.dist(2.0, 3.0),
     "erfinv": lambda: inside(-0.9, 0.8),

@@ -21,7 +21,7 @@ from consilience.lower.program import lower
 from consilience.lower.steps import Program
 from consilience.native import jit
 from consilience.native.target import CROSS
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 
 PLACE = Path(__file__).parent / "golden"
 

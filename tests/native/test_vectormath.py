@@ -214,8 +214,6 @@ MEANING = {
     "lgamma": scipy.special.gammaln,
     "log_ndtr": scipy.special.log_ndtr,
     "ndtri": scipy.special.ndtri,
-    "sigmoid": scipy.special.expit,
-    "softplus": lambda x: np.logaddexp(0.0, x),
     "log1mexp": lambda x: np.where(x > -0.6931, np.log(-np.expm1(x)), np.log1p(-np.exp(x))),
     "trigamma": lambda x: scipy.special.polygamma(1, x),
 }

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import consilience.tensor as pt
+from consilience.backends.printing import pydotprint, to_dot, to_graphviz, to_html, to_mermaid
+from consilience.backends.printing.layout import Drawing, arrange
+from consilience.backends.printing.picture import Picture, picture
 from consilience.errors import GraphError
 from consilience.ir import Node, topological
-from consilience.printing import pydotprint, to_dot, to_graphviz, to_html, to_mermaid
-from consilience.printing.layout import Drawing, arrange
-from consilience.printing.picture import Picture, picture
 from tests.printing.graphs import ALL, branch, loop, of_row
 
 
@@ -127,7 +127,7 @@ def test_files_are_what_their_suffix_says(tmp_path: Path) -> None:
 
 def test_without_graphviz_the_error_says_what_needs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    monkeypatch.setattr("consilience.printing.files.which", lambda _: None)
+    monkeypatch.setattr("consilience.backends.printing.files.which", lambda _: None)
     with pytest.raises(FileNotFoundError, match=r"needs the program `dot`.*write \.html"):
         pydotprint(branch(), tmp_path / "graph.png")
     with pytest.raises(FileNotFoundError, match="a picture as svg"):

@@ -10,10 +10,10 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience.backends.printing import debugprint, pprint
+from consilience.backends.printing.infix import term
 from consilience.errors import GraphError
 from consilience.ir import Constant, Node, topological
-from consilience.printing import debugprint, pprint
-from consilience.printing.infix import term
 from tests.printing.graphs import ALL, branch, loop, of_row
 
 

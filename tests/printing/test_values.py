@@ -7,7 +7,7 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.printing import Print
+from consilience.backends.printing import Print
 
 BOTH = pytest.mark.parametrize("mode", ["FAST_RUN", "reference"])
 

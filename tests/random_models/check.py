@@ -20,8 +20,10 @@ import consilience as pm
 import consilience.tensor as pt
 from consilience.backends import contexts, reference
 from consilience.ir import Node
-from consilience.model.log_density import model_density, terms_of, total
-from consilience.rules import simplify
+from consilience.model.blocks import total
+from consilience.model.log_density import model_density
+from consilience.model.terms import terms_of
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 from tests.backends.agreement import run_llvm
 from tests.random_models import beyond, gaps, lengths

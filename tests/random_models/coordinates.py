@@ -13,8 +13,10 @@ import numpy.typing as npt
 import consilience as pm
 from consilience.backends import contexts, reference
 from consilience.distributions.random_variable import distribution_of
-from consilience.model.log_density import model_density, terms_of, total
+from consilience.model.blocks import total
+from consilience.model.log_density import model_density
 from consilience.model.reparametrization import LOCATION_SCALE
+from consilience.model.terms import terms_of
 from consilience.ops.elementwise import apply
 from consilience.ops.shape import broadcast_to
 from consilience.transforms.gradient import gradient

@@ -12,7 +12,7 @@ from consilience.ops import Elementwise, Reduce, apply
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import given, non_negative, wildcards
 from consilience.rewrite.rule import Rule, RuleTable, rewrites, rule
-from consilience.rules.notation import (
+from consilience.rewrite.rules.notation import (
     abs_,
     exp,
     log,

@@ -17,8 +17,8 @@ from consilience.rewrite.engine import Rewriting
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.pattern import wildcards
 from consilience.rewrite.rule import Rule, RuleTable, rewrites, rule
-from consilience.rules import ALWAYS, explain, simplify
-from consilience.rules.notation import cosh, exp, log, sinh, softplus, tanh
+from consilience.rewrite.rules import ALWAYS, explain, simplify
+from consilience.rewrite.rules.notation import cosh, exp, log, sinh, softplus, tanh
 
 X, Y = wildcards("x y")
 
@@ -203,7 +203,7 @@ def test_results_do_not_depend_on_the_process(tmp_path: Path) -> None:
     program = (
         "from consilience.ir import tensor_input\n"
         "from consilience.ops import apply\n"
-        "from consilience.rules import simplify\n"
+        "from consilience.rewrite.rules import simplify\n"
         "x, y, z = (tensor_input('float64', (3,), n) for n in 'xyz')\n"
         "def show(n):\n"
         "    return n.name if not n.inputs and n.name else f'{n.op!r}({\",\".join(map(show, n.inputs))})'\n"

@@ -16,7 +16,7 @@ from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import arange, broadcast_to, eye, transpose
 from consilience.rewrite.bounds import ELEMENTWISE
 from consilience.rewrite.facts import Facts, assume
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from tests.rewrite.samples import Samples
 from tests.rows import over_rows
 from tests.rules.random_graphs import leaves, random_graph

@@ -20,7 +20,7 @@ from consilience.rewrite.pattern import (
     wildcards,
 )
 from consilience.rewrite.rule import rule
-from consilience.rules.notation import exp, log, log1p, logaddexp, maximum, softplus, square, true_div
+from consilience.rewrite.rules.notation import exp, log, log1p, logaddexp, maximum, softplus, square, true_div
 
 X, Y = wildcards("x y")
 (C,) = numbers("c")

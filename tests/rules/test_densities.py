@@ -14,7 +14,7 @@ import scipy.stats
 from consilience.backends.reference import evaluate
 from consilience.ir import Node, constant, tensor_input, topological
 from consilience.ops import Elementwise, Reduce, apply
-from consilience.rules import assume, simplify
+from consilience.rewrite.rules import assume, simplify
 from consilience.transforms.gradient import gradient
 
 ROWS = 40

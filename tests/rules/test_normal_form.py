@@ -34,7 +34,7 @@ from consilience.ops.shape import (
     stack,
     transpose,
 )
-from consilience.rules import assume, simplify
+from consilience.rewrite.rules import assume, simplify
 from tests.rewrite.samples import Samples
 
 Pair = Callable[[Samples], tuple[Any, Any]]

@@ -14,8 +14,8 @@ from consilience.ir import Node, topological
 from consilience.ops import Det, DetSign, Inverse, LogAbsDet, Solve, SolveTriangular
 from consilience.rewrite.engine import Rewriting
 from consilience.rewrite.facts import Facts
+from consilience.rewrite.rules import ALWAYS
 from consilience.rewrite.structure import MATRIX
-from consilience.rules import ALWAYS
 from tests.backends.agreement import run_llvm
 from tests.transforms.laws import Array
 

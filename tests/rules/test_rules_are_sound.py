@@ -10,7 +10,7 @@ import pytest
 from consilience.backends.reference import evaluate
 from consilience.rewrite.engine import Rewriting
 from consilience.rewrite.rule import Rule
-from consilience.rules import ALWAYS, DIFFERENTIATED, simplify
+from consilience.rewrite.rules import ALWAYS, DIFFERENTIATED, simplify
 from tests.rewrite.checker import Application, check, compare
 from tests.rows import over_rows
 from tests.rules.random_graphs import leaves, random_graph

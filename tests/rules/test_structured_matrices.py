@@ -14,7 +14,7 @@ from consilience.backends.reference import evaluate
 from consilience.errors import LinearAlgebraError
 from consilience.ir import Node, topological
 from consilience.ops import Cholesky, Det, DetSign, Inverse, InverseQuadratic, LogAbsDet, Solve, SolveTriangular
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from tests.transforms.laws import Array
 
 FACTORISATIONS = (Cholesky, Det, DetSign, Inverse, InverseQuadratic, LogAbsDet, Solve, SolveTriangular)

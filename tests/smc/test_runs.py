@@ -17,15 +17,15 @@ import pytest
 
 import consilience as pm
 from consilience.errors import ConvergenceWarning, SamplingError, StorageError
-from consilience.smc import running
-from consilience.smc.stages import Stages
+from consilience.estimators.smc import running
+from consilience.estimators.smc.stages import Stages
 from tests.run.support import copied
 
 STORY = """
 import time
 import numpy as np
 import consilience as pm
-from consilience.smc import running
+from consilience.estimators.smc import running
 
 def model():
     x = np.random.default_rng(0).normal(size=(50, 3))
@@ -182,7 +182,7 @@ class Screen(io.StringIO):
 
 def test_stages_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """In one line that is redrawn, and ends with a new line; in files seldom; never with `progressbar=False`."""
-    monkeypatch.setattr("consilience.smc.stages.FIRST", (0.0, 0.0))
+    monkeypatch.setattr("consilience.estimators.smc.stages.FIRST", (0.0, 0.0))
     monkeypatch.setattr(running, "INTERVAL", 0.01)
     for stream, shown in ((Screen(), True), (io.StringIO(), True), (Screen(), False)):
         monkeypatch.setattr(sys, "stderr", stream)
@@ -200,7 +200,7 @@ def test_stages_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_warning_tells_of_particles_that_did_not_settle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("consilience.smc.moves.MOST_MOVES", 3)
+    monkeypatch.setattr("consilience.estimators.smc.moves.MOST_MOVES", 3)
     with pytest.warns(ConvergenceWarning, match=r"stages particles still resembled") as found:
         pm.sample_smc(model=STORIES["model"](), **{**STORIES["SETTINGS"], "kernel": pm.smc.MH})
     assert len(found) == 1

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from consilience.storage import tree_of
-from consilience.storage.zarr_directory import read_members
-from consilience.storage.zarr_store import ZarrStore
+from consilience.output.storage import tree_of
+from consilience.output.storage.zarr_directory import read_members
+from consilience.output.storage.zarr_store import ZarrStore
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

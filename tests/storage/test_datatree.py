@@ -19,7 +19,7 @@ import xarray as xr
 import consilience
 from consilience import diagnostics
 from consilience.errors import ShapeError
-from consilience.storage import tree_of
+from consilience.output.storage import tree_of
 
 RNG = np.random.default_rng(1)
 POSTERIOR = {

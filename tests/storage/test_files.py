@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from consilience.errors import StorageError
-from consilience.storage import files
+from consilience.output.storage import files
 
 HOLDING = """
 import sys
 from pathlib import Path
-from consilience.storage import files
+from consilience.output.storage import files
 held = files.lock(Path(sys.argv[1]))
 print(flush=True)
 sys.stdin.read()

@@ -13,8 +13,8 @@ import pytest
 import xarray as xr
 
 from consilience.errors import StorageError
-from consilience.storage import files, netcdf, tree_of
-from consilience.storage.netcdf import write_netcdf
+from consilience.output.storage import files, netcdf, tree_of
+from consilience.output.storage.netcdf import write_netcdf
 from tests.storage.stores import names
 
 RNG = np.random.default_rng(4)

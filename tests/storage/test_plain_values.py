@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from consilience.errors import StorageError
-from consilience.storage.plain_values import pack, unpack
+from consilience.output.storage.plain_values import pack, unpack
 
 element_types = (
     hnp.boolean_dtypes()

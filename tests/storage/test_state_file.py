@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from consilience.errors import StorageError
-from consilience.storage import files, state_file
+from consilience.output.storage import files, state_file
 
 BLOCKS = [{"draws": np.full((400, 5), float(number)), "number": number} for number in range(1, 7)]
 
@@ -205,7 +205,7 @@ WRITER = """
 import sys
 from pathlib import Path
 import numpy as np
-from consilience.storage import state_file
+from consilience.output.storage import state_file
 
 path = Path(sys.argv[1])
 if path.exists():

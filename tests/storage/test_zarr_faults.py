@@ -17,8 +17,8 @@ import pytest
 import xarray as xr
 
 from consilience.errors import StorageError
-from consilience.storage import files, zarr_store
-from consilience.storage.zarr_store import ZarrStore
+from consilience.output.storage import files, zarr_store
+from consilience.output.storage.zarr_store import ZarrStore
 from tests.storage.stores import FIXED, blocks, create, names, seen, seen_with
 
 pytest.importorskip("zarr", reason="growing stores need it")
@@ -154,8 +154,8 @@ WRITER = """
 import resource, sys
 import numpy as np
 from consilience.errors import StorageError
-from consilience.storage import zarr_store
-from consilience.storage.zarr_store import ZarrStore
+from consilience.output.storage import zarr_store
+from consilience.output.storage.zarr_store import ZarrStore
 
 zarr_store.CHUNK_DRAWS = 64
 path, begun, limit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])

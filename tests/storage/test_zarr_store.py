@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from consilience.errors import ShapeError, StorageError
-from consilience.storage import tree_of, zarr_store
-from consilience.storage.zarr_store import ZarrStore
+from consilience.output.storage import tree_of, zarr_store
+from consilience.output.storage.zarr_store import ZarrStore
 from tests.storage.stores import (
     DRAWS,
     FIXED,

@@ -13,7 +13,7 @@ import consilience.tensor as pt
 from consilience.errors import DtypeError, GraphError, MissingRuleError, ShapeError
 from consilience.ir import Node, topological
 from consilience.ops.call import FunctionCall
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.vectorize import vectorize
 
 BACKENDS = ("FAST_RUN", "reference")

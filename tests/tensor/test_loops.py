@@ -19,7 +19,7 @@ from consilience.errors import DtypeError, GraphError, MissingRuleError, ShapeEr
 from consilience.gradient import pushforward
 from consilience.ir import Node, topological
 from consilience.ops.loop import Scan
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.vectorize import vectorize
 
 Array = npt.NDArray[Any]

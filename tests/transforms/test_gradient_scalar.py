@@ -38,7 +38,7 @@ NO_SHAPE_SLOPE = {  # arguments with a known slope
     **dict.fromkeys(("hyp1f1_slope_a", "hyp1f1_slope_b"), (2,)),
     **dict.fromkeys(("hyp2f1_slope_a", "hyp2f1_slope_c"), (3,)),
 }
-SMOOTH = sorted(SCALAR_PULLBACKS)
+SMOOTH = sorted(TABLE.keys() - NO_DERIVATIVE.keys())
 SHAPES = [
     [(), (), (), ()],
     [(3,), (3,), (3,), ()],

@@ -21,7 +21,7 @@ from consilience.events import (
     RunStarted,
     Status,
 )
-from consilience.ui.state import State
+from consilience.output.display.state import State
 
 UNHURRIED = settings(deadline=None)
 """No law of this layer depends on how fast it is shown."""

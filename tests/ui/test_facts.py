@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consilience.events import ChainLost, Progress, Restarted
-from consilience.ui.facts import BETWEEN, Fact, figures, fit, line
-from consilience.ui.state import State
-from consilience.ui.words import abridged, clock, duration, plain, ratio, short, size
+from consilience.output.display.facts import BETWEEN, Fact, figures, fit, line
+from consilience.output.display.state import State
+from consilience.output.display.words import abridged, clock, duration, plain, ratio, short, size
 from tests.ui.simulated import FIGURES, TEXTS, UNHURRIED, chain, chains, check, ended, now, started
 
 

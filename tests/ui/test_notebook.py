@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 
 from consilience.events import ChainLost, Restarted
-from consilience.ui import Reporter, reporter
-from consilience.ui.notebook import COLOURS, Notebook, in_notebook
+from consilience.output.display import Reporter, reporter
+from consilience.output.display.notebook import COLOURS, Notebook, in_notebook
 from tests.ui.simulated import FIXED, UNHURRIED, Clock, chains, check, ended, now, runs, started
 
 

@@ -13,13 +13,13 @@ from hypothesis import given
 
 from consilience.errors import ConsilienceWarning
 from consilience.events import ChainLost, DrawsMade, Progress, Restarted, RunEnded
-from consilience.ui import Reporter, reporter
-from consilience.ui.lines import Lines
-from consilience.ui.notebook import Notebook
-from consilience.ui.progress import LONGEST_NOTICE, MOST_NOTICES, Display
-from consilience.ui.state import State, mean
-from consilience.ui.stream import is_terminal
-from consilience.ui.terminal import Terminal
+from consilience.output.display import Reporter, reporter
+from consilience.output.display.lines import Lines
+from consilience.output.display.notebook import Notebook
+from consilience.output.display.progress import LONGEST_NOTICE, MOST_NOTICES, Display
+from consilience.output.display.state import State, mean
+from consilience.output.display.stream import is_terminal
+from consilience.output.display.terminal import Terminal
 from tests.ui.simulated import (
     ANY_EVENTS,
     FIXED,

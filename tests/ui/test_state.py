@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consilience.events import CheckFigures, Progress, Restarted, RunStarted
-from consilience.ui.state import State
+from consilience.output.display.state import State
 from tests.ui.simulated import CHECKS, FIXED, STARTS, UNHURRIED, chain, chains, check, ended, now, started
 
 

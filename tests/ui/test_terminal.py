@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from consilience.ui import Reporter
-from consilience.ui.bar import Bar
-from consilience.ui.stream import columns_of
-from consilience.ui.terminal import LEAST_COLUMNS, Terminal
+from consilience.output.display import Reporter
+from consilience.output.display.bar import Bar
+from consilience.output.display.stream import columns_of
+from consilience.output.display.terminal import LEAST_COLUMNS, Terminal
 from tests.ui.simulated import UNHURRIED, Clock, Recorder, chains, check, ended, now, runs, started
 
 
@@ -112,8 +112,8 @@ def test_columns_are_those_of_the_stream(monkeypatch: pytest.MonkeyPatch) -> Non
 
 PROGRAM = """
 import sys
-from consilience.ui import Reporter
-from consilience.ui.terminal import Terminal
+from consilience.output.display import Reporter
+from consilience.output.display.terminal import Terminal
 from tests.ui.simulated import *
 from consilience.events import *
 clock, step = Clock(), float(sys.argv[1])

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import consilience as pm
-from consilience.ui import time_line
-from consilience.ui.timing import STAGES
-from consilience.ui.words import clock, counted, duration, short
+from consilience.output.display import time_line
+from consilience.output.display.timing import STAGES
+from consilience.output.display.words import clock, counted, duration, short
 
 
 def test_stages_are_shown_in_order_and_other_attributes_are_passed_over() -> None:

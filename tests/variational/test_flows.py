@@ -16,8 +16,8 @@ import pytest
 
 import consilience as pm
 from consilience.errors import ConsilienceWarning
-from consilience.variational.flow import flow_of, layers_of
-from consilience.variational.flow_layers import LAYERS
+from consilience.estimators.variational.flow import flow_of, layers_of
+from consilience.estimators.variational.flow_layers import LAYERS
 
 FORMULAS = ["loc", "scale", "hh", "planar*2", "radial*2", "coupling*3", "iaf*2", "scale-planar*2-loc", "hh-iaf-radial"]
 

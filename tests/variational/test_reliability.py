@@ -142,7 +142,7 @@ def test_a_fit_of_a_normal_posterior_is_not_warned_of(size: int, seed: int) -> N
 @pytest.mark.parametrize(("name", "start", "sigma"), [("narrow", 0.0, 0.1), ("aside", 3.0, 1.0), ("wide", 0.0, 6.0)])
 def test_draws_that_lie_elsewhere_are_moved_by_short_chains(name: str, start: float, sigma: float) -> None:
     """No importance ratio is needed: chains that begin at the draws of a wrong normal leave them."""
-    from consilience.variational.short_chains import moved
+    from consilience.estimators.variational.short_chains import moved
 
     with pm.Model() as model:
         pm.Normal("x", 0.0, 1.0, shape=5)

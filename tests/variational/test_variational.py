@@ -15,8 +15,8 @@ from scipy import special, stats
 
 import consilience as pm
 from consilience.errors import ConsilienceWarning, ConvergenceWarning, InitialPointError, ModelError, SamplingError
+from consilience.estimators.variational.optimizers import Optimizer
 from consilience.inference.density import open_density
-from consilience.variational.optimizers import Optimizer
 
 RNG = np.random.default_rng(17)
 X = RNG.normal(size=(60, 3)) @ np.array([[1.0, 0.3, 0.1], [0.0, 1.0, 0.2], [0.0, 0.0, 1.0]])

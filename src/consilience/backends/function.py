@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from consilience.backends import comparison, contexts, nan_guard, reference, sparse_arguments
+from consilience.backends import contexts, reference, sparse_arguments
 from consilience.backends.contexts import Context, seed_of, slots_of
-from consilience.backends.inspection import Inspected
+from consilience.backends.inspect import comparison, nan_guard
+from consilience.backends.inspect.inspection import Inspected
 from consilience.backends.modes import DebugMode, Mode, NanGuardMode, mode_named
 from consilience.backends.pickling import duplicate
 from consilience.backends.registry import Bound
@@ -47,7 +48,7 @@ from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe
 from consilience.ops.assertion import require
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 
 Array: TypeAlias = npt.NDArray[Any]
 

@@ -67,7 +67,7 @@ from consilience.ops.loop import Scan
 from consilience.ops.python_call import PythonCall, checked, lengths_of_results, results_of, settled
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import stack
-from consilience.rules.loops import tidy_loops
+from consilience.rewrite.rules.loops import tidy_loops
 from consilience.transforms.complex_pairs import is_complex
 
 Array: TypeAlias = npt.NDArray[Any]

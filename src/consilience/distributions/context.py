@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from consilience.absent import around
 from consilience.errors import ModelError
-from consilience.ir import Dim, Node
+from consilience.ir import Dim, Node, Shape
 
 
 class Default:
@@ -27,8 +27,21 @@ class Default:
 DEFAULT: Final = Default()
 
 
+class Given(Protocol):
+    """Data as a model took them in."""
+
+    @property
+    def shape(self) -> Shape:
+        """Lengths of the axes."""
+        ...
+
+
 class ModelContext(Protocol):
     """What a distribution needs of a model."""
+
+    def given_data(self, name: str, observed: Any, total_size: Any = None) -> Given | None:
+        """Data of a variable, None where there are none."""
+        ...
 
     def register(
         self,
@@ -43,7 +56,7 @@ class ModelContext(Protocol):
     ) -> Node:
         """Take a random variable (an op `RandomVariable`) into the model and return what the user works with.
 
-        observed    data as given, or None
+        observed    data, as `given_data` gives them or as users do; or None
         transform   DEFAULT: the one of `transforms.default_transform`; None: none; otherwise a Transform
         """
         ...

@@ -11,7 +11,6 @@ from importlib import import_module
 from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self, TypeAlias
 
-from consilience.absent import elsewhere
 from consilience.distributions import context
 from consilience.distributions import reparametrized as reparametrized  # fills the tables of derivatives and batches
 from consilience.distributions.constraints import Constraint, natural, real
@@ -43,7 +42,7 @@ from consilience.distributions.random_variable import (
 )
 from consilience.distributions.shapes import broadcast, full_shape, shape_from, spread
 from consilience.distributions.transforms.registry import requested_transform
-from consilience.errors import MissingRuleError, ModelError
+from consilience.errors import MissingRuleError
 from consilience.ir import FLOATS, Node, Shape
 from consilience.ir.kinds import Kind
 
@@ -195,21 +194,19 @@ class Distribution(metaclass=DistributionType):
                 f"use `{cls.title}.dist(...)` for a variable without a name."
             )
         model = context.current(cls.title)
-        if told := elsewhere(observed):
-            raise ModelError(told)
+        given = model.given_data(name, observed, total_size)
         if isinstance(dims, str):
             dims = (dims,)
         if shape is None and size is None:
-            shape = shape_from(model, cls.title, name, dims, observed)
+            shape = shape_from(model, cls.title, name, dims, None if given is None else given.shape)
         node = cls.declaration("dist").__get__(None, cls)(*parameters, shape=shape, size=size, **named)
         return model.register(
             name,
             node,
-            observed=observed,
+            observed=given,
             dims=dims,
             transform=requested_transform(node, transform, default_transform),
             initval=initval,
-            total_size=total_size,
         )
 
     @classmethod

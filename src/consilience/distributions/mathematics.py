@@ -11,6 +11,7 @@ from typing import Final
 
 from consilience.ir import Node
 from consilience.ops.elementwise import TensorLike, apply
+from consilience.ops.scalar import TABLE
 
 PI: Final = math.pi
 EULER_GAMMA: Final = 0.5772156649015329
@@ -20,108 +21,79 @@ LOG_SQRT_2_PI: Final = 0.5 * math.log(2.0 * math.pi)
 SQRT_2: Final = math.sqrt(2.0)
 
 
-def _unary(row: str) -> Callable[[TensorLike], Node]:
-    def call(x: TensorLike) -> Node:
-        return apply(row, x)
+def _row(name: str) -> Callable[..., Node]:
+    def call(*arguments: TensorLike) -> Node:
+        return apply(name, *arguments)
 
-    call.__name__ = call.__qualname__ = row
+    call.__name__ = call.__qualname__ = TABLE[name].name
     return call
 
 
-def _binary(row: str) -> Callable[[TensorLike, TensorLike], Node]:
-    def call(x: TensorLike, y: TensorLike) -> Node:
-        return apply(row, x, y)
-
-    call.__name__ = call.__qualname__ = row
-    return call
-
-
-def _ternary(row: str) -> Callable[[TensorLike, TensorLike, TensorLike], Node]:
-    def call(x: TensorLike, y: TensorLike, z: TensorLike) -> Node:
-        return apply(row, x, y, z)
-
-    call.__name__ = call.__qualname__ = row
-    return call
-
-
-absolute = _unary("abs")
-arcsin = _unary("arcsin")
-arcsinh = _unary("arcsinh")
-arctan = _unary("arctan")
-cos = _unary("cos")
-digamma = _unary("digamma")
-cos = _unary("cos")
-erf = _unary("erf")
-erfc = _unary("erfc")
-erfcx = _unary("erfcx")
-erfinv = _unary("erfinv")
-exp = _unary("exp")
-expm1 = _unary("expm1")
-floor = _unary("floor")
-gammaln = _unary("gammaln")
-i0e = _unary("i0e")
-i1e = _unary("i1e")
-isfinite = _unary("isfinite")
-log = _unary("log")
-log1mexp = _unary("log1mexp")
-log1p = _unary("log1p")
-log1p_square = _unary("log1p_square")
-log_ndtr = _unary("log_ndtr")
-logit = _unary("logit")
-ndtri = _unary("ndtri")
-reciprocal = _unary("reciprocal")
-round_even = _unary("round")
-sigmoid = _unary("sigmoid")
-sin = _unary("sin")
-sinh = _unary("sinh")
-sin = _unary("sin")
-softplus = _unary("softplus")
-sqrt = _unary("sqrt")
-square = _unary("square")
-tan = _unary("tan")
-tanh = _unary("tanh")
-trigamma = _unary("trigamma")
-tanh = _unary("tanh")
-arctan2 = _binary("arctan2")
-equal = _binary("eq")
-gammainc = _binary("gammainc")
-gammaincc = _binary("gammaincc")
-gammainccinv = _binary("gammainccinv")
-gammaincinv = _binary("gammaincinv")
-greater = _binary("gt")
-greater_equal = _binary("ge")
-hypot = _binary("hypot")
-less = _binary("lt")
-less_equal = _binary("le")
-log_gammainc = _binary("log_gammainc")
-log_gammaincc = _binary("log_gammaincc")
-logaddexp = _binary("logaddexp")
-logical_and = _binary("logical_and")
-logical_or = _binary("logical_or")
-maximum = _binary("maximum")
-minimum = _binary("minimum")
-poisson_quantile = _binary("poisson_quantile")
-xlog1py = _binary("xlog1py")
-xlogy = _binary("xlogy")
-betainc = _ternary("betainc")
-betainccinv = _ternary("betainccinv")
-betaincinv = _ternary("betaincinv")
-binomial_quantile = _ternary("binomial_quantile")
-log_betainc_odds = _ternary("log_betainc_odds")
-negative_binomial_quantile = _ternary("negative_binomial_quantile")
-where = _ternary("where")
-
-
-def _quaternary(row: str) -> Callable[[TensorLike, TensorLike, TensorLike, TensorLike], Node]:
-    def call(x: TensorLike, y: TensorLike, z: TensorLike, w: TensorLike) -> Node:
-        return apply(row, x, y, z, w)
-
-    call.__name__ = call.__qualname__ = row
-    return call
-
-
-beta_binomial_quantile = _quaternary("beta_binomial_quantile")
-beta_binomial_sum = _quaternary("beta_binomial_sum")
+absolute = _row("abs")
+arcsin = _row("arcsin")
+arcsinh = _row("arcsinh")
+arctan = _row("arctan")
+cos = _row("cos")
+digamma = _row("digamma")
+erf = _row("erf")
+erfc = _row("erfc")
+erfcx = _row("erfcx")
+erfinv = _row("erfinv")
+exp = _row("exp")
+expm1 = _row("expm1")
+floor = _row("floor")
+gammaln = _row("gammaln")
+i0e = _row("i0e")
+i1e = _row("i1e")
+isfinite = _row("isfinite")
+log = _row("log")
+log1mexp = _row("log1mexp")
+log1p = _row("log1p")
+log1p_square = _row("log1p_square")
+log_ndtr = _row("log_ndtr")
+logit = _row("logit")
+ndtri = _row("ndtri")
+reciprocal = _row("reciprocal")
+round_even = _row("round")
+sigmoid = _row("sigmoid")
+sin = _row("sin")
+sinh = _row("sinh")
+softplus = _row("softplus")
+sqrt = _row("sqrt")
+square = _row("square")
+tan = _row("tan")
+tanh = _row("tanh")
+trigamma = _row("trigamma")
+arctan2 = _row("arctan2")
+equal = _row("eq")
+gammainc = _row("gammainc")
+gammaincc = _row("gammaincc")
+gammainccinv = _row("gammainccinv")
+gammaincinv = _row("gammaincinv")
+greater = _row("gt")
+greater_equal = _row("ge")
+hypot = _row("hypot")
+less = _row("lt")
+less_equal = _row("le")
+log_gammainc = _row("log_gammainc")
+log_gammaincc = _row("log_gammaincc")
+logaddexp = _row("logaddexp")
+logical_and = _row("logical_and")
+logical_or = _row("logical_or")
+maximum = _row("maximum")
+minimum = _row("minimum")
+poisson_quantile = _row("poisson_quantile")
+xlog1py = _row("xlog1py")
+xlogy = _row("xlogy")
+betainc = _row("betainc")
+betainccinv = _row("betainccinv")
+betaincinv = _row("betaincinv")
+binomial_quantile = _row("binomial_quantile")
+log_betainc_odds = _row("log_betainc_odds")
+negative_binomial_quantile = _row("negative_binomial_quantile")
+where = _row("where")
+beta_binomial_quantile = _row("beta_binomial_quantile")
+beta_binomial_sum = _row("beta_binomial_sum")
 
 
 def zero_of(*values: Node) -> Node:

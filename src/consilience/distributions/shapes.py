@@ -130,10 +130,9 @@ def steps_from(title: str, steps: Any, shape: Any, initial: int, axis: int = -1)
 
 
 def shape_from(
-    model: ModelContext, title: str, name: str, dims: Sequence[str | None] | None, observed: Any
+    model: ModelContext, title: str, name: str, dims: Sequence[str | None] | None, data: Shape | None
 ) -> Shape | None:
-    """Shape from the lengths of dims, where known, else from data."""
-    data = _shape_of(observed)
+    """Shape from the lengths of dims, where known, else that of data."""
     if dims is None:
         return data
     if any(d is not None and not isinstance(d, str) for d in dims):
@@ -152,12 +151,3 @@ def shape_from(
                 f"{title} `{name}`: the dim {dims[axis]!r} has no length; add it to the model's coords or give `shape`."
             )
     return tuple(known)
-
-
-def _shape_of(observed: Any) -> Shape | None:
-    if observed is None:
-        return None
-    try:
-        return observed.static_shape if isinstance(observed, Node) else np.shape(observed)
-    except ValueError:  # ragged lists; the model refuses them when it reads the values
-        return None

@@ -10,16 +10,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 import consilience.tensor as pt
-from consilience.distributions import CustomDist, MvNormal
+from consilience.distributions import CustomDist
 from consilience.errors import ParameterError, ShapeError
 from consilience.gp.covariance import BaseCovariance, points, positive
+from consilience.gp.marginal import ObservedWithNoise
 from consilience.gp.mean import MeanFunction
 from consilience.gp.numerics import JITTER_DEFAULT, stabilize
-from consilience.gp.process import GaussianProcess, evaluated, vector
+from consilience.gp.process import vector
 from consilience.ir import Node
 from consilience.record import Record
 from consilience.tensor import TensorLike
@@ -42,7 +40,7 @@ class ByInducingPoints(Record, eq=False):
     lost: Node
 
 
-class MarginalApprox(GaussianProcess):
+class MarginalApprox(ObservedWithNoise):
     """A process f observed as y = f(X) + noise, approximated through inducing points.
 
     approx      "VFE" (a lower bound of the log density, which inducing points may be optimised with), "FITC" or "DTC"
@@ -132,38 +130,6 @@ class MarginalApprox(GaussianProcess):
             return mean, prior - pt.sum(pt.square(across), axis=0) + pt.sum(pt.square(told), axis=0) + noise
         covariance = self.cov_func.full(Xnew) - _gram(across) + _gram(told)
         return mean, covariance + noise * pt.eye(covariance.static_shape[0])
-
-    def conditional(
-        self,
-        name: str,
-        Xnew: TensorLike,
-        pred_noise: bool = False,
-        given: Mapping[str, Any] | None = None,
-        jitter: float = JITTER_DEFAULT,
-        **kwargs: Any,
-    ) -> Node:
-        """The variable f(Xnew), or y at Xnew with `pred_noise`; `given` takes X, Xu, y, sigma and gp."""
-        mean, covariance = self._at(points(Xnew, "Xnew"), pred_noise, given, False, jitter)
-        return MvNormal(name, mu=mean, cov=stabilize(covariance, jitter), **kwargs)
-
-    def predict(
-        self,
-        Xnew: TensorLike,
-        point: Mapping[str, Any] | None = None,
-        diag: bool = False,
-        pred_noise: bool = False,
-        given: Mapping[str, Any] | None = None,
-        jitter: float = JITTER_DEFAULT,
-        model: Any = None,
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Mean and covariance at Xnew as arrays, or variances with `diag`, as `Marginal.predict` does."""
-        new = points(Xnew, "Xnew")
-
-        def graphs(jitter: float) -> list[Node]:
-            return list(self._at(new, pred_noise, given, diag, jitter))
-
-        mean, spread = evaluated(graphs, jitter, pt.mean(self.cov_func.diag(new)), point, model)
-        return mean, spread
 
 
 MarginalSparse = MarginalApprox

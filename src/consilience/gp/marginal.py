@@ -23,7 +23,54 @@ from consilience.ir import Node, constant_value
 from consilience.tensor import TensorLike
 
 
-class Marginal(GaussianProcess):
+class ObservedWithNoise(GaussianProcess):
+    """Base of processes whose values at the observations are integrated out: what follows for new inputs."""
+
+    def _at(self, Xnew: Node, pred_noise: bool, given: Mapping[str, Any] | None, diag: bool, jitter: float) -> Any:
+        """Mean and covariance at new inputs; variances with `diag`."""
+        raise NotImplementedError
+
+    def conditional(
+        self,
+        name: str,
+        Xnew: TensorLike,
+        pred_noise: bool = False,
+        given: Mapping[str, Any] | None = None,
+        jitter: float = JITTER_DEFAULT,
+        **kwargs: Any,
+    ) -> Node:
+        """The variable f(Xnew), or y at Xnew with `pred_noise`, given the observations.
+
+        given   X, Xu (of inducing points), y, sigma and `gp`, the process that was observed (a sum that this one is
+                part of), where they are not those of `marginal_likelihood`
+        """
+        mean, covariance = self._at(points(Xnew, "Xnew"), pred_noise, given, False, jitter)
+        return MvNormal(name, mu=mean, cov=stabilize(covariance, jitter), **kwargs)
+
+    def predict(
+        self,
+        Xnew: TensorLike,
+        point: Mapping[str, Any] | None = None,
+        diag: bool = False,
+        pred_noise: bool = False,
+        given: Mapping[str, Any] | None = None,
+        jitter: float = JITTER_DEFAULT,
+        model: Any = None,
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Mean and covariance at Xnew as arrays, shape (m,) and (m, m); variances, shape (m,), with `diag`.
+
+        point   values of the model's variables by name, such as `pm.find_MAP` gives; the initial point for None
+        """
+        new = points(Xnew, "Xnew")
+
+        def graphs(jitter: float) -> list[Node]:
+            return list(self._at(new, pred_noise, given, diag, jitter))
+
+        mean, spread = evaluated(graphs, jitter, pt.mean(self.cov_func.diag(new)), point, model)
+        return mean, spread
+
+
+class Marginal(ObservedWithNoise):
     """A process f of mean and covariance functions, observed as y = f(X) + noise.
 
     mean_func   of `pm.gp.mean`, Zero by default
@@ -99,45 +146,6 @@ class Marginal(GaussianProcess):
             return None
         mean, spread = markov_marginals(chain, values - self.mean_func(X), variances, places.places)
         return mean + self.mean_func(Xnew), spread
-
-    def conditional(
-        self,
-        name: str,
-        Xnew: TensorLike,
-        pred_noise: bool = False,
-        given: Mapping[str, Any] | None = None,
-        jitter: float = JITTER_DEFAULT,
-        **kwargs: Any,
-    ) -> Node:
-        """The variable f(Xnew), or y at Xnew with `pred_noise`, given the observations.
-
-        given   X, y, sigma and `gp`, the process that was observed (a sum that this one is part of), where they are
-                not those of `marginal_likelihood`
-        """
-        mean, covariance = self._at(points(Xnew, "Xnew"), pred_noise, given, False, jitter)
-        return MvNormal(name, mu=mean, cov=stabilize(covariance, jitter), **kwargs)
-
-    def predict(
-        self,
-        Xnew: TensorLike,
-        point: Mapping[str, Any] | None = None,
-        diag: bool = False,
-        pred_noise: bool = False,
-        given: Mapping[str, Any] | None = None,
-        jitter: float = JITTER_DEFAULT,
-        model: Any = None,
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Mean and covariance at Xnew as arrays, shape (m,) and (m, m); variances, shape (m,), with `diag`.
-
-        point   values of the model's variables by name, such as `pm.find_MAP` gives; the initial point for None
-        """
-        new = points(Xnew, "Xnew")
-
-        def graphs(jitter: float) -> list[Node]:
-            return list(self._at(new, pred_noise, given, diag, jitter))
-
-        mean, spread = evaluated(graphs, jitter, pt.mean(self.cov_func.diag(new)), point, model)
-        return mean, spread
 
 
 def noise_function(sigma: Any) -> BaseCovariance:

@@ -410,7 +410,7 @@ class Arithmetic:
         return meaning("eval")(self, inputs_to_values, **options)
 
     def dprint(self, **options: Operand) -> Any:
-        """Write what the value depends on as a tree; see `consilience.printing.debugprint`."""
+        """Write what the value depends on as a tree; see `consilience.backends.printing.debugprint`."""
         return meaning("dprint")(self, **options)
 
     def str_repr(self, formatting: str = "plain", include_params: bool = True) -> str:

@@ -23,6 +23,7 @@ from consilience.distributions.mathematics import (
     log1mexp,
     log1p,
     log1p_square,
+    log_ndtr,
     logit,
     ndtri,
     reciprocal,
@@ -35,6 +36,7 @@ from consilience.distributions.mathematics import (
 from consilience.ir import Node
 from consilience.logprob.measure import EVERYWHERE
 from consilience.ops.elementwise import apply
+from consilience.ops.scalar import Column
 from consilience.record import Record
 
 Function: TypeAlias = Callable[[Node], Node]
@@ -66,7 +68,7 @@ class Bijection(Record):
     pole: bool = False
 
 
-ROWS: Final[dict[str, Bijection]] = {}
+ROWS: Final = Column[Bijection]("inverse")
 
 
 def row(
@@ -115,6 +117,7 @@ row("log1p", expm1, lambda x, y: y, domain=(-1.0, math.inf))
 row("softplus", lambda y: y + log1mexp(-y), lambda x, y: -log1mexp(-y), image=POSITIVE)
 row("sigmoid", logit, lambda x, y: softplus(x) + softplus(-x), image=(0.0, 1.0))
 row("logit", sigmoid, lambda x, y: -softplus(y) - softplus(-y), domain=(0.0, 1.0))
+row("log_expit", lambda y: y - log1mexp(y), lambda x, y: softplus(x), image=(-math.inf, 0.0))
 row(
     "log1mexp", log1mexp, lambda x, y: y - x, increasing=False, domain=(-math.inf, 0.0), image=(-math.inf, 0.0)
 )  # its own inverse
@@ -168,3 +171,4 @@ row(
     lambda x, y: y + 0.5 * square(x) + LOG_SQRT_2_PI,
     image=(-math.inf, 0.0),
 )
+row("ndtri_exp", log_ndtr, lambda x, y: -x - 0.5 * square(y) - LOG_SQRT_2_PI, domain=(-math.inf, 0.0))

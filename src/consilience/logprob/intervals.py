@@ -15,7 +15,7 @@ import numpy.typing as npt
 from consilience.ir import Node, constant_value, topological
 from consilience.logprob.bijections import ROWS
 from consilience.ops.elementwise import Elementwise, StopGradient
-from consilience.ops.scalar import TABLE
+from consilience.ops.scalar import TABLE, Column
 from consilience.ops.shape import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -213,24 +213,27 @@ def _one_point(a: Range, b: Range) -> Any:
     return (a[0] == a[1]) & (b[0] == b[1]) & (a[0] == b[0])
 
 
-RULES: Final[dict[str, Callable[[Node, list[Range]], Range]]] = {
-    "add": _add,
-    "sub": _sub,
-    "mul": _mul,
-    "true_div": lambda node, operands: _product(operands[0], _inverse(operands[1])),
-    "reciprocal": lambda node, operands: _inverse(operands[0]),
-    "pow": _pow,
-    "cos": lambda node, operands: _wave(operands[0], 0.0),
-    "sin": lambda node, operands: _wave(operands[0], 0.5 * np.pi),
-    "where": _where,
-    "maximum": _extreme(np.maximum),
-    "minimum": _extreme(np.minimum),
-    "lt": _truth(lambda a, b: a[1] < b[0], lambda a, b: a[0] >= b[1]),
-    "le": _truth(lambda a, b: a[1] <= b[0], lambda a, b: a[0] > b[1]),
-    "gt": _truth(lambda a, b: a[0] > b[1], lambda a, b: a[1] <= b[0]),
-    "ge": _truth(lambda a, b: a[0] >= b[1], lambda a, b: a[1] < b[0]),
-    "eq": _truth(_one_point, _apart),
-    "neq": _truth(_apart, _one_point),
-}
+RULES: Final = Column[Callable[[Node, list[Range]], Range]](
+    "interval",
+    {
+        "add": _add,
+        "sub": _sub,
+        "mul": _mul,
+        "true_div": lambda node, operands: _product(operands[0], _inverse(operands[1])),
+        "reciprocal": lambda node, operands: _inverse(operands[0]),
+        "pow": _pow,
+        "cos": lambda node, operands: _wave(operands[0], 0.0),
+        "sin": lambda node, operands: _wave(operands[0], 0.5 * np.pi),
+        "where": _where,
+        "maximum": _extreme(np.maximum),
+        "minimum": _extreme(np.minimum),
+        "lt": _truth(lambda a, b: a[1] < b[0], lambda a, b: a[0] >= b[1]),
+        "le": _truth(lambda a, b: a[1] <= b[0], lambda a, b: a[0] > b[1]),
+        "gt": _truth(lambda a, b: a[0] > b[1], lambda a, b: a[1] <= b[0]),
+        "ge": _truth(lambda a, b: a[0] >= b[1], lambda a, b: a[1] < b[0]),
+        "eq": _truth(_one_point, _apart),
+        "neq": _truth(_apart, _one_point),
+    },
+)
 # Functions of which something is known.
 FUNCTIONS: Final = frozenset({*RULES, *RISING, *FALLING, *EVEN})

@@ -7,12 +7,11 @@ argument meet in one exp(-|x|).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-
-import numpy as np
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
 
 from consilience.errors import ShapeError, VerificationError
-from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value, rebuild, topological, with_regions
+from consilience.ir import FLOATS, Node, Op, constant, rebuild, topological, with_regions
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
 from consilience.lower.fourier import (
     expand_correlation,
@@ -66,6 +65,7 @@ from consilience.ops import (
 from consilience.ops.call import FunctionCall
 from consilience.ops.correlation import Correlate
 from consilience.ops.factorisations import LeastSquares, PseudoInverse
+from consilience.ops.formulas import FORMULAS, number, where
 from consilience.ops.fourier import FourierTransform, InverseRealFourier, RealFourier
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
@@ -73,7 +73,6 @@ from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSyl
 from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import reduce
-from consilience.ops.scalar import LARGE_SQUARE
 from consilience.ops.shape import (
     broadcast_to,
     concatenate,
@@ -94,57 +93,8 @@ FEW_COLUMNS = 32
 MANY_OPERANDS = 64
 GROUP = 32
 
-Expansion = Callable[..., Node]
-SCALARS: dict[str, Expansion] = {}
 
-
-def expands(name: str) -> Callable[[Expansion], Expansion]:
-    """Register how a scalar function is written in others."""
-
-    def register(function: Expansion) -> Expansion:
-        SCALARS[name] = function
-        return function
-
-    return register
-
-
-def _number(x: Node, value: float) -> Node:
-    return constant(np.asarray(value, x.dtype))
-
-
-def where(condition: Node, then: Node, otherwise: Node) -> Node:
-    """`then` where the condition holds, else `otherwise`."""
-    return apply("where", condition, then, otherwise)
-
-
-@expands("softplus")
-def _softplus(x: Node) -> Node:
-    return apply("maximum", x, _number(x, 0)) + apply("log1p", _decay(x))
-
-
-@expands("sigmoid")
-def _sigmoid(x: Node) -> Node:
-    e = _decay(x)
-    return where(x >= _number(x, 0), _number(x, 1), e) / (_number(x, 1) + e)
-
-
-def _decay(x: Node) -> Node:
-    """exp(-|x|), one node for x and -x."""
-    inner = x.inputs[0] if x.op == Elementwise("neg") else x
-    return apply("exp", -apply("abs", inner))
-
-
-@expands("add")
-def _add(*terms: Node) -> Node:
-    return _in_groups(Elementwise("add"), terms)
-
-
-@expands("mul")
-def _mul(*factors: Node) -> Node:
-    return _in_groups(Elementwise("mul"), factors)
-
-
-def _in_groups(op: Elementwise, operands: Sequence[Node]) -> Node:
+def _in_groups(op: Op, operands: Sequence[Node]) -> Node:
     """One op of very many operands as a tree, so that few of them have to be held at a time."""
     while len(operands) > MANY_OPERANDS:
         groups = [operands[i : i + GROUP] for i in range(0, len(operands), GROUP)]
@@ -152,134 +102,14 @@ def _in_groups(op: Elementwise, operands: Sequence[Node]) -> Node:
     return Node(op, *operands)
 
 
-@expands("logaddexp")
-def _logaddexp(x: Node, y: Node) -> Node:
-    high = apply("maximum", x, y)
-    # Equal infinities have the difference NaN; there the sum is that infinity. Written as in the derivative.
-    gap = where(apply("eq", x, y), _number(x, 0), apply("add", x, -y))
-    return high + apply("log1p", _decay(gap))
-
-
-@expands("logaddexp2")
-def _logaddexp2(x: Node, y: Node) -> Node:
-    high = apply("maximum", x, y)
-    gap = where(apply("eq", x, y), _number(x, 0), -apply("abs", x - y))
-    return high + apply("log1p", apply("exp2", gap)) * _number(x, 1 / math.log(2))
-
-
-@expands("logit")
-def _logit(x: Node) -> Node:
-    return apply("log", x) - apply("log1p", -x)
-
-
-@expands("log1p_square")
-def _log1p_square(x: Node) -> Node:
-    size = apply("abs", x)
-    far = apply("gt", size, _number(x, LARGE_SQUARE))
-    inner = where(far, _number(x, 0), x)
-    half = apply("log1p", where(far, size - _number(x, 1), inner * inner))  # one logarithm
-    return where(far, half + half, half)
-
-
-@expands("xlogy")
-def _xlogy(x: Node, y: Node) -> Node:
-    known = constant_value(x)
-    if known is not None and known.all():
-        return x * apply("log", y)
-    zero = apply("logical_and", apply("eq", x, 0), apply("logical_not", apply("isnan", y)))
-    return where(zero, _number(x, 0), x * apply("log", y))
-
-
-@expands("xlog1py")
-def _xlog1py(x: Node, y: Node) -> Node:
-    zero = apply("logical_and", apply("eq", x, 0), apply("logical_not", apply("isnan", y)))
-    return where(zero, _number(x, 0), x * apply("log1p", y))
-
-
-@expands("square")
-def _square(x: Node) -> Node:
-    return x * x
-
-
-@expands("reciprocal")
-def _reciprocal(x: Node) -> Node:
-    return _number(x, 1) / x
-
-
-@expands("sign")
-def _sign(x: Node) -> Node:
-    zero, one = _number(x, 0), _number(x, 1)
-    if x.dtype in UNSIGNED:
-        return where(apply("eq", x, zero), zero, one)
-    signed = where(x > zero, one, where(x < zero, -one, zero))
-    return where(apply("isnan", x), x, signed) if x.dtype in FLOATS else signed
-
-
-@expands("hypot")
-def _hypot(x: Node, y: Node) -> Node:
-    a, b = apply("abs", x), apply("abs", y)
-    high, low = apply("maximum", a, b), apply("minimum", a, b)
-    ratio = where(apply("eq", high, 0), _number(x, 0), low / high)
-    finite = high * apply("sqrt", ratio * ratio + _number(x, 1))
-    infinite = apply("logical_or", apply("isinf", x), apply("isinf", y))
-    return where(infinite, _number(x, math.inf), finite)
-
-
-@expands("heaviside")
-def _heaviside(x: Node, middle: Node) -> Node:
-    step = where(x > _number(x, 0), _number(x, 1), where(apply("eq", x, 0), middle, _number(x, 0)))
-    return where(apply("isnan", x), x, step)
-
-
-@expands("deg2rad")
-def _deg2rad(x: Node) -> Node:
-    return x * _number(x, math.pi / 180)
-
-
-@expands("rad2deg")
-def _rad2deg(x: Node) -> Node:
-    return x * _number(x, 180 / math.pi)
-
-
-@expands("isinf")
-def _isinf(x: Node) -> Node:
-    return apply("eq", apply("abs", x), _number(x, math.inf))
-
-
-@expands("isfinite")
-def _isfinite(x: Node) -> Node:
-    return apply("lt", apply("abs", x), _number(x, math.inf))
-
-
-@expands("fmin")
-def _fmin(x: Node, y: Node) -> Node:
-    if x.dtype not in FLOATS:
-        return apply("minimum", x, y)
-    return where(apply("isnan", x), y, where(apply("isnan", y), x, apply("minimum", x, y)))
-
-
-@expands("fmax")
-def _fmax(x: Node, y: Node) -> Node:
-    if x.dtype not in FLOATS:
-        return apply("maximum", x, y)
-    return where(apply("isnan", x), y, where(apply("isnan", y), x, apply("maximum", x, y)))
-
-
-@expands("logical_not")
-def _logical_not(x: Node) -> Node:
-    return apply("invert", x)
-
-
-for _logical, _bitwise in (
-    ("logical_and", "bitwise_and"),
-    ("logical_or", "bitwise_or"),
-    ("logical_xor", "bitwise_xor"),
-):
-
-    def _as_bits(x: Node, y: Node, _function: str = _bitwise) -> Node:
-        return apply(_function, x, y)
-
-    SCALARS[_logical] = _as_bits
+SCALARS: Mapping[str, Callable[..., Node]] = ChainMap(
+    {
+        "add": lambda *terms: _in_groups(Elementwise("add"), terms),
+        "mul": lambda *factors: _in_groups(Elementwise("mul"), factors),
+    },
+    FORMULAS,
+)
+"""How scalar functions are written out: by their formulas, and long sums and products as trees."""
 
 
 # ---- linear algebra
@@ -360,7 +190,7 @@ def _matmul(node: Node) -> Node:
     if node.dtype not in ("float64", "float32"):
         return _elementwise_product(a, b)
     if any(n == 0 for n in (*a.static_shape, *b.static_shape)):
-        return broadcast_to(_number(a, 0), node.static_shape)
+        return broadcast_to(number(a, 0), node.static_shape)
     if a.static_shape[-1] == 1:
         return a * b  # a column times a row
     return node
@@ -383,7 +213,7 @@ def _matrix_vector(a: Node, v: Node) -> Node:
     assert isinstance(rows, int)
     assert isinstance(columns, int)
     if columns == 0 or rows == 0:
-        return broadcast_to(_number(a, 0), (rows,))
+        return broadcast_to(number(a, 0), (rows,))
     integer = a.dtype not in FLOATS
     if columns <= FEW_COLUMNS and (columns <= rows or integer):
         by_column = transpose(a)
@@ -408,7 +238,7 @@ def logsumexp(node: Node) -> Node:
     assert isinstance(node.op, Reduce)
     axes = node.op.axes
     if any(x.static_shape[a] == 0 for a in axes):
-        return full(node.static_shape, _number(x, -math.inf))
+        return full(node.static_shape, number(x, -math.inf))
     _, shift = _greatest(x, axes)
     total = reduce("sum", apply("exp", x - shift), axes)
     return apply("log", total) + squeeze(shift, axes)
@@ -425,14 +255,14 @@ def _softmax(node: Node) -> Node:
     if node.op.logarithm:
         return (x - shift) - apply("log", total)
     # The sum is between 1 and the number of elements, or 0 or infinite where all are -inf or one is inf.
-    infinite = apply("eq", high, _number(x, math.inf))
-    return exponentials * where(infinite, _number(x, math.nan), _number(x, 1) / total)
+    infinite = apply("eq", high, number(x, math.inf))
+    return exponentials * where(infinite, number(x, math.nan), number(x, 1) / total)
 
 
 def _greatest(x: Node, axes: tuple[int, ...]) -> tuple[Node, Node]:
     """The greatest element, and the same with 0 for infinities: what exponents are shifted by."""
     high = reduce("max", x, axes, keepdims=True)
-    return high, where(apply("isfinite", high), high, _number(x, 0))
+    return high, where(apply("isfinite", high), high, number(x, 0))
 
 
 def _mask_positions(node: Node) -> Node:

@@ -1,19 +1,20 @@
 """Machine code of the primitive scalar functions, for any number of lanes.
 
-A row name and operand values in, a value out. Functions that are not here are expanded (`expand`).
+A row name and operand values in, a value out. Functions that are not here have a formula (`ops.formulas`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce as fold
+from typing import Final
 
 from consilience.errors import MissingRuleError
 from consilience.ir import UNSIGNED
 from consilience.lower import half
 from consilience.native.loops import Builder, Type, Value, f32, f64, i1, i8, i16, i32, i64
 from consilience.ops import log_incomplete
-from consilience.ops.scalar import LIBRARY_NAMES
+from consilience.ops.scalar import LIBRARY_NAMES, Column
 
 Code = Callable[..., Value]
 
@@ -169,49 +170,52 @@ def _draw(name: str, result: Type) -> Code:
     return lambda b, *x: b.math(symbol, *x, result=result.vector(x[0].type.lanes))
 
 
-CODE: dict[str, Code] = {
-    "add": _add,
-    "mul": _mul,
-    "sub": lambda b, x, y: b.sub(x, y),
-    "true_div": lambda b, x, y: b.div(x, y),
-    "floor_div": _floor_div,
-    "mod": _mod,
-    "fmod": _fmod,
-    "neg": lambda b, x: b.neg(x),
-    "abs": lambda b, x: b.abs(x),
-    "sqrt": lambda b, x: b.sqrt(x),
-    "minimum": _minimum,
-    "maximum": _maximum,
-    "floor": lambda b, x: b.floor(x),
-    "ceil": lambda b, x: b.ceil(x),
-    "trunc": lambda b, x: b.trunc(x),
-    "round": lambda b, x: b.round_even(x),
-    "copysign": lambda b, x, y: b.copysign(x, y),
-    "isnan": lambda b, x: b.isnan(x),
-    "signbit": _signbit,
-    "bitwise_and": lambda b, x, y: b.and_(x, y),
-    "bitwise_or": lambda b, x, y: b.or_(x, y),
-    "bitwise_xor": lambda b, x, y: b.xor(x, y),
-    "invert": lambda b, x: b.not_(x),
-    "left_shift": lambda b, x, y: _bounded_shift(b, b.shl, x, y),
-    "right_shift": lambda b, x, y: _bounded_shift(b, b.ashr, x, y),
-    "where": lambda b, c, x, y: b.select(c, x, y),
-    "eq": _compare("eq"),
-    "neq": _compare("ne"),
-    "lt": _compare("lt"),
-    "le": _compare("le"),
-    "gt": _compare("gt"),
-    "ge": _compare("ge"),
-    "fold_in": _draw("fold_in", i64),
-    "random_uniform": _draw("random_uniform", f64),
-    "random_normal": _draw("random_normal", f64),
-    "random_exponential": _draw("random_exponential", f64),
-    "random_gamma": _draw("random_gamma", f64),
-    "random_von_mises": _draw("random_von_mises", f64),
-    "random_poisson": _draw("random_poisson", i64),
-    "random_binomial": _draw("random_binomial", i64),
-    "random_conway_maxwell_poisson": _draw("random_conway_maxwell_poisson", i64),
-}
+CODE: Final = Column[Code](
+    "machine code",
+    {
+        "add": _add,
+        "mul": _mul,
+        "sub": lambda b, x, y: b.sub(x, y),
+        "true_div": lambda b, x, y: b.div(x, y),
+        "floor_div": _floor_div,
+        "mod": _mod,
+        "fmod": _fmod,
+        "neg": lambda b, x: b.neg(x),
+        "abs": lambda b, x: b.abs(x),
+        "sqrt": lambda b, x: b.sqrt(x),
+        "minimum": _minimum,
+        "maximum": _maximum,
+        "floor": lambda b, x: b.floor(x),
+        "ceil": lambda b, x: b.ceil(x),
+        "trunc": lambda b, x: b.trunc(x),
+        "round": lambda b, x: b.round_even(x),
+        "copysign": lambda b, x, y: b.copysign(x, y),
+        "isnan": lambda b, x: b.isnan(x),
+        "signbit": _signbit,
+        "bitwise_and": lambda b, x, y: b.and_(x, y),
+        "bitwise_or": lambda b, x, y: b.or_(x, y),
+        "bitwise_xor": lambda b, x, y: b.xor(x, y),
+        "invert": lambda b, x: b.not_(x),
+        "left_shift": lambda b, x, y: _bounded_shift(b, b.shl, x, y),
+        "right_shift": lambda b, x, y: _bounded_shift(b, b.ashr, x, y),
+        "where": lambda b, c, x, y: b.select(c, x, y),
+        "eq": _compare("eq"),
+        "neq": _compare("ne"),
+        "lt": _compare("lt"),
+        "le": _compare("le"),
+        "gt": _compare("gt"),
+        "ge": _compare("ge"),
+        "fold_in": _draw("fold_in", i64),
+        "random_uniform": _draw("random_uniform", f64),
+        "random_normal": _draw("random_normal", f64),
+        "random_exponential": _draw("random_exponential", f64),
+        "random_gamma": _draw("random_gamma", f64),
+        "random_von_mises": _draw("random_von_mises", f64),
+        "random_poisson": _draw("random_poisson", i64),
+        "random_binomial": _draw("random_binomial", i64),
+        "random_conway_maxwell_poisson": _draw("random_conway_maxwell_poisson", i64),
+    },
+)
 for _name in (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "log1mexp", "pow", "cbrt", "sin", "cos", "tan", "arcsin",
     "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "erf", "erfc", "erfcx",
@@ -250,20 +254,23 @@ def extremum(b: Builder, least: bool, x: Value, y: Value, dtype: str) -> Value:
 
 
 # What differs for integers without sign.
-UNSIGNED_CODE: dict[str, Code] = {
-    "floor_div": lambda b, x, y: _unsigned_division(b, x, y)[0],
-    "mod": lambda b, x, y: _unsigned_division(b, x, y)[1],
-    "fmod": lambda b, x, y: _unsigned_division(b, x, y)[1],
-    "minimum": lambda b, x, y: extremum(b, True, x, y, "uint64"),
-    "maximum": lambda b, x, y: extremum(b, False, x, y, "uint64"),
-    "abs": lambda b, x: x,
-    "right_shift": lambda b, x, y: _unsigned_shift(b, b.lshr, x, y),
-    "left_shift": lambda b, x, y: _unsigned_shift(b, b.shl, x, y),
-    "lt": _compare("ult"),
-    "le": _compare("ule"),
-    "gt": _compare("ugt"),
-    "ge": _compare("uge"),
-}
+UNSIGNED_CODE: Final = Column[Code](
+    "unsigned",
+    {
+        "floor_div": lambda b, x, y: _unsigned_division(b, x, y)[0],
+        "mod": lambda b, x, y: _unsigned_division(b, x, y)[1],
+        "fmod": lambda b, x, y: _unsigned_division(b, x, y)[1],
+        "minimum": lambda b, x, y: extremum(b, True, x, y, "uint64"),
+        "maximum": lambda b, x, y: extremum(b, False, x, y, "uint64"),
+        "abs": lambda b, x: x,
+        "right_shift": lambda b, x, y: _unsigned_shift(b, b.lshr, x, y),
+        "left_shift": lambda b, x, y: _unsigned_shift(b, b.shl, x, y),
+        "lt": _compare("ult"),
+        "le": _compare("ule"),
+        "gt": _compare("ugt"),
+        "ge": _compare("uge"),
+    },
+)
 
 
 def _unsigned_shift(b: Builder, shift: Callable[[Value, Value], Value], x: Value, y: Value) -> Value:
@@ -278,7 +285,7 @@ def code(b: Builder, function: str, operands: Sequence[Value], dtype: str) -> Va
     if rule is None:
         raise MissingRuleError(
             f"the scalar function `{function}` has neither machine code (lower/scalar_code.py) "
-            "nor an expansion (lower/expand.py); add one of them."
+            "nor a formula (ops/formulas.py); add one of them."
         )
     return rule(b, *operands)
 

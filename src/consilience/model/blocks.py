@@ -30,7 +30,7 @@ from consilience.ops import Elementwise, cast
 from consilience.ops.reduce import reduce, softmax
 from consilience.ops.shape import broadcast_to, concatenate, reshape
 from consilience.record import Record
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 from consilience.transforms.vectorize import vectorize
 

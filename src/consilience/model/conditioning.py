@@ -6,7 +6,7 @@ A model and what is to change in; a new model, which shares the data containers 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +21,19 @@ from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant, constant_value, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir.side_tables import name_of, set_name, without_sources
 from consilience.lower.specialise import specialise
-from consilience.model import observation
+from consilience.model.data import GivenData, data_slot, given_data
 from consilience.model.layout import known_shape
-from consilience.model.log_density import slot_values
 from consilience.model.model import Model
+from consilience.model.observation import data_of, slot_values
+from consilience.model.variables import FreeVariable
 from consilience.ops.elementwise import cast
 from consilience.record import Record
 
 Choice = Mapping["str | Node", Any]
+
+# What a named variable is: random, constant data, or an expression under the name of the model's dictionary of such.
+Kind = str
+EXPRESSIONS: Final = ("named_potentials", "conditional_deterministics", "named_deterministics", "data")
 
 
 def do(
@@ -41,7 +46,6 @@ def do(
     """A model in which variables have been set from outside: what acted on them does so no more.
 
     vars_to_interventions       variable, or its name -> numbers, or an expression of other variables of the model,
-                                that fit its shape and type
                                 that fit its shape and type. An expression of the variable itself, as `m["x"] * 2`,
                                 leaves it as it is: the others see the deterministic `do_x` in its place, as in PyMC
     prune_vars                  leave out what has no part in observed variables and potentials
@@ -60,12 +64,13 @@ def do(
         node = model.named[name]
         array = _fitting(model, name, value)
         if make_interventions_shared:
-            made.replaced[name] = observation.data_slot(name, array, node.static_shape)
+            made.replaced[name] = data_slot(name, array, node.static_shape)
         else:
             made.replaced[name] = constant(array, node.dtype)
     slots = set(arrays) if make_interventions_shared else set()
-    computed = {made.acting.get(name, name) for name in chosen} - slots
-    return made.model(as_data=slots, as_deterministics=computed, pruned=prune_vars)
+    acting = (made.acting.get(name, name) for name in chosen)
+    kinds = {name: "data" if name in slots else "named_deterministics" for name in acting}
+    return made.model(kinds, pruned=prune_vars)
 
 
 def observe(model: Model, vars_to_observations: Choice) -> Model:
@@ -80,16 +85,16 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
     chosen = {named_in(model, key): value for key, value in vars_to_observations.items()}
     random = {v.name for v in model.variables}
     derived: dict[str, Node] = {}
-    for name, value in chosen.items():
+    data = {name: given_data(name, value) for name, value in chosen.items()}
+    for name, given in data.items():
         if name in model.named_deterministics:
             derived[name] = _random(model, name)
         elif name not in random:
             raise ModelError(f"`{name}` is neither a random variable nor a deterministic, so it cannot be observed.")
         shape = known_shape(model.named[name].static_shape, slot_values(model)[3], name)
-        if not isinstance(value, Node) and observation.as_array(name, value).shape != shape:
-            given = np.shape(value)
-            raise ShapeError(f"`observed` of `{name}` has shape {given}, but the variable has shape {shape}.")
-    return Rebuilt(model, derived, set()).model(observed=chosen)
+        if not isinstance(given.values, Node) and given.numbers().shape != shape:
+            raise ShapeError(f"`observed` of `{name}` has shape {given.shape}, but the variable has shape {shape}.")
+    return Rebuilt(model, derived, set()).model(observed=data)
 
 
 def _random(model: Model, name: str) -> Node:
@@ -127,7 +132,7 @@ def named_in(model: Model, key: str | Node) -> str:
 def _fitting(model: Model, name: str, value: Any) -> npt.NDArray[Any]:
     """Numbers with the type and the present shape of a variable."""
     node = model.named[name]
-    array = observation.as_array(name, value)
+    array = given_data(name, value).numbers()
     if not np.can_cast(array.dtype, numpy_dtype(node.dtype), "same_kind"):
         raise ModelError(f"`{name}` is {node.dtype}, got values of {array.dtype}.")
     shape = known_shape(node.static_shape, slot_values(model)[3], name)
@@ -137,6 +142,13 @@ def _fitting(model: Model, name: str, value: Any) -> npt.NDArray[Any]:
         raise ShapeError(f"`{name}` has shape {shape}, got values of shape {array.shape}.") from None
 
 
+def _kinds(model: Model) -> dict[str, Kind]:
+    """What each named variable is."""
+    kinds: dict[str, Kind] = {name: place for place in EXPRESSIONS for name in getattr(model, place)}
+    kinds |= {v.name: "free" for v in (*model.free, *model.marginalized)}
+    return kinds | {v.name: "observed" for v in model.observed} | dict.fromkeys(model.frozen, "frozen")
+
+
 class Rebuilt:
     """The named variables of a model after some were replaced."""
 
@@ -144,6 +156,9 @@ class Rebuilt:
         self.old = model
         self.given = given
         self.replaced: dict[str, Node] = {}
+        # What stands for the old variables, and lengths that become numbers, once `model` makes the new ones.
+        self.known: dict[Node, Node] = {}
+        self.lengths: Lengths = {}
         # Expressions by name in terms of the old variables, and by the name of a variable that of what acts for it.
         self.sources: dict[str, Node] = {}
         self.acting: dict[str, str] = {}
@@ -192,78 +207,74 @@ class Rebuilt:
 
     def model(
         self,
-        as_data: set[str] | None = None,
-        as_deterministics: set[str] | None = None,
-        as_free: set[str] | None = None,
-        as_constants: set[str] | None = None,
+        kinds: Mapping[str, Kind] | None = None,
+        observed: Mapping[str, GivenData] | None = None,
         lengths: Lengths | None = None,
         fixed: Sequence[str] = (),
-        observed: Mapping[str, Any] | None = None,
         pruned: bool = False,
     ) -> Model:
-        """The new model."""
-        old = self.old
+        """The new model.
+
+        kinds      of variables that become something else; a free one then has the default map to the line
+        observed   data of variables that get some
+        lengths    that become numbers, as those of the dimensions `fixed` do
+        pruned     whether to leave out what has no part in observed variables and potentials
+        """
+        old, given, self.lengths = self.old, observed or {}, lengths or {}
         with without_sources():
             for name in self._order():
                 if name not in self.replaced:
                     (node,) = substitute([self.sources[name]], self._known(name))
                     self.replaced[name] = cast(node, old.named[self.origin(name)].dtype)
-        exchanged = self._known()
-        data = dict(
-            zip([v.name for v in old.observed], substitute([v.data for v in old.observed], exchanged), strict=True)
-        )
+        self.known = self._known()
         if lengths:
-            outputs = [*self.replaced.values(), *data.values()]
-            static = iter(specialise(outputs, lengths)[0])
-            self.replaced = {name: next(static) for name in self.replaced}
-            data = {name: next(static) for name in data}
+            self.replaced = dict(zip(self.replaced, specialise([*self.replaced.values()], lengths)[0], strict=True))
+        data = dict(zip([v.name for v in old.observed], self._moved([v.data for v in old.observed]), strict=True))
         new = Model(model=None, check_bounds=old.check_bounds)
+        new.name = old.name
         new.coordinates = old.coordinates.copy()
         new.coordinates.fix(fixed)
-        kept = self._attached(observed or {}) if pruned else set(self.sources)
-        free = {v.name: v for v in old.free}
-        summed = {v.name: v for v in old.marginalized}
-
-        def moved(bound: Node) -> Node:
-            return specialise(substitute([bound], exchanged), lengths or {})[0][0]
-
+        kept = self._attached(given) if pruned else set(self.sources)
+        become = {**_kinds(old), **(kinds or {}), **dict.fromkeys(given, "observed")}
+        known = {v.name: v for v in (*old.free, *old.marginalized) if v.name not in (kinds or {})}
         weights = {v.name: v.weight for v in old.observed}
         for name in (n for n in self.sources if n in kept):
-            node = self.replaced[name]
-            new.named[name] = node
+            node = new.named[name] = self.replaced[name]
             if self.origin(name) in old.dims_of:
                 new.dims_of[name] = old.dims_of[self.origin(name)]
             if constant_value(node) is None:
                 set_name(node, name)
-            if observed and name in observed:
-                new.take_observed(name, node, observed[name], weights.get(name))
-            elif name in old.frozen or (as_constants and name in as_constants):
-                known_data = constant_value(node)
-                assert known_data is not None
-                new.data[name] = observation.data_slot(name, known_data, node.static_shape)
-                new.frozen.add(name)
-            elif (as_data and name in as_data) or (name in old.data and name not in (as_deterministics or ())):
-                new.data[name] = node
-            elif as_free and name in as_free:
-                new.take_free(name, node, context.DEFAULT, None)
-            elif (as_deterministics and name in as_deterministics) or name in old.named_deterministics:
-                new.named_deterministics[name] = node
-            elif name in old.conditional_deterministics:
-                new.conditional_deterministics[name] = node
-            elif name in free or name in summed:
-                own = free[name] if name in free else summed[name]
-                transform = own.transform if own.transform is None else rewritten(own.transform, moved)
-                new.take_free(name, node, context.DEFAULT if own.inside else transform, own.initval)
-                if name in summed:
-                    new.marginalized.append(new.free.pop())
-            elif name in data:
-                new.take_observed(name, node, data[name], weights[name])
-            elif name in old.named_potentials:
-                new.named_potentials[name] = node
-        new.name = old.name
+            match become.get(name):
+                case "observed":
+                    own = given.get(name) or given_data(name, data[name])
+                    new.take_observed(name, node, data_of(name, node, own), weights.get(name))
+                case "free" if name in known:
+                    self._keep(known[name], node, new)
+                case "free":
+                    new.take_free(name, node, context.DEFAULT, None)
+                case "frozen":
+                    new.data[name] = data_slot(name, given_data(name, node).numbers(), node.static_shape)
+                    new.frozen.add(name)
+                case str(place_of_expressions):
+                    getattr(new, place_of_expressions)[name] = node
         return new
 
-    def _attached(self, observed: Mapping[str, Any]) -> set[str]:
+    def _moved(self, nodes: Sequence[Node]) -> list[Node]:
+        """Expressions of the old variables in terms of the new ones."""
+        found = substitute(nodes, self.known)
+        return specialise(found, self.lengths)[0] if self.lengths else found
+
+    def _bound(self, bound: Node) -> Node:
+        return specialise(self._moved([bound]), self.lengths)[0][0]
+
+    def _keep(self, variable: FreeVariable, node: Node, new: Model) -> None:
+        """Have a free variable, or one that is summed out, be the same in the new model."""
+        transform = variable.transform and rewritten(variable.transform, self._bound)
+        chosen = context.DEFAULT if variable.inside else transform
+        kept = new.free_variable(variable.name, node, chosen, variable.initval)
+        (new.free if any(v is variable for v in self.old.free) else new.marginalized).append(kept)
+
+    def _attached(self, observed: Mapping[str, GivenData]) -> set[str]:
         """Names of what has a part in an observed variable or a potential."""
         ends = [v.name for v in self.old.observed] + list(self.old.named_potentials) + list(observed)
         reached = set(topological([self.replaced[name] for name in ends]))

@@ -19,7 +19,8 @@ from consilience.ir import Node, substitute, topological
 from consilience.ir.side_tables import name_of, without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.layout import layout_of
-from consilience.model.log_density import Terms, slot_values, terms_of, with_key
+from consilience.model.observation import slot_values
+from consilience.model.terms import Terms, terms_of, with_key
 from consilience.model.variables import ModelVariables
 from consilience.ops.parameter_check import released
 

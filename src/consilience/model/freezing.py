@@ -9,8 +9,8 @@ from consilience.ir import Node, TensorType, constant, topological
 from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt
-from consilience.model.log_density import slot_values
 from consilience.model.model import Model
+from consilience.model.observation import slot_values
 
 
 def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: Sequence[str] | None = None) -> Model:
@@ -48,7 +48,7 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
     with without_sources():
         for name in chosen:
             made.replaced[name] = constant(present[model.data[name]], model.data[name].dtype)
-    return made.model(as_constants=set(chosen), lengths=numbers, fixed=fixed)
+    return made.model(dict.fromkeys(chosen, "frozen"), lengths=numbers, fixed=fixed)
 
 
 def freeze_model(model: Model) -> Model:

@@ -19,15 +19,15 @@ from consilience.ir.text import text
 from consilience.model import diagnosis
 from consilience.model.extension import check_fit
 from consilience.model.layout import Layout, known_shape, layout_of, point_arrays
-from consilience.model.log_density import check_data, slot_values
 from consilience.model.minibatch import is_rows
+from consilience.model.observation import check_data, slot_values
 from consilience.model.predictive import predict
 from consilience.model.starting_point import starting_position
 from consilience.model.value_graphs import Chosen, d2logp_graph, dlogp_graph, factors, logp_graph
 from consilience.model.variables import ModelVariables
 
 if TYPE_CHECKING:
-    from consilience.backends.kernel_profile import KernelProfile
+    from consilience.backends.inspect.kernel_profile import KernelProfile
 
 Array = npt.NDArray[Any]
 Point = Mapping[str, Any]

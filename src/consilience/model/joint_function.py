@@ -22,7 +22,7 @@ from consilience.model.layout import point_arrays
 from consilience.model.value_graphs import Chosen, differentiable, factors
 from consilience.model.variables import ModelVariables
 from consilience.ops.shape import concatenate, reshape
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 
 Array = npt.NDArray[Any]

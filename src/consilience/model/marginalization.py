@@ -8,8 +8,8 @@ from consilience.errors import ModelError
 from consilience.ir import Node, topological
 from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt, named_in
-from consilience.model.log_density import terms_of
 from consilience.model.model import Model
+from consilience.model.terms import terms_of
 
 
 def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | Node]) -> Model:

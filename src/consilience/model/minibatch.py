@@ -12,16 +12,16 @@ from consilience.backends import reference
 from consilience.backends.shapes import Lengths
 from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import Node, substitute, topological
+from consilience.ir import Node, constant, substitute, topological
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import name_of, set_name
 from consilience.lower.specialise import specialise
+from consilience.model.data import given_data
 from consilience.ops import cast
-from consilience.ops.elementwise import as_tensor
 from consilience.ops.index import getitem
 from consilience.ops.shape import length_of
 from consilience.record import Record
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 
 ROWS: Final = "minibatch rows"
 
@@ -42,7 +42,9 @@ def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
 
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
         raise ModelError(f"`batch_size` must be a whole number > 0, got {batch_size!r}.")
-    tensors = [v if isinstance(v, Node) else as_tensor(v) for v in (variable, *variables)]
+    tensors = [
+        v if isinstance(v, Node) else constant(given_data("minibatch", v).numbers()) for v in (variable, *variables)
+    ]
     for tensor in tensors:
         if random_variables([tensor]):
             raise ModelError("`Minibatch` takes rows of data; got an expression of random variables.")

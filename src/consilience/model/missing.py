@@ -5,8 +5,6 @@ The elements of one variable are split into those with data and those without. W
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -15,46 +13,9 @@ from consilience.distributions.partly_observed import divided, is_divisible
 from consilience.distributions.random_variable import distribution_of
 from consilience.errors import ModelError
 from consilience.ir import Node, Shape, ShapeConstraint, constant
-from consilience.ir.leaves import is_masked
+from consilience.model.data import Mask
 from consilience.ops.assertion import require
 from consilience.ops.index import getitem
-
-Mask = npt.NDArray[np.bool_]
-
-
-def missing_in(values: Any) -> Mask | None:
-    """Where data are missing: masked elements, NaN, None, pandas' NA; None where all are there."""
-    if isinstance(values, Node):
-        return None
-    if hasattr(values, "isna"):
-        mask = np.asarray(values.isna(), bool)
-    else:
-        try:
-            array = np.asarray(values)
-        except ValueError:  # ragged lists; who reads the values refuses them
-            return None
-        if array.dtype == object:
-            mask = np.array([_is_missing(v) for v in array.ravel()], bool).reshape(array.shape)
-        else:
-            mask = np.isnan(array) if array.dtype.kind in "fc" else np.zeros(array.shape, bool)
-    if is_masked(values):
-        mask = mask | np.ma.getmaskarray(values)
-    return mask if mask.any() else None
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether an object stands for no value: None, what does not equal itself, and what will not say (pandas' NA)."""
-    if value is None:
-        return True
-    differs = value != value
-    return bool(differs) if isinstance(differs, bool | np.bool_) else True
-
-
-def present_in(values: Any, mask: Mask) -> npt.NDArray[Any]:
-    """The elements that are not missing, one axis."""
-    array = np.ma.getdata(values) if is_masked(values) else np.asarray(values)
-    present = array[~mask]
-    return np.asarray(present.tolist()) if present.dtype == object else present
 
 
 def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Mask]:

@@ -18,9 +18,10 @@ from consilience.distributions.transforms import Transform
 from consilience.distributions.transforms.registry import requested_transform
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import FLOATS, Node, constant
-from consilience.model import functions, model_graph, observation, printing, sparse_data
+from consilience.model import functions, model_graph, printing
 from consilience.model.blocks import total
 from consilience.model.coordinates import Labels
+from consilience.model.data import labelled_axes, sparse_slots
 from consilience.model.keywords import check_compile_kwargs, naming
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.value_graphs import (
@@ -38,7 +39,7 @@ from consilience.ops.sparse.variable import is_scipy_sparse
 from consilience.record import replace
 
 if TYPE_CHECKING:
-    from consilience.backends.kernel_profile import KernelProfile
+    from consilience.backends.inspect.kernel_profile import KernelProfile
     from consilience.model.joint_function import LogpDlogp
 
 # What PyMC's models have and ours have not, with what to use in its place.
@@ -605,11 +606,11 @@ def Data(
     if is_scipy_sparse(value):
         if dims is not None or coords or infer_dims_and_coords:
             raise ShapeError(f"the data `{name}` are a sparse matrix, whose axes have no dims; leave them out.")
-        made: Any = sparse_data.variable(name, value, owner.add_data)
+        made: Any = sparse_slots(name, value, owner.add_data)
         matrix: Node = made  # as far as type checkers know, SciPy's matrices being unknown to them
         return matrix
     if infer_dims_and_coords:
-        axes = observation.labelled_axes(value)
+        axes = labelled_axes(value)
         dims = dims if dims is not None else tuple(axes)
         coords = {**{dim: labels for dim, labels in axes.items() if labels is not None}, **(coords or {})}
     owner.add_coords(coords or {})

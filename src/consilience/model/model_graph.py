@@ -13,7 +13,7 @@ from typing import Any, Final
 from consilience.errors import ModelError
 from consilience.ir import Node, topological
 from consilience.model.layout import known_shape
-from consilience.model.log_density import slot_values
+from consilience.model.observation import slot_values
 from consilience.model.printing import lines
 from consilience.model.variables import ModelVariables
 from consilience.record import Record

@@ -42,6 +42,7 @@ from consilience.ops.linalg import (
     SolveTriangular,
 )
 from consilience.ops.reduce import Cumulative, Reduce, Softmax
+from consilience.ops.scalar import Column
 
 # In units of an addition; what is not named here is a polynomial with a division.
 WEIGHTS: Final = {
@@ -61,7 +62,7 @@ WEIGHTS: Final = {
         beta_binomial_sum_slope_a beta_binomial_sum_slope_b beta_binomial_quantile
     """,
 }
-WEIGHT: Final = {name: weight for weight, names in WEIGHTS.items() for name in names.split()}
+WEIGHT: Final = Column("cost", {name: weight for weight, names in WEIGHTS.items() for name in names.split()})
 USUAL: Final = 20.0
 
 

@@ -29,14 +29,14 @@ from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import without_sources
 from consilience.model import observation
-from consilience.model.batches import values_of_draws
 from consilience.model.extension import Partly, check_fit, extended
-from consilience.model.log_density import kept, slot_values
 from consilience.model.marginal import drawn_again, placeholders, summed_out
+from consilience.model.observation import slot_values
+from consilience.model.programs import kept, values_of_draws
 from consilience.model.variables import ModelVariables
 from consilience.ops.parameter_check import released
 from consilience.ops.random import fold_in
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 
 Array = npt.NDArray[Any]
 

@@ -37,7 +37,7 @@ from consilience.ops.linalg import Cholesky, MatMul, diagonal, matmul, matrix_tr
 from consilience.ops.reduce import reduce
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import ExpandDims, Reshape, Squeeze, broadcast_to, expand_dims, eye
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 
 # Families closed under x -> location + scale * x, by title: their parameters of that meaning. Other distributions
@@ -105,7 +105,7 @@ def noncenter(model: Model, var_names: Names | Mapping[str, Any] | Mapping[str |
                 )
             raws[name], result = found
             graphs[name] = cast(broadcast_to(_within_range(node, result), node.static_shape), node.dtype)
-    rebuilt = Rebuilt(model, graphs, set()).model(as_deterministics=set(degrees))
+    rebuilt = Rebuilt(model, graphs, set()).model(dict.fromkeys(degrees, "named_deterministics"))
     made = {v.name: [v] for v in rebuilt.free}
     for name, parts in raws.items():
         made[name] = [_raw_variable(rebuilt, name, f"{name}{end}", raw) for end, raw in parts.items()]
@@ -283,7 +283,9 @@ def recenter(model: Model, var_names: Names) -> Model:
             free, theta, raw = _centred(model, name)
             graphs[name], graphs[free.name] = theta, raw
             raws.append(free.name)
-    return Rebuilt(model, graphs, set()).model(as_deterministics=set(raws), as_free=set(names))
+    return Rebuilt(model, graphs, set()).model(
+        dict.fromkeys(raws, "named_deterministics") | dict.fromkeys(names, "free")
+    )
 
 
 def _centred(model: Model, name: str) -> tuple[FreeVariable, Node, Node]:

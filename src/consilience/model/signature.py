@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.ir import constant_value, digest
-from consilience.model.log_density import ModelDensity, slot_values
+from consilience.model.log_density import ModelDensity
+from consilience.model.observation import slot_values
 
 
 def signature(density: ModelDensity) -> dict[str, str]:

@@ -12,11 +12,11 @@ from consilience.errors import ModelError
 from consilience.ir import FLOATS, Node, substitute, topological
 from consilience.ir.side_tables import carrying_marks, describe, lend_source, without_sources
 from consilience.model.blocks import total
-from consilience.model.log_density import Terms, terms_of
+from consilience.model.terms import Terms, terms_of
 from consilience.model.variables import ModelVariables
 from consilience.ops.elementwise import cast
 from consilience.ops.shape import concatenate, reshape
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient, jacobian
 
 # A variable of a model, its value variable, a potential, or the name of one of them; or several.

@@ -31,8 +31,9 @@ from consilience.errors import (
 from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_input
 from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
-from consilience.model import missing, observation, sparse_data
+from consilience.model import missing, observation
 from consilience.model.coordinates import Coordinates, Labels
+from consilience.model.data import GivenData, Mask, data_slot, for_slot, given_data, with_sparse_parts
 from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import TensorLike
 from consilience.record import Record
@@ -276,43 +277,44 @@ class ModelVariables(metaclass=Declaring):
 
     # ---- registration
 
+    def given_data(self, name: str, observed: Any, total_size: Any = None) -> GivenData | None:
+        """Data of a variable as they are taken in, None where it has none; see `data.given_data`."""
+        if observed is not None:
+            return given_data(self.name_for(name), observed, total_size)
+        if total_size is not None:
+            raise ModelError(f"`{name}`: `total_size` is the size of all data, `observed` a part of them; give both.")
+        return None
+
     def register(
         self,
         name: str,
         node: Node,
         *,
-        observed: TensorLike | None = None,
+        observed: GivenData | TensorLike | None = None,
         dims: DimensionNames = None,
         transform: Any = context.DEFAULT,
         initval: Any = None,
         total_size: Any = None,
     ) -> Node:
         """Take a random variable into the model, as free or observed; called by the distributions."""
-        if total_size is not None and observed is None:
-            raise ModelError(
-                f"`{name}`: `total_size` is the size of all data, of which `observed` is a part; give both."
-            )
-        mask = None if observed is None else missing.missing_in(observed)
-        if mask is not None and total_size is not None:
-            raise ModelError(f"`{name}`: data with missing values are no batch; drop `total_size`.")
-        if mask is not None:
-            return self._register_partly(name, node, observed, mask, dims, transform)
+        given = observed if isinstance(observed, GivenData) else self.given_data(name, observed, total_size)
+        if given is not None and given.missing is not None:
+            return self._register_partly(name, node, given, given.missing, dims, transform)
         full = self._full_name(name)
         _check_length(full, node)
         self._add_dims_of(full, node, dims)
         axes = self._checked_dims(full, node, dims)
-        if observed is not None and not self.check_bounds:
-            node = observation.of_real_numbers(node, observed)
-        if observed is None:
+        if given is None:
             self.take_free(full, node, transform, initval)
         else:
-            self.take_observed(full, node, observed, observation.weight(full, node, total_size))
+            node, data, weight = observation.conditioned(full, node, given, self.check_bounds)
+            self.take_observed(full, node, data, weight)
         set_name(node, full)
         self._enter(full, node, axes)
         return node
 
     def _register_partly(
-        self, name: str, node: Node, observed: Any, mask: missing.Mask, dims: DimensionNames, transform: Any
+        self, name: str, node: Node, given: GivenData, mask: Mask, dims: DimensionNames, transform: Any
     ) -> Node:
         """Take a random variable with missing data: `y_observed`, `y_unobserved`, and both as deterministic `y`."""
         full = self._full_name(name)
@@ -323,7 +325,7 @@ class ModelVariables(metaclass=Declaring):
             raise ModelError(f"`{full}` has missing values, and then takes no `transform`; leave it out.")
         self._full_name(f"{name}_unobserved")  # nothing is registered unless all can be
         there, lacking, places = missing.parts(full, node, mask)
-        there = self.register(f"{name}_observed", there, observed=missing.present_in(observed, places))
+        there = self.register(f"{name}_observed", there, observed=given.present(places))
         self.register(f"{name}_unobserved", lacking, transform=transform)
         warnings.warn(
             f"the data of `{full}` have {int(mask.sum())} missing values, which become the free variable "
@@ -347,10 +349,8 @@ class ModelVariables(metaclass=Declaring):
         sampled = sampled_transform(node) if inside else chosen
         return FreeVariable(full, node, chosen, initval, inside, value_variable(full, node, chosen), sampled)
 
-    def take_observed(self, full: str, node: Node, observed: TensorLike, weight: Node | None = None) -> None:
+    def take_observed(self, full: str, node: Node, data: Node, weight: Node | None) -> None:
         """Take a random variable with data, by its full name; each of them stands for `weight` observations."""
-        data = observation.as_data(full, node, observed)
-        observation.check_constant(full, node, data)
         for owner in self.lineage():
             owner.observed.append(ObservedVariable(full, node, data, weight))
 
@@ -495,7 +495,7 @@ class ModelVariables(metaclass=Declaring):
     def add_data(self, name: str, value: npt.ArrayLike, dims: DimensionNames = None) -> Node:
         """A named slot for data that can be exchanged with `set_data`."""
         full = self._full_name(name)
-        array = observation.as_array(full, value)
+        array = given_data(full, value).numbers()
         names = (dims,) if isinstance(dims, str) else tuple(dims) if dims is not None else (None,) * array.ndim
         if len(names) != array.ndim:
             raise ShapeError(f"the data `{full}` have {array.ndim} axes of shape {array.shape}, but {len(names)} dims.")
@@ -506,7 +506,7 @@ class ModelVariables(metaclass=Declaring):
                 shape.append(None)
             else:
                 shape.append(self.coordinates.open(dim, array.shape[axis], f"axis {axis} of the data `{full}`"))
-        slot = observation.data_slot(full, array, shape)
+        slot = data_slot(full, array, shape)
         for owner in self.lineage():
             owner.data[full] = slot
         self._enter(full, slot, names if any(dim is not None for dim in names) else None)
@@ -528,7 +528,7 @@ class ModelVariables(metaclass=Declaring):
         labels = {dim: self.coordinates.new_labels(dim, new) for dim, new in (coords or {}).items()}
         arrays: dict[Node, npt.NDArray[Any]] = {}
         lengths: dict[str, int] = {}
-        known = sparse_data.taken_apart(values, lambda name: self.data.get(name, self.data.get(self.name_for(name))))
+        known = with_sparse_parts(values, lambda name: self.data.get(name, self.data.get(self.name_for(name))))
         for name, value in known.items():
             full = name if name in self.data else self.name_for(name)
             if full not in self.data:
@@ -538,7 +538,7 @@ class ModelVariables(metaclass=Declaring):
                     f"the data `{full}` are frozen, so they cannot be exchanged; set them in the model that was frozen."
                 )
             slot = self.data[full]
-            array = observation.for_slot(full, slot, value)
+            array = for_slot(full, slot, value)
             for dim, length in zip(self.dims_of.get(full, ()), array.shape, strict=False):
                 if dim is not None:
                     self.coordinates.check_length(dim, length, full, labels)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from consilience.errors import ModelError
-from consilience.model.stacked import stacked
 from consilience.model.variables import ModelVariables
 
 
@@ -37,3 +36,12 @@ def drawn_points(result: Any, model: ModelVariables, count: int, seed: int) -> l
     generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), 11]))
     chosen = generator.permutation(size)[:count] if size >= count else generator.integers(size, size=count)
     return [{name: values[place] for name, values in draws.items()} for place in chosen]
+
+
+def stacked(posterior: Any) -> dict[str, Any]:
+    """Arrays (chains x draws, ...) by name."""
+    found = {}
+    for name in posterior.data_vars:
+        draws = np.asarray(posterior[name].transpose("chain", "draw", ...))
+        found[str(name)] = draws.reshape(-1, *draws.shape[2:])
+    return found

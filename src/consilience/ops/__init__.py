@@ -1,6 +1,6 @@
 """What can be computed: one family of ops per file, and the notation that builds them."""
 
-from consilience.ops import complex_numbers, notation
+from consilience.ops import complex_numbers, formulas, notation
 from consilience.ops.assertion import Assume, Require
 from consilience.ops.control import Cond, Item, cond, ifelse
 from consilience.ops.elementwise import (
@@ -45,6 +45,6 @@ __all__ = [
     "Cond", "Cumulative", "Det", "DetSign", "Elementwise", "ExpandDims", "Index", "IndexUpdate", "Inverse",
     "InverseQuadratic", "Iota", "Item", "Key", "LengthOf", "LogAbsDet", "MaskPositions", "MatMul", "Reduce",
     "Require", "Reshape", "ScalarFunction", "SearchSorted", "Softmax", "Solve", "SolveTriangular", "Sort", "Squeeze",
-    "StopGradient", "TensorLike", "Transpose", "apply", "as_tensor", "cast", "complex_numbers", "cond", "getitem",
-    "ifelse", "notation", "reduce",
+    "StopGradient", "TensorLike", "Transpose", "apply", "as_tensor", "cast", "complex_numbers", "cond", "formulas",
+    "getitem", "ifelse", "notation", "reduce",
 ]  # fmt: skip

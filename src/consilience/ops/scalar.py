@@ -1,17 +1,19 @@
 """The table of scalar functions: one row each, with its NumPy meaning.
 
-Rows say what a function is. Derivatives, expansions and machine code are columns kept by the layers
-that own them (`transforms`, `lower`), under the same names.
+Rows say what a function is. What a layer above knows of it (formula, derivative, machine code, bounds, ...) is a
+`Column`, kept by that layer under the same names; docs/scalar-functions.md shows all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from consilience.errors import MissingRuleError
 from consilience.ops import count_quantile, count_sums, incomplete_slopes, log_incomplete, special_functions
 from consilience.ops.log_beta import betaln
 from consilience.record import Record
@@ -39,7 +41,17 @@ class ScalarFunction(Record):
     domain: tuple[Interval, ...] = (REAL,)
 
 
-TABLE: dict[str, ScalarFunction] = {}
+class _Table(dict[str, ScalarFunction]):
+    def __missing__(self, name: str) -> ScalarFunction:
+        near = get_close_matches(name, self, 1)
+        raise MissingRuleError(
+            f"there is no scalar function `{name}`"
+            + (f"; did you mean `{near[0]}`?" if near else ".")
+            + " A function is a row of `consilience.ops.scalar` or of `consilience.ops.formulas`."
+        )
+
+
+TABLE: Final = _Table()
 
 
 def row(
@@ -53,6 +65,24 @@ def row(
     """Add a function to the table."""
     intervals = domain if domain is not None else (REAL,) * max(arity, 2 if arity == 0 else 1)
     TABLE[name] = ScalarFunction(name, arity, numpy, result, accepts, intervals)
+
+
+_T = TypeVar("_T")
+COLUMNS: Final[dict[str, Column[Any]]] = {}
+"""What layers know of scalar functions, by its heading; filled as their modules are loaded."""
+
+
+class Column(dict[str, _T]):
+    """What one layer knows of scalar functions, by the names of their rows; a name without a row is an error."""
+
+    def __init__(self, heading: str, cells: Mapping[str, _T] | None = None) -> None:
+        super().__init__()
+        COLUMNS[heading] = self
+        for name, cell in (cells or {}).items():
+            self[name] = cell
+
+    def __setitem__(self, name: str, cell: _T) -> None:
+        super().__setitem__(TABLE[name].name, cell)
 
 
 def in_double_precision(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -185,8 +215,6 @@ row("tanh", 1, np.tanh)
 row("arcsinh", 1, np.arcsinh)
 row("arccosh", 1, np.arccosh, domain=((1.0, np.inf),))
 row("arctanh", 1, np.arctanh, domain=(SIGNED_UNIT,))
-row("deg2rad", 1, np.deg2rad)
-row("rad2deg", 1, np.rad2deg)
 
 # Error function, Bessel functions, gamma and beta families.
 row("erf", 1, special("erf"))

@@ -1,7 +1,7 @@
 """A run's state on disk, so that a run that was killed goes on with the draws it would have had.
 
 One file holds the state between two segments and the windows up to then; both are written in one transaction
-(`storage/state_file.py`).
+(`run/storage/state_file.py`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from consilience.errors import StorageError
 from consilience.inference.messages import Divergences, Window
+from consilience.output.storage import files, state_file
 from consilience.record import replace
 from consilience.run.controller import RunController
 from consilience.run.engine import Engine
 from consilience.run.stopping import Verdict
-from consilience.storage import files, state_file
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from consilience.errors import ModelError
 from consilience.model.extension import Partly
 from consilience.model.model import Model
+from consilience.output.storage.datatree import label_array
 from consilience.record import Record
 from consilience.sample.given import variables_of
-from consilience.storage.datatree import label_array
 
 Array = npt.NDArray[Any]
 

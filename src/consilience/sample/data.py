@@ -9,9 +9,9 @@ import numpy.typing as npt
 from consilience.backends import reference
 from consilience.ir import dimension as dims
 from consilience.ir import topological
-from consilience.model.log_density import slot_values
 from consilience.model.minibatch import has_batches
 from consilience.model.model import Model
+from consilience.model.observation import slot_values
 
 Array = npt.NDArray[Any]
 

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ModelError
+from consilience.model.data import given_data
 from consilience.model.model import Model
+from consilience.output.storage.datatree import SAMPLE_DIMENSIONS, WITHOUT_DRAWS, dataset, origin_of_now
 from consilience.record import Record
-from consilience.storage.datatree import SAMPLE_DIMENSIONS, WITHOUT_DRAWS, dataset, origin_of_now
 
 if TYPE_CHECKING:
     import xarray
@@ -50,7 +51,7 @@ class Given(Record):
         )
         posterior = variables_of(trace)
         if isinstance(posterior, Mapping) and not hasattr(posterior, "sizes"):
-            arrays = {name: np.asarray(posterior[name]) for name in wanted if name in posterior}
+            arrays = {name: given_data(name, posterior[name]).numbers() for name in wanted if name in posterior}
             if not arrays:
                 raise ModelError("the draws hold no free variable of the model.")
             shape, labels = next(iter(arrays.values())).shape[: len(axes)], {}

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from consilience.distributions import context
 from consilience.errors import ModelError
 from consilience.model.model import Model, modelcontext
+from consilience.output.storage.datatree import tree_of
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.predictive import compute_log_likelihood, compute_log_prior
-from consilience.storage.datatree import tree_of
 
 if TYPE_CHECKING:
     import xarray

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from consilience.errors import MissingPackageError, ModelError, SamplingError
-from consilience.model.log_density import KEPT, ModelDensity
+from consilience.model.log_density import ModelDensity
+from consilience.model.programs import KEPT
 from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
 from consilience.model.warm_start import is_result

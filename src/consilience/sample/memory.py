@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from consilience.errors import MemoryShortage
 from consilience.ir import dimension as dims
-from consilience.model.log_density import slot_values
 from consilience.model.model import Model
+from consilience.model.observation import slot_values
 
 
 @contextmanager

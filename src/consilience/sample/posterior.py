@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from consilience import storage
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
 from consilience.errors import SamplingError
@@ -18,6 +17,7 @@ from consilience.model.reparametrization import centred_hierarchies
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
+from consilience.output import storage
 from consilience.record import as_plain, replace
 from consilience.run import Options
 from consilience.run import checkpoint as checkpoints

@@ -8,12 +8,13 @@ from typing import Any, Final, TypeAlias
 
 import numpy.typing as npt
 
-from consilience import storage
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ImplicitFreezeWarning, ModelError
 from consilience.model.model import Model, modelcontext
 from consilience.model.predictive import log_likelihood, predict, redrawn
 from consilience.model.resampling import Resampling, default_outputs, resampling
+from consilience.output import storage as storage
+from consilience.output.storage.datatree import label_array
 from consilience.sample import keywords
 from consilience.sample.ahead import prepare_sampler
 from consilience.sample.arguments import extras, wanted, whole_number
@@ -21,7 +22,6 @@ from consilience.sample.by_label import ByLabel
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.given import Given, variables_of
 from consilience.sample.memory import naming_the_largest
-from consilience.storage.datatree import label_array
 
 Array = npt.NDArray[Any]
 Names: TypeAlias = Sequence[str] | str | None

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from consilience.ir.dimension import is_computed
 from consilience.model.log_density import ModelDensity
 from consilience.native import target
+from consilience.output.storage.datatree import branches
+from consilience.output.storage.deferred import Deferred
 from consilience.record import as_plain
 from consilience.run import Run
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.parallel import in_parallel
-from consilience.storage.datatree import branches
-from consilience.storage.deferred import Deferred
 
 if TYPE_CHECKING:
     from consilience.sample.tree import Posterior

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from consilience import storage
 from consilience.errors import SamplingError
 from consilience.model.model import Model, modelcontext
 from consilience.model.signature import signature
+from consilience.output import storage as storage
 from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
 from consilience.sample.background import BackgroundSampling

@@ -16,8 +16,8 @@ from consilience.sample.results import Array, named
 if TYPE_CHECKING:
     import xarray
 
+    from consilience.output.storage.zarr_store import ZarrStore
     from consilience.sample.work import Work
-    from consilience.storage.zarr_store import ZarrStore
 
 
 class Storing:
@@ -39,7 +39,7 @@ class Storing:
     @classmethod
     def create(cls, work: Work, path: str | Path, overwrite: bool) -> Storing:
         """A store for a run that begins, or goes on with the draws of its checkpoint; StorageError if it can't be."""
-        from consilience.storage.zarr_store import ZarrStore
+        from consilience.output.storage.zarr_store import ZarrStore
 
         model, running = work.model, work.running
         groups = {}

@@ -14,6 +14,7 @@ from consilience.errors import ModelError, SamplingError
 from consilience.inference import Kernel
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
+from consilience.output.display import reporter
 from consilience.record import replace
 from consilience.run import Listener, Options, Run, Running
 from consilience.run.checkpoint import Checkpoint
@@ -25,7 +26,6 @@ from consilience.sample.predictive import compute_log_likelihood, compute_log_pr
 from consilience.sample.result_options import ResultOptions
 from consilience.sample.results import tree
 from consilience.sample.storing import Storing
-from consilience.ui import reporter
 from consilience.vectorised import ChEES
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Work:
                 return
             kind = Path(store).suffix
             if kind == ".nc":
-                from consilience.storage.netcdf import check_netcdf
+                from consilience.output.storage.netcdf import check_netcdf
 
                 check_netcdf(store, overwrite)
                 self.netcdf = store
@@ -132,7 +132,7 @@ class Work:
         if self.store is not None:
             self.store.finish(result, stacklevel + 1)
         if self.netcdf is not None:
-            from consilience.storage.netcdf import write_netcdf
+            from consilience.output.storage.netcdf import write_netcdf
 
             write_netcdf(result, self.netcdf, overwrite=self.overwrite)
         self.running.listeners.warn(stacklevel + 1)

@@ -15,6 +15,7 @@ from consilience.backends.contexts import shared as shared
 from consilience.backends.evaluation import eval as eval
 from consilience.backends.function import Function as Function
 from consilience.backends.function import function as function
+from consilience.backends.printing import dprint as dprint
 from consilience.ir import Node as _Node
 from consilience.ir import TensorType as TensorType
 from consilience.ir.settings import config as config
@@ -77,7 +78,6 @@ from consilience.ops.shape import reshape as reshape
 from consilience.ops.shape import squeeze as squeeze
 from consilience.ops.shape import stack as stack
 from consilience.ops.shape import swapaxes as swapaxes
-from consilience.printing import dprint as dprint
 from consilience.tensor import array_functions as array_functions
 from consilience.tensor import extra_ops as extra_ops
 from consilience.tensor import fft as fft

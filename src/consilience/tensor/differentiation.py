@@ -17,7 +17,7 @@ from consilience.ir.side_tables import add_origins, describe, name_of, set_name
 from consilience.ops.assertion import require
 from consilience.ops.elementwise import AlteredGradient, TensorLike, as_tensor
 from consilience.ops.sparse.variable import SparseVariable
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms import gradient as calculus
 
 Nodes = Node | Sequence[Node]

@@ -20,7 +20,7 @@ from consilience.ir.types import NUMBERS
 from consilience.ops.dtypes import named
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.shape import BroadcastTo, reshape
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.tensor.inputs import dscalars, lscalars, zscalars
 
 TYPES: Final = {dtype: TensorType(dtype) for dtype in NUMBERS}

@@ -45,6 +45,7 @@ from consilience.tensor.elementwise import k1e as k1e
 from consilience.tensor.elementwise import kn as kn
 from consilience.tensor.elementwise import kv as kv
 from consilience.tensor.elementwise import kve as kve
+from consilience.tensor.elementwise import log_expit as log_expit
 from consilience.tensor.elementwise import log_ndtr as log_ndtr
 from consilience.tensor.elementwise import logaddexp2 as logaddexp2
 from consilience.tensor.elementwise import logit as logit

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -49,6 +49,7 @@ from consilience.ops.dtypes import part_of
 from consilience.ops.index import getitem
 from consilience.ops.loop import Scan, fresh
 from consilience.ops.loop import parts as parts_of_loop
+from consilience.ops.scalar import Column
 from consilience.ops.scan import scan
 from consilience.ops.shape import broadcast_to, concatenate
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix
@@ -341,39 +342,45 @@ def _trigonometric(outer: tuple[str, str], inner: tuple[str, str], sign: float) 
     return formula
 
 
-FORMULAS: dict[str, Callable[..., Pair]] = {
-    "complex": lambda re, im: (re, im),
-    "add": _add,
-    "mul": _mul,
-    "sub": lambda x, y: (x[0] - y[0], x[1] - y[1]),
-    "neg": lambda x: (-x[0], -x[1]),
-    "conj": lambda x: (x[0], -x[1]),
-    "square": lambda x: _mul(x, x),
-    "true_div": _quotient,
-    "reciprocal": lambda x: _quotient((_number(x[0], 1), _number(x[0], 0)), x),
-    "exp": _exp,
-    "log": _log,
-    "log2": lambda x: _scaled(_log(x), 1 / math.log(2)),
-    "log10": lambda x: _scaled(_log(x), 1 / math.log(10)),
-    "sqrt": _sqrt,
-    "pow": _power,
-    "sign": _sign,
-    "sin": _trigonometric(("sin", "cos"), ("cosh", "sinh"), 1),
-    "cos": _trigonometric(("cos", "sin"), ("cosh", "sinh"), -1),
-    "sinh": _trigonometric(("sinh", "cosh"), ("cos", "sin"), 1),
-    "cosh": _trigonometric(("cosh", "sinh"), ("cos", "sin"), 1),
-}
-REAL_FORMULAS: dict[str, Callable[..., Node]] = {
-    "real": lambda x: x[0],
-    "imag": lambda x: x[1],
-    "modulus": _size,
-    "angle": _angle,
-    "eq": lambda x, y: apply("logical_and", apply("eq", x[0], y[0]), apply("eq", x[1], y[1])),
-    "neq": lambda x, y: apply("logical_or", apply("neq", x[0], y[0]), apply("neq", x[1], y[1])),
-    "isnan": lambda x: apply("logical_or", apply("isnan", x[0]), apply("isnan", x[1])),
-    "isinf": lambda x: apply("logical_or", apply("isinf", x[0]), apply("isinf", x[1])),
-    "isfinite": lambda x: apply("logical_and", apply("isfinite", x[0]), apply("isfinite", x[1])),
-}
+FORMULAS: Final = Column[Callable[..., Pair]](
+    "of complex numbers",
+    {
+        "complex": lambda re, im: (re, im),
+        "add": _add,
+        "mul": _mul,
+        "sub": lambda x, y: (x[0] - y[0], x[1] - y[1]),
+        "neg": lambda x: (-x[0], -x[1]),
+        "conj": lambda x: (x[0], -x[1]),
+        "square": lambda x: _mul(x, x),
+        "true_div": _quotient,
+        "reciprocal": lambda x: _quotient((_number(x[0], 1), _number(x[0], 0)), x),
+        "exp": _exp,
+        "log": _log,
+        "log2": lambda x: _scaled(_log(x), 1 / math.log(2)),
+        "log10": lambda x: _scaled(_log(x), 1 / math.log(10)),
+        "sqrt": _sqrt,
+        "pow": _power,
+        "sign": _sign,
+        "sin": _trigonometric(("sin", "cos"), ("cosh", "sinh"), 1),
+        "cos": _trigonometric(("cos", "sin"), ("cosh", "sinh"), -1),
+        "sinh": _trigonometric(("sinh", "cosh"), ("cos", "sin"), 1),
+        "cosh": _trigonometric(("cosh", "sinh"), ("cos", "sin"), 1),
+    },
+)
+REAL_FORMULAS: Final = Column[Callable[..., Node]](
+    "real, of complex numbers",
+    {
+        "real": lambda x: x[0],
+        "imag": lambda x: x[1],
+        "modulus": _size,
+        "angle": _angle,
+        "eq": lambda x, y: apply("logical_and", apply("eq", x[0], y[0]), apply("eq", x[1], y[1])),
+        "neq": lambda x, y: apply("logical_or", apply("neq", x[0], y[0]), apply("neq", x[1], y[1])),
+        "isnan": lambda x: apply("logical_or", apply("isnan", x[0]), apply("isnan", x[1])),
+        "isinf": lambda x: apply("logical_or", apply("isinf", x[0]), apply("isinf", x[1])),
+        "isfinite": lambda x: apply("logical_and", apply("isfinite", x[0]), apply("isfinite", x[1])),
+    },
+)
 
 
 def _scaled(x: Pair, factor: float) -> Pair:

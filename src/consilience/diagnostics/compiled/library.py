@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from consilience.diagnostics.compiled.columns import WIDTH, describe
 from consilience.diagnostics.compiled.series import LAGS, PADDING, TURNS, Plan, Workspace, lay_out
-from consilience.diagnostics.compiled.sorting import BINS, DIGITS
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.typed_python import address
 from consilience.native.typed_python.library import compile_native
@@ -77,9 +76,9 @@ def workspace_for(chains: int, draws: int) -> Workspace:
         lags=0,
         within=0.0,
         between=0.0,
-        pairs=size,
+        keys=size,
+        places=size,
         other=size,
-        places=DIGITS * BINS,
     )
 
 

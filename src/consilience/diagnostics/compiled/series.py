@@ -6,8 +6,8 @@ A series lies by half chains, `stride` numbers apart, with zeros behind each, so
 from __future__ import annotations
 
 from consilience.diagnostics.compiled.normal_scores import score_table
-from consilience.diagnostics.compiled.sorting import sort_positions
-from consilience.native.mathematics import divide, floor, inf, log10, maximum, sqrt
+from consilience.native.mathematics import divide, float_bits, floor, inf, log10, maximum, sqrt
+from consilience.native.routines.sorting import argsort
 from consilience.native.typed_python import Array, f64, i32, i64, native, record, simd, u64
 
 LAGS = 4  # covariances computed together
@@ -46,7 +46,7 @@ class Workspace:
     series                              what no half chain covers is zero
     means, covariance                   of a series: the means of its half chains, its covariance at `lags` lags
     within, between                     mean variance within half chains; variance of their means
-    pairs, other, places                memory for sorting
+    keys, places, other                 memory for sorting
     """
 
     row: Array[f64]
@@ -62,9 +62,9 @@ class Workspace:
     lags: i64
     within: f64
     between: f64
-    pairs: Array[u64]
+    keys: Array[u64]
+    places: Array[u64]
     other: Array[u64]
-    places: Array[i64]
 
 
 @native
@@ -84,12 +84,33 @@ def lay_out(plan: Plan) -> None:
 
 
 @native(shared=True)
+def sort_positions(
+    values: Array[f64],
+    count: i64,
+    order: Array[i32],
+    ascending: Array[f64],
+    keys: Array[u64],
+    places: Array[u64],
+    other: Array[u64],
+) -> None:
+    """Put the positions 0 <= k < count in order of finite values[k], equal ones by position, and the values."""
+    for k in range(count):
+        bits = float_bits(values[k] + 0.0)  # integers that grow with the values; zeros of both signs have the same
+        keys[k] = u64(bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFF)) ^ 0x8000000000000000
+    argsort(keys, places, other, count)
+    for k in range(count):
+        position = i64(u64(places[k]))
+        order[k] = position
+        ascending[k] = values[position]
+
+
+@native(shared=True)
 def bring_in_order(values: Array[f64], plan: Plan, work: Workspace) -> None:
     """Row and order of a parameter whose draws are given one chain after another."""
     size = plan.chains * plan.draws
     for k in simd(size):
         work.row[k] = values[k]
-    sort_positions(work.row, size, work.order, work.ascending, work.pairs, work.other, work.places)
+    sort_positions(work.row, size, work.order, work.ascending, work.keys, work.places, work.other)
     count = 0
     for r in range(size):
         position = work.order[r]

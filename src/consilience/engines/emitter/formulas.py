@@ -17,6 +17,7 @@ from consilience.ir import Node, TensorType, constant, tensor_input
 from consilience.lower.expand import SCALARS
 from consilience.ops import TABLE, apply
 from consilience.ops.log_beta import SERIES_FROM, STIRLING
+from consilience.ops.scalar import Column
 
 
 def number(x: Node, value: float) -> Node:
@@ -146,7 +147,7 @@ def _unscaled(name: str) -> Callable[[Node], Node]:
 
 
 FORMULAS: Final[Mapping[str, Callable[..., Node]]] = ChainMap(
-    {
+    Column("formula for engines", {
     "trunc": lambda x: _where(apply("lt", x, number(x, 0)), apply("ceil", x), apply("floor", x)),
     "signbit": _signbit,
     "copysign": lambda x, y: _where(apply("signbit", y), apply("neg", apply("abs", x)), apply("abs", x)),
@@ -162,7 +163,7 @@ FORMULAS: Final[Mapping[str, Callable[..., Node]]] = ChainMap(
     "i0e_slope": lambda x: apply("sign", x) * _by_series("i0e_slope", apply("abs", x), 1.5),
     "i0": _unscaled("i0e"),
     "i1": _unscaled("i1e"),
-    },
+    }),
     SCALARS,
 )  # fmt: skip
 """How functions are written for an engine that lacks them: those for which machine code has code of its own, and those

@@ -7,7 +7,7 @@ order, the positions that put them so (equal ones by position), or those at some
 from __future__ import annotations
 
 from consilience.native.mathematics import isnan
-from consilience.native.typed_python import Array, f64, i64, native, stack, u64
+from consilience.native.typed_python import Array, NativeFunction, f64, i64, native, stack, u64
 
 DIGITS = 3  # of one round: what they leave is put right by insertion, or by another round where it is much
 FEW = 12  # numbers that are sorted by insertion
@@ -314,57 +314,47 @@ def numbers_of(ordered: Array[f64], count: i64) -> i64:
     return start + (1 if rest == 1 and not isnan(ordered[start]) else 0)
 
 
+def _search(element: type) -> NativeFunction[..., None]:
+    def places(
+        ordered: Array[f64], count: i64, values: Array[f64], number: i64, right: i64, result: Array[i64]
+    ) -> None:
+        begin = 0
+        while begin < number:
+            end = min(begin + BLOCK, number)
+            for k in range(begin, end):
+                result[k] = 0
+            rest = count
+            while rest > 0:
+                half = (rest + 1) >> 1
+                if right > 0:
+                    for k in range(begin, end):
+                        start = result[k]
+                        result[k] = start + (half if ordered[start + half - 1] <= values[k] else 0)
+                else:
+                    for k in range(begin, end):
+                        start = result[k]
+                        result[k] = start + (half if ordered[start + half - 1] < values[k] else 0)
+                rest -= half
+            begin = end
+
+    places.__annotations__ |= {"ordered": Array[element], "values": Array[element]}  # type: ignore[valid-type]
+    return native(places)
+
+
+places_of_numbers = _search(f64)
+places_of_integers = _search(i64)
+"""How many of the ascending `ordered` are less than each of `number` values, or with `right` = 1 not greater.
+
+The values of a block are searched for side by side, which hides the waiting for memory.
+"""
+
+
 @native
 def places_of_floats(
     ordered: Array[f64], count: i64, values: Array[f64], number: i64, right: i64, result: Array[i64]
 ) -> None:
-    """How many of the ascending `ordered` are less than each of `number` values, or with `right` = 1 not greater.
-
-    NaN comes last. The values of a block are searched for side by side, which hides the waiting for memory.
-    """
-    begin = 0
-    while begin < number:
-        end = min(begin + BLOCK, number)
-        for k in range(begin, end):
-            result[k] = 0
-        rest = count
-        while rest > 0:
-            half = (rest + 1) >> 1
-            if right > 0:
-                for k in range(begin, end):
-                    start = result[k]
-                    result[k] = start + (half if ordered[start + half - 1] <= values[k] else 0)
-            else:
-                for k in range(begin, end):
-                    start = result[k]
-                    result[k] = start + (half if ordered[start + half - 1] < values[k] else 0)
-            rest -= half
-        for k in range(begin, end):
-            if isnan(values[k]):
-                result[k] = count if right > 0 else numbers_of(ordered, count)
-        begin = end
-
-
-@native
-def places_of_integers(
-    ordered: Array[i64], count: i64, values: Array[i64], number: i64, right: i64, result: Array[i64]
-) -> None:
-    """`places_of_floats` for integers."""
-    begin = 0
-    while begin < number:
-        end = min(begin + BLOCK, number)
-        for k in range(begin, end):
-            result[k] = 0
-        rest = count
-        while rest > 0:
-            half = (rest + 1) >> 1
-            if right > 0:
-                for k in range(begin, end):
-                    start = result[k]
-                    result[k] = start + (half if ordered[start + half - 1] <= values[k] else 0)
-            else:
-                for k in range(begin, end):
-                    start = result[k]
-                    result[k] = start + (half if ordered[start + half - 1] < values[k] else 0)
-            rest -= half
-        begin = end
+    """`places_of_integers` for floats, of which NaN comes last."""
+    places_of_numbers(ordered, count, values, number, right, result)
+    for k in range(number):
+        if isnan(values[k]):
+            result[k] = count if right > 0 else numbers_of(ordered, count)

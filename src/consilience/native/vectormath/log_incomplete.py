@@ -37,8 +37,7 @@ from consilience.native.vectormath.incomplete_slopes import (
     logarithm_near_one,
     spread,
 )
-from consilience.native.vectormath.logarithm import logarithm, logarithm_of_sum
-from consilience.native.vectormath.logistic import log1mexp
+from consilience.native.vectormath.logarithm import log1mexp, logarithm, logarithm_of_sum
 from consilience.native.vectormath.notation import Elementary, Lanes, choose, fma
 
 LEAST: Final = 0.1  # beta variables of smaller shapes are cut as if they had this one

@@ -1,4 +1,4 @@
-"""Logarithms: log, log1p, log2, log10.
+"""Logarithms: log, log1p, log2, log10, log1mexp.
 
 In: float64 values. Out: their logarithms, at most 2 ULP off. A value is 2**n m with m between sqrt(1/2) and
 sqrt(2); log m is a polynomial in f = m - 1, without a division.
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from consilience.native.program import Value
 from consilience.native.vectormath.coefficients import LOG
-from consilience.native.vectormath.exponential import LN2_HIGH, LN2_LOW
+from consilience.native.vectormath.exponential import LN2_HIGH, LN2_LOW, reduced
 from consilience.native.vectormath.notation import Lanes, choose, elementary, fma, polynomial, total
 
 ONE_BITS: Final = 0x3FF0000000000000
@@ -161,3 +161,21 @@ def log10(x: Lanes) -> Lanes:
         return whole + (error + rest)
 
     return over_whole_range(x, formula)
+
+
+@elementary
+def log1mexp(x: Lanes) -> Lanes:
+    """log(1 - exp(x)) for x < 0; -infinity at 0, NaN above.
+
+    Mächler (2012): near 0 by the logarithm of -expm1(x), else by log1p(-exp(x)).
+    """
+    part = reduced(x)
+    e = part.scaled(x, part.q + 1.0)
+    near = x > -math.log(2)
+    difference = 1.0 - e
+    power = choose(near, part.power(), 1.0)
+    u = choose(near, -fma(power, part.q, power - 1.0), difference)
+    tiny = abs(x) < 2.0**-900  # -expm1(x) = -x may be subnormal, which the logarithm of a pair refuses
+    u = choose(x > 0.0, math.nan, choose(tiny, x * -(2.0**100), u))
+    result = logarithm_of_pair(u, choose(near, 0.0, (1.0 - difference) - e))
+    return -abs(choose(tiny, result - 100 * math.log(2), result))

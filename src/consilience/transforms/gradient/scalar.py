@@ -19,12 +19,16 @@ from typing import TypeAlias
 from consilience.errors import MissingRuleError, NullTypeGradError
 from consilience.ir import Node, constant, constant_value
 from consilience.ir.side_tables import describe
+from consilience.ir.traversal import substitute
 from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient, apply, cast
+from consilience.ops.formulas import FORMULAS
+from consilience.ops.loop import fresh
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.scalar import DRAWS
+from consilience.transforms.gradient.engine import accumulate
 from consilience.transforms.gradient.index import zeros_like
 from consilience.transforms.gradient.mask import keep, through_mask
-from consilience.transforms.gradient.table import SCALAR_PULLBACKS, no_derivative, partial_of
+from consilience.transforms.gradient.table import NO_DERIVATIVE, SCALAR_PULLBACKS, no_derivative, partial_of
 
 Slope: TypeAlias = Callable[..., Node | None]  # (g, y, *arguments) -> cotangent of one argument
 
@@ -33,14 +37,24 @@ LOG_10 = math.log(10.0)
 SQRT_PI = math.sqrt(math.pi)
 SQRT_2 = math.sqrt(2.0)
 SQRT_2_PI = math.sqrt(2.0 * math.pi)
-DEGREE = math.pi / 180.0
 
 
 @partial_of(Elementwise)
 def _elementwise(node: Node, g: Node, position: int) -> Node | None:
     assert isinstance(node.op, Elementwise)
-    row = SCALAR_PULLBACKS.get(node.op.function)
-    return None if row is None else through_mask(g, lambda inner: row(node, inner, position))
+    name = node.op.function
+    if name in NO_DERIVATIVE:
+        return None
+    row = SCALAR_PULLBACKS.get(name, _of_formula)
+    return through_mask(g, lambda inner: row(node, inner, position))
+
+
+def _of_formula(node: Node, g: Node, position: int) -> Node | None:
+    """The derivative of what a function is written as."""
+    assert isinstance(node.op, Elementwise)
+    leaves = [fresh(operand) for operand in node.inputs]
+    (slope,) = accumulate({FORMULAS[node.op.function](*leaves): g}, [leaves[position]])
+    return None if slope is None else substitute([slope], dict(zip(leaves, node.inputs, strict=True)))[0]
 
 
 @partial_of(Cast)
@@ -262,8 +276,6 @@ derivative("tanh", lambda g, y, x: g * (1.0 - y * y))
 derivative("arcsinh", lambda g, y, x: g / apply("hypot", 1.0, x))
 derivative("arccosh", lambda g, y, x: g / sqrt((x - 1.0) * (x + 1.0)))
 derivative("arctanh", lambda g, y, x: g / ((1.0 - x) * (1.0 + x)))
-derivative("deg2rad", lambda g, y, x: DEGREE * g)
-derivative("rad2deg", lambda g, y, x: g / DEGREE)
 
 
 def _slope_of_erfcx(y: Node, x: Node) -> Node:

@@ -6,11 +6,12 @@ The files beside this one fill the table by op family; `engine` reads it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, Op
-from consilience.ops.scalar import TABLE
+from consilience.ops.formulas import FORMULAS
+from consilience.ops.scalar import TABLE, Column
 
 # One cotangent per input; None where the result does not depend on the input, or is flat in it.
 Cotangents: TypeAlias = Sequence[Node | None]
@@ -21,7 +22,7 @@ Pullback: TypeAlias = Callable[[Node, Any, Sequence[bool]], Cotangents]
 Partial: TypeAlias = Callable[[Node, Node, int], Node | None]
 
 PULLBACKS: dict[type[Op], Pullback] = {}
-SCALAR_PULLBACKS: dict[str, Partial] = {}
+SCALAR_PULLBACKS: Final = Column[Partial]("derivative")
 NO_DERIVATIVE: dict[type[Op] | str, str] = {}
 
 _F = TypeVar("_F", bound=Pullback)
@@ -71,12 +72,12 @@ def pullback_row(node: Node) -> Pullback | None:
 
 
 def missing() -> list[str]:
-    """Ops and scalar functions that have neither a pullback nor a declared reason for having none."""
+    """Ops and scalar functions that have neither a pullback, a formula, nor a declared reason for having none."""
     ops = [
         name
         for name, op in Op.classes.items()
         if op.__module__.startswith("consilience.ops.") and not name.startswith("_")
         if op not in PULLBACKS and op not in NO_DERIVATIVE
     ]
-    functions = [name for name in TABLE if name not in SCALAR_PULLBACKS and name not in NO_DERIVATIVE]
+    functions = TABLE.keys() - SCALAR_PULLBACKS.keys() - FORMULAS.keys() - NO_DERIVATIVE.keys()
     return sorted(ops) + sorted(functions)

@@ -19,7 +19,7 @@ from consilience.engines.jax.emit.linear_map import linear_map
 from consilience.engines.jax.emit.program import traceable
 from consilience.errors import DtypeError, GraphError
 from consilience.ir import FLOATS, Node, numpy_dtype, tensor_input
-from consilience.rules import simplify
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import pullback, pushforward
 
 

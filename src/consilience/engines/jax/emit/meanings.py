@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from consilience.backends import reference as reference  # enters the rows of NumPy
-from consilience.backends.meanings import MEANINGS as IN_NUMPY
+from consilience.backends.reference.meanings import MEANINGS as IN_NUMPY
 from consilience.engines.emitter import linear_algebra as linear_algebra  # enters its rows
 from consilience.engines.emitter import shapes as shapes  # enters its rows
 from consilience.engines.emitter import sparse as sparse  # enters its rows

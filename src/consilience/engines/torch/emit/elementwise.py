@@ -47,6 +47,7 @@ def _far(x: Any) -> Any:
 
 
 DRAWS: Final = draws(namespace)
+# What has a formula as well stands here where PyTorch has it: one of its operations is quicker than several.
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "add": _folded(torch.add),
     "mul": _folded(torch.mul),

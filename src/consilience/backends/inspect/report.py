@@ -1,0 +1,89 @@
+"""What made a compiled function out of what the user wrote: rules with terms, the result, and what runs in Python.
+
+Expressions as written and as computed in; a `Report` out, to be printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from consilience.backends.modes import Mode
+from consilience.backends.printing.infix import pprint, term
+from consilience.backends.printing.labels import operation
+from consilience.backends.python_calls import in_python
+from consilience.ir import Node, computed_atoms, topological
+from consilience.ir.region import regions_of
+from consilience.ir.side_tables import source_of
+from consilience.record import Record
+from consilience.rewrite.rules import Explanation, explain
+from consilience.transforms.complex_pairs import is_complex
+
+# Applications of one rule that are shown.
+SHOWN: Final = 3
+
+
+class Report(Record):
+    """Why a function computes what it computes.
+
+    name      of the function
+    rules     what fired, in order of first use, each with the terms before and after
+    written   number of values of the graph as the user wrote it
+    computed  number of values of the graph that is computed
+    result    that graph in infix notation
+    python    what runs in Python, holding the interpreter's lock; nothing, if all is machine code
+    """
+
+    name: str
+    rules: tuple[Explanation, ...]
+    written: int
+    computed: int
+    result: str
+    python: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.written} values as written, {self.computed} after simplification"]
+        for rule in self.rules:
+            lines.append(f"  {rule.rule}" + (f", {rule.count} times" if rule.count > 1 else ""))
+            changes = [(term(a.before), term(a.after), a.source) for a in rule.applications]
+            shown = dict.fromkeys(f"{a}  →  {b}{_place(source)}" for a, b, source in changes if a != b)
+            lines += [f"    {text}" for text in list(shown)[:SHOWN]]
+            lines += ["    …"] if len(shown) > SHOWN else []
+        lines += ["what is computed:", *(f"  {line}" for line in self.result.split("\n"))]
+        lines.append("in Python, holding the interpreter's lock:" if self.python else "all of it is machine code.")
+        return "\n".join([*lines, *(f"  {item}" for item in self.python)])
+
+
+def _place(source: str) -> str:
+    return f"   ({source})" if source else ""
+
+
+def report(name: str, written: Sequence[Node], computed: Sequence[Node], mode: Mode) -> Report:
+    """The report of a function.
+
+    written, computed   its expressions before and after simplification
+    """
+    rules = tuple(explain(written)) if mode.simplified else ()
+    before, after = (sum(1 for _ in _all_nodes(graph)) for graph in (written, computed))
+    return Report(name, rules, before, after, pprint(list(computed)), tuple(_in_python(computed, mode)))
+
+
+def _all_nodes(outputs: Sequence[Node]) -> Iterator[Node]:
+    """The nodes of a graph and of the inner graphs of its ops."""
+    for node in topological(outputs):
+        yield node
+        for region in regions_of(node.op).values():
+            yield from _all_nodes(region.results)
+
+
+def _in_python(outputs: Sequence[Node], mode: Mode) -> Iterator[str]:
+    if mode.backend == "reference":
+        yield f"everything: the backend {mode.backend!r} computes value by value with NumPy"
+        return
+    for node in dict.fromkeys(_all_nodes(outputs)):
+        if in_python(node):
+            yield operation(node.op) + _place(source_of(node))
+    if computed_atoms(outputs):
+        yield "between two stages of machine code: lengths that depend on values are computed first"
+    if any(map(is_complex, topological(outputs))):
+        yield "around the machine code: complex arrays are viewed as pairs of real numbers"

@@ -1,0 +1,99 @@
+"""Pictures of graphs as files and objects: PyTensor's `pydotprint`, text for Graphviz and Mermaid, a web page.
+
+Graphviz is optional: its language is written without it, and drawn where its program `dot` is.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from shutil import which
+from typing import Any, Final
+
+from consilience.backends.printing.labels import GraphLike
+from consilience.backends.printing.page import page
+from consilience.backends.printing.picture import dot, mermaid, picture
+from consilience.errors import GraphError
+
+_LOOKS: Final = (
+    "compact with_ids high_contrast cond_highlight colorCodes max_label_size scan_graphs var_with_name_simple "
+    "print_output_file return_image"
+)
+DRAWN: Final = ("png", "svg", "pdf", "jpg", "ps")
+
+
+def to_dot(graph: GraphLike) -> str:
+    """The graph in the language of Graphviz; GraphError for what is no graph."""
+    return dot(picture(graph))
+
+
+def to_graphviz(graph: GraphLike) -> Any:
+    """The graph as a `graphviz.Source`, which notebooks show; ImportError without the package `graphviz`."""
+    try:
+        import graphviz
+    except ImportError:
+        raise ImportError(
+            "the picture needs the package `graphviz` (`pip install graphviz`); `to_dot`, `to_mermaid` and `to_html` "
+            "need nothing."
+        ) from None
+    return graphviz.Source(to_dot(graph))
+
+
+def to_mermaid(graph: GraphLike) -> str:
+    """The graph in Mermaid's language, which GitHub and notebooks draw; GraphError for what is no graph."""
+    return mermaid(picture(graph))
+
+
+def to_html(graph: GraphLike, path: str | Path | None = None, title: str = "graph") -> str:
+    """The graph as one web page with zoom that loads nothing else.
+
+    path      where to write it, if anywhere
+    returns   the page's text
+    """
+    text = page(picture(graph), title)
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def pydotprint(fct: GraphLike, outfile: str | Path | None = None, format: str = "png", **options: Any) -> str:
+    """Write the picture of a graph to a file, as PyTensor's function of this name.
+
+    fct       an expression, a list of expressions, a compiled function or a model
+    outfile   where to; its suffix decides what: .html (a page with zoom) and .mmd (Mermaid) and .dot need nothing,
+              png svg pdf jpg ps need the program `dot` of Graphviz; without a suffix `format` counts. None: nowhere
+    options   others of PyTensor's function, which change the looks of its pictures, are accepted without effect
+    returns   the text in Graphviz's language
+    raises    GraphError for what is no graph; ValueError for an unknown format; OSError without `dot`
+    """
+    unknown = set(options) - set(_LOOKS.split())
+    if unknown:
+        raise TypeError(
+            f"`pydotprint` does not take {', '.join(map(repr, sorted(unknown)))}; it takes fct, outfile, format."
+        )
+    drawn = picture(fct)
+    text = dot(drawn)
+    if outfile is None:
+        return text
+    path = Path(outfile)
+    kind = path.suffix.removeprefix(".") or format
+    if not path.suffix:
+        path = path.with_suffix(f".{format}")
+    if kind in ("html", "mmd", "dot", "gv"):
+        written = page(drawn, path.stem) if kind == "html" else mermaid(drawn) if kind == "mmd" else text
+        path.write_text(written, encoding="utf-8")
+        return text
+    if kind not in DRAWN:
+        raise ValueError(f"the format must be one of html, mmd, dot, {', '.join(DRAWN)}, got {kind!r}.")
+    program = which("dot")
+    if program is None:
+        raise FileNotFoundError(
+            f"a picture as {kind} needs the program `dot` of Graphviz, which is not on the path; install Graphviz, or "
+            "write .html, .mmd or .dot, which need nothing."
+        )
+    done = subprocess.run(
+        [program, f"-T{kind}", "-o", str(path)], input=text, text=True, capture_output=True, check=False
+    )
+    if done.returncode:
+        raise GraphError(f"Graphviz could not draw the graph: {done.stderr.strip()}")
+    return text

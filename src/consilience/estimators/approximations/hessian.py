@@ -1,0 +1,30 @@
+"""The matrix of second derivatives of a model's log density at a point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.estimators.approximations.target import Variables
+from consilience.model.model import Model, modelcontext
+
+
+def find_hessian(
+    point: Mapping[str, Any], vars: Variables = None, model: Model | None = None, negate_output: bool = True
+) -> npt.NDArray[np.float64]:
+    """Second derivatives of the log density with its Jacobian, on the unconstrained scale.
+
+    point           values of the unconstrained variables (`tau_log__`), as `find_MAP` gives them; other names in it
+                    are left out
+    vars            the variables that rows and columns are of, all by default
+    negate_output   of the negative log density: the precision of the normal approximation
+    returns         float64[dimension, dimension]; the variables' elements in their order
+    """
+    owner = modelcontext(model)
+    names = {str(v.name) for v in owner.value_vars}
+    own = {n: v for n, v in point.items() if n in names}
+    found = owner.compile_d2logp(vars, negate_output=negate_output)(own)
+    return np.asarray(found, float)

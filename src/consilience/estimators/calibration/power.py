@@ -1,0 +1,86 @@
+"""In how many simulated data sets a decision holds: power at fixed parameters, assurance over a prior.
+
+A model and a decision in; the share with its interval out. Source: A. O'Hagan, J. Stevens, M. Campbell (2005),
+"Assurance in clinical trial design".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from consilience.errors import SamplingError
+from consilience.estimators.calibration.replications import Replication, Sampler, replicate, sampler_of
+from consilience.model.model import Model, modelcontext
+from consilience.record import Record
+from consilience.sample.posterior import sample
+
+
+class Power(Record, eq=False):
+    """Share of data sets in which a decision holds.
+
+    share       of those that were decided
+    interval    in which it lies with probability `prob`, whatever it is (Clopper and Pearson 1934)
+    prob        of the interval
+    decisions   by number of the data set
+    errors      messages of the data sets that were not decided, as the sampler failed, by number
+    """
+
+    share: float
+    interval: tuple[float, float]
+    prob: float
+    decisions: dict[int, bool]
+    errors: dict[int, str]
+
+
+def power(
+    model: Model | None,
+    decision: Callable[[Any], Any],
+    n: int = 1000,
+    *,
+    fixed: Mapping[str, Any] | None = None,
+    sampler: Sampler = sample,
+    prob: float = 0.95,
+    random_seed: Any = None,
+    cores: int | None = None,
+    store: str | Path | None = None,
+) -> Power:
+    """The share of simulated data sets in which a decision holds: power, or, averaged over the prior, assurance.
+
+    decision   function of the draws, a tree with a group `posterior`, -> whether it holds
+    n          data sets
+    fixed      values of free variables from which all data are simulated; the others come from their prior. The
+               analysis does not know them
+    sampler, cores, store   as for `pm.sbc`
+    raises     SamplingError where the sampler failed on every data set
+    """
+    from scipy import stats
+
+    if not 0 < prob < 1:
+        raise ValueError(f"`prob` must lie between 0 and 1, got {prob}.")
+    title, run = sampler_of(sampler)
+
+    def answer(simulation: Replication) -> dict[str, Any]:
+        return {"holds": bool(decision(run(simulation.model, simulation.seed)))}
+
+    given = {name: np.asarray(value).tolist() for name, value in (fixed or {}).items()}
+    identity = {
+        "study": "power",
+        "sampler": title,
+        "decision": getattr(decision, "__qualname__", type(decision).__name__),
+        "fixed": given,
+    }
+    found = replicate(
+        modelcontext(model), answer, n, identity, fixed=given, random_seed=random_seed, cores=cores, store=store
+    )
+    errors = {k: one["error"] for k, one in enumerate(found) if "error" in one}
+    decisions = {k: one["holds"] for k, one in enumerate(found) if "holds" in one}
+    if not decisions:
+        raise SamplingError(f"the sampler failed on every one of {n} data sets, the first with: {errors[0]}")
+    held, count, tail = sum(decisions.values()), len(decisions), (1 - prob) / 2
+    low = float(stats.beta.ppf(tail, held, count - held + 1)) if held else 0.0
+    high = float(stats.beta.ppf(1 - tail, held + 1, count - held)) if held < count else 1.0
+    return Power(held / count, (low, high), prob, decisions, errors)

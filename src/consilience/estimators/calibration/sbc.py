@@ -1,0 +1,235 @@
+"""Simulation-based calibration: ranks of parameters among the draws of a sampler that was given their data.
+
+A model and a sampler in; ranks, tests of their uniformity and the counts of what went wrong out. Sources: S. Talts and
+others (2018), arXiv:1804.06788; M. Modrák and others (2023), arXiv:2211.02383, for quantities that depend on the data.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.diagnostics.effective_sample_size import ess_bulk
+from consilience.errors import ModelError, SamplingError
+from consilience.estimators.approximations.importance import LARGEST
+from consilience.estimators.calibration.replications import Replication, Sampler, Values, replicate, sampler_of
+from consilience.estimators.calibration.uniformity import Uniformity, uniformity
+from consilience.model.log_density import model_density
+from consilience.model.model import Model, modelcontext
+from consilience.record import Record
+from consilience.sample.posterior import sample
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
+    import xarray
+
+Quantity = Callable[[Values, Values], Any]
+
+
+class Calibration(Record, eq=False):
+    """Ranks of many replications.
+
+    ranks       an `xarray.Dataset`, one variable of whole numbers from 0 to `levels` - 1 for each quantity, first
+                axis `replication`: the number of the replication, as those that failed are left out
+    levels      number of values that a rank can have
+    count       replications in all
+    failures    number of replications by what was wrong; those with "error" have no ranks, all others are in `ranks`
+    errors      messages of the replications without ranks, by number
+    """
+
+    ranks: xarray.Dataset
+    levels: int
+    count: int
+    failures: dict[str, int]
+    errors: dict[int, str]
+
+    def tests(self, prob: float = 0.95) -> dict[str, Uniformity]:
+        """Tests of uniformity by scalar: `mu`, `theta[0]`; `prob` is that of each one's band."""
+        return {name: uniformity(values, self.levels, prob) for name, values in self._scalars()}
+
+    def summary(self) -> pd.DataFrame:
+        """A row for each scalar: p-values of both tests, and mean and deviation of the ranks (0.5 and 0.289)."""
+        import pandas as pd
+
+        rows = {}
+        for name, values in self._scalars():
+            found, share = uniformity(values, self.levels), (values + 0.5) / self.levels
+            rows[name] = {
+                "replications": len(values),
+                "mean": share.mean(),
+                "sd": share.std(),
+                "chi_square_p": found.chi_square_p,
+                "ecdf_p": found.ecdf_p,
+            }
+        return pd.DataFrame.from_dict(rows, orient="index")
+
+    def passed(self, alpha: float = 0.01) -> bool:
+        """Whether no scalar's p-value is below `alpha` divided by the number of tests, and no replication failed."""
+        found = [p for t in self.tests().values() for p in (t.chi_square_p, t.ecdf_p)]
+        return not self.errors and min(found) >= alpha / len(found)
+
+    def plot(self, prob: float = 0.95) -> Any:
+        """Histogram of ranks, and difference of distribution functions with its band, for each scalar.
+
+        returns   a Matplotlib figure
+        raises    MissingPackageError where Matplotlib is not installed
+        """
+        from consilience.estimators.calibration.pictures import ranks_and_bands
+
+        return ranks_and_bands(dict(self._scalars()), self.levels, prob)
+
+    def _scalars(self) -> list[tuple[str, npt.NDArray[np.int64]]]:
+        found = []
+        for name, array in self.ranks.data_vars.items():
+            values = array.to_numpy()
+            for place in np.ndindex(values.shape[1:]):
+                label = f"{name}[{', '.join(map(str, place))}]" if place else str(name)
+                found.append((label, values[(slice(None), *place)]))
+        return found
+
+
+def sbc(
+    model: Model | None = None,
+    sampler: Sampler = sample,
+    n: int = 1000,
+    *,
+    var_names: Sequence[str] | None = None,
+    draws: int = 99,
+    quantities: Mapping[str, Quantity] | None = None,
+    log_likelihood: bool = True,
+    random_seed: Any = None,
+    cores: int | None = None,
+    store: str | Path | None = None,
+    progressbar: bool = False,
+) -> Calibration:
+    """Simulation-based calibration: whether a sampler's draws are from the posterior, on data from the prior.
+
+    sampler         `pm.sample`, "nuts", "smc", "pathfinder", "laplace", or a function (model, seed) -> draws: a tree
+                    with a group `posterior`, of the model that it is given, on one thread
+    n               replications
+    var_names       free variables and deterministics to rank; all by default
+    draws           draws that ranks are counted in, evenly spaced over all draws of the sampler. A replication in
+                    which some scalar has fewer effective draws is counted in `failures` as "few effective draws"
+    quantities      functions (values, data) -> number or array of parameters and data, by name
+    log_likelihood  whether the log likelihood is a quantity too: it finds samplers that overlook data
+    cores           threads; the ranks do not depend on it
+    store           file where replications are kept as they end; a run that was killed goes on from there, and one
+                    that is longer begins with what is there. It needs the same `random_seed`, or none
+    progressbar     accepted
+    raises          ModelError where the data cannot be simulated; StorageError where `store` belongs to another
+                    study; SamplingError where every replication failed
+    """
+    del progressbar
+    owner = modelcontext(model)
+    if draws < 1:
+        raise ValueError(f"`draws` must be at least 1, got {draws}.")
+    known = [v.name for v in owner.free] + list(owner.named_deterministics)
+    names = list(var_names) if var_names is not None else known
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ModelError(f"`var_names` has {unknown[0]!r}; the model has {', '.join(known)}.")
+    title, run = sampler_of(sampler)
+    own = dict(quantities or {})
+    taken = [name for name in own if name in known or name == "log_likelihood"]
+    if taken:
+        raise ModelError(f"the quantity `{taken[0]}` has the name of something else; give it another.")
+
+    def answer(simulation: Replication) -> dict[str, Any]:
+        return _ranked(simulation, run(simulation.model, simulation.seed), names, draws, own, log_likelihood)
+
+    identity = {
+        "study": "sbc",
+        "sampler": title,
+        "draws": draws,
+        "quantities": [*names, *own, *(["log_likelihood"] if log_likelihood else [])],
+    }
+    found = replicate(owner, answer, n, identity, random_seed=random_seed, cores=cores, store=store)
+    return _labelled(owner, found, draws + 1)
+
+
+def _ranked(
+    simulation: Replication,
+    tree: Any,
+    names: Sequence[str],
+    draws: int,
+    quantities: Mapping[str, Quantity],
+    whole: bool,
+) -> dict[str, Any]:
+    """Ranks of one replication, and what was wrong with it."""
+    posterior = tree["posterior"]
+    free = [v.name for v in simulation.model.free]
+    wanted = dict.fromkeys([*names, *(free if whole else []), *(known_names(simulation) if quantities else [])])
+    chains = {name: np.asarray(posterior[name].values) for name in wanted}
+    shape = next(iter(chains.values())).shape[:2]
+    total = shape[0] * shape[1]
+    if total < draws:
+        raise SamplingError(f"the sampler gave {total} draws, where ranks among {draws} were wanted.")
+    places = (np.arange(draws) + 0.5) * total / draws
+    kept = {name: v.reshape(total, *v.shape[2:])[places.astype(int)] for name, v in chains.items()}
+    pairs = {name: (simulation.truth[name], kept[name]) for name in names}
+    for name, function in quantities.items():
+        each = [function({k: v[i] for k, v in kept.items()}, simulation.data) for i in range(draws)]
+        pairs[name] = (np.asarray(function(simulation.truth, simulation.data)), np.asarray(each))
+    if whole:
+        density = model_density(simulation.model)
+        all_draws = {k: np.concatenate([simulation.truth[k][None], kept[k]]) for k in free}
+        likelihood = density.tempered(density.unconstrained(all_draws))[1]
+        pairs["log_likelihood"] = (likelihood[0], likelihood[1:])
+    generator = np.random.default_rng([simulation.seed, 2])
+    ranks = {}
+    for name, (truth, values) in pairs.items():
+        below, equal = (values < truth).sum(axis=0), (values == truth).sum(axis=0)
+        ranks[name] = np.asarray(below + generator.integers(0, equal + 1)).tolist()
+    return {"ranks": ranks, "wrong": _wrong(tree, {k: chains[k] for k in names}, draws)}
+
+
+def known_names(simulation: Replication) -> list[str]:
+    """Free variables and deterministics."""
+    return list(simulation.truth)
+
+
+def _wrong(tree: Any, chains: Mapping[str, npt.NDArray[Any]], draws: int) -> list[str]:
+    """What the sampler's result says against itself."""
+    found = []
+    attributes = tree["posterior"].attrs
+    status = str(getattr(tree, "status", "") or "")
+    if status in {"not_converged", "chains_disagree", "interrupted"}:
+        found.append(status)
+    statistics = tree.children.get("sample_stats")
+    if statistics is not None and "diverging" in statistics and bool(np.any(statistics["diverging"].values)):
+        found.append("divergent")
+    if float(attributes.get("pareto_k", 0.0)) > LARGEST:
+        found.append("pareto_k")
+    sizes = [np.nanmin(ess_bulk(v), initial=np.inf) for v in chains.values() if v.size]
+    if min(sizes, default=np.inf) < draws:
+        found.append("few effective draws")
+    return found
+
+
+def _labelled(model: Model, found: list[dict[str, Any]], levels: int) -> Calibration:
+    import xarray
+
+    errors = {k: one["error"] for k, one in enumerate(found) if "error" in one}
+    good = [k for k in range(len(found)) if k not in errors]
+    if not good:
+        raise SamplingError(f"every one of {len(found)} replications failed, the first with: {errors[0]}")
+    variables = {}
+    for name in found[good[0]]["ranks"]:
+        values = np.array([found[k]["ranks"][name] for k in good], dtype=np.int64)
+        given = model.named_vars_to_dims.get(name)
+        dims = [(given[i] if given else None) or f"{name}_dim_{i}" for i in range(values.ndim - 1)]
+        variables[name] = (("replication", *dims), values)
+    labels = {
+        dim: list(v)
+        for dim, v in model.coords.items()
+        if v is not None and any(dim in d for d, _ in variables.values())
+    }
+    counts = Counter(what for k in good for what in found[k]["wrong"])
+    failures = {"error": len(errors), **counts} if errors else dict(counts)
+    ranks = xarray.Dataset(variables, coords={"replication": good, **labels})
+    return Calibration(ranks, levels, len(found), failures, errors)

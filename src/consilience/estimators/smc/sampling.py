@@ -1,0 +1,201 @@
+"""`pm.sample_smc`: populations of particles from the prior to the posterior, by tempering.
+
+A model in; labelled draws and the log marginal likelihood out.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from consilience.distributions.seeds import seed_from
+from consilience.errors import ConsilienceWarning, ModelError, SamplingError
+from consilience.estimators.smc.labelling import labelled
+from consilience.estimators.smc.moves import IMH, ParticleKernel
+from consilience.estimators.smc.population import population_from
+from consilience.estimators.smc.prior_draws import prior_draws
+from consilience.estimators.smc.running import PopulationRun, identity, kernel_from
+from consilience.model.log_density import ModelDensity, model_density
+from consilience.model.model import Model, modelcontext
+from consilience.run import checkpoint as checkpoints
+from consilience.run.checkpoint import Checkpoint
+from consilience.sample import keywords
+
+if TYPE_CHECKING:
+    import xarray
+
+LEAST_EFFECTIVE: Final = 8  # particles for each dimension; with half as many, evidences of 30 are 0.3 to 0.5 off
+USUAL_PATH: Final = 20  # places of each particle that count in waste-free populations
+
+
+def sample_smc(
+    draws: int = 2000,
+    kernel: type[ParticleKernel] | ParticleKernel = IMH,
+    *,
+    start: Mapping[str, Any] | None = None,
+    model: Model | None = None,
+    random_seed: Any = None,
+    chains: int | None = None,
+    cores: int | None = None,
+    waste_free: bool | int = False,
+    checkpoint: str | Path | None = None,
+    overwrite: bool = False,
+    compute_convergence_checks: bool = True,
+    progressbar: bool = True,
+    **kernel_kwargs: Any,
+) -> xarray.DataTree:
+    """Draws of the posterior by particles that are moved from the prior to it, through powers of the likelihood.
+
+    draws          particles of each chain
+    kernel         how they move: `pm.smc.IMH` (the default), `pm.smc.MH`, `pm.smc.HMC`, or one of these made with
+                   settings. A model with a Simulator needs IMH or MH
+    start          draws of the prior on the variables' own scales, (draws, ...) by name; drawn if not given
+    chains         independent populations, whose evidences tell the error; 4, or as many as there are processors
+    cores          threads, among which chains and the particles of each are divided; all processors by default. Draws
+                   do not depend on it
+    waste_free     whether all places count at which particles were between two temperatures, and not the last ones
+                   alone: a number is how many of each particle, of which there are as many fewer; it divides `draws`
+    checkpoint     file in which particles are kept while the run goes on; see `pm.smc.resume`
+    overwrite      whether it may replace that of another run
+    compute_convergence_checks   whether it warns of particles that did not settle
+    progressbar    whether stages are shown
+    kernel_kwargs  settings of the kernel, as `threshold`, `correlation_threshold`; PyMC's keywords that mean nothing
+                   here are passed over
+    returns        a tree with the groups `posterior` and `sample_stats`, which has `log_marginal_likelihood` and
+                   `stages` for each chain; the mean evidence and its standard error are attributes of the posterior
+    raises         ModelError for discrete free variables; SamplingError where no particle of the prior explains the
+                   data, where there are fewer particles than dimensions, and where tempering stalls or does not end;
+                   StorageError where the checkpoint cannot be written
+    warns          where draws of the prior have no density and are drawn again, or have weight 0 since the data have no
+                   likelihood there; where moves ended by their greatest number before particles had forgotten where
+                   they began; where there are so few particles for the number of dimensions that evidences are biased
+    """
+    for name, value in (("draws", draws), ("chains", 1 if chains is None else chains)):
+        if not isinstance(value, int | np.integer):
+            raise TypeError(f"`{name}` must be a whole number, got {value!r}.")
+    owner = modelcontext(model)
+    density = density_of(owner)
+    if draws <= density.dimension:
+        raise SamplingError(
+            f"`draws` must be more particles than the model has dimensions, {density.dimension}; got {draws}."
+        )
+    own = made_kernel(kernel, kernel_kwargs, density)
+    enough = int(np.ceil(LEAST_EFFECTIVE * density.dimension / own.threshold))
+    if compute_convergence_checks and draws < enough:
+        warnings.warn(
+            f"{draws} particles are few for {density.dimension} dimensions: temperatures and covariances follow the "
+            f"particles so closely that evidences are biased. Take {enough} `draws` or more.",
+            ConsilienceWarning,
+            stacklevel=2,
+        )
+    count = chains if chains is not None else max(2, min(4, os.cpu_count() or 1))
+    if count < 1:
+        raise ValueError(f"`chains` must be at least 1, got {chains}.")
+    path = path_length(draws, waste_free)
+    seed = seed_from(random_seed)
+    keeper = None
+    if checkpoint is not None:
+        known = identity(density, own, draws, count, path, seed)
+        keeper = Checkpoint.create(checkpoint, known, {}, overwrite)
+    with PopulationRun(density, own, path, seed, count, cores, progressbar, keeper) as run:
+        run.begin(prior_draws(owner, density, draws, count, start, seed))
+        return labelled(owner, density, run.ended(compute_convergence_checks, stacklevel=3))
+
+
+def resume(
+    path: str | Path,
+    model: Model | None = None,
+    *,
+    cores: int | None = None,
+    compute_convergence_checks: bool = True,
+    progressbar: bool = True,
+) -> xarray.DataTree:
+    """Go on with a run of `pm.sample_smc(checkpoint=path)` that was cut off; the draws are those it would have had.
+
+    path      the file given as `checkpoint`
+    model     the same model with the same data, defined as then
+    returns   as `pm.sample_smc`, as are the other arguments
+    raises    StorageError where there is no checkpoint or it is damaged; SamplingError, with the reasons, where model,
+              data, version or machine differ
+    """
+    owner = modelcontext(model)
+    saved, about, state = checkpoints.read(path)
+    if saved.get("method") != "SMC":
+        raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample`; go on with it by `pm.resume`.")
+    density = density_of(owner)
+    kernel = kernel_from(*saved["kernel"])
+    chains, seed, length = (int(saved[name]) for name in ("chains", "seed", "path"))
+    present = identity(density, kernel, int(saved["draws"]), chains, length, seed)
+    differences = list(checkpoints.differences(saved, present))
+    if differences:
+        raise SamplingError(
+            f"the run in {str(path)!r} cannot be resumed with the same draws: {'; '.join(differences)}. Define the "
+            "model and its data as they were, or sample anew with `overwrite=True`."
+        )
+    keeper = Checkpoint.reopened(path, saved, about, state)
+    with PopulationRun(density, kernel, length, seed, chains, cores, progressbar, keeper) as run:
+        run.populations = [population_from(plain) for plain in state["populations"]]
+        return labelled(owner, density, run.ended(compute_convergence_checks, stacklevel=3))
+
+
+def path_length(draws: int, waste_free: bool | int) -> int:
+    """Places of each particle that count, of as many fewer particles; 1: only where it ends.
+
+    raises   ValueError where it does not divide the number of draws
+    """
+    if waste_free is False:
+        return 1
+    divisors = [n for n in range(2, draws // 2 + 1) if draws % n == 0]
+    if waste_free is True and divisors:
+        return min(divisors, key=lambda n: abs(np.log(n / USUAL_PATH)))
+    if waste_free not in divisors or waste_free is True:
+        raise ValueError(
+            f"`waste_free` is the number of places of each particle that count, and must divide `draws`={draws} into "
+            f"at least 2 particles; got {waste_free!r}, possible are {divisors or 'none'}."
+        )
+    return int(waste_free)
+
+
+def density_of(model: Model) -> ModelDensity:
+    """The model's density, if particles can move along it."""
+    discrete = [v.name for v in model.free if not v.continuous]
+    if discrete:
+        raise ModelError(
+            f"`{discrete[0]}` is discrete, and particles move along real numbers; sum it out with `pm.marginalize`."
+        )
+    if not model.observed and not model.named_potentials:
+        raise ModelError("the model has no data and no potentials: its posterior is the prior; see `pm.draw`.")
+    return model_density(model)
+
+
+def made_kernel(
+    kernel: type[ParticleKernel] | ParticleKernel, settings: Mapping[str, Any], density: ModelDensity
+) -> ParticleKernel:
+    """The kernel with its settings, if it can move particles along the density."""
+    kind = kernel if isinstance(kernel, type) else type(kernel)
+    if not issubclass(kind, ParticleKernel):
+        raise SamplingError(
+            f"`kernel` must be pm.smc.IMH, pm.smc.MH or pm.smc.HMC, or one of these with settings, got {kernel!r}."
+        )
+    known = inspect.signature(kind).parameters
+    others = {name: value for name, value in settings.items() if name not in known}
+    keywords.check("sample_smc", others, [*inspect.signature(sample_smc).parameters, *known], stacklevel=3)
+    own = {name: value for name, value in settings.items() if name in known}
+    if kind is not kernel and own:
+        raise TypeError(
+            f"`kernel` has its settings already; give `{next(iter(own))}` where it is made: {kind.__name__}(…)."
+        )
+    kernel = kind(**own) if kind is kernel else kernel
+    assert isinstance(kernel, ParticleKernel)
+    if kernel.needs_gradient and density.without_gradient:
+        raise SamplingError(
+            f"{type(kernel).__name__} needs the gradient of the log density, and there is none: "
+            f"{density.without_gradient}"
+        )
+    return kernel

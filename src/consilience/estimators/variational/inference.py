@@ -1,0 +1,585 @@
+"""Fits of approximations to posteriors: variational inference by stochastic ascent in machine code.
+
+A model, a family of approximations and a rule for steps in; the approximation where the ascent has arrived, with what
+tells how far it can be relied on, out.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final, Literal, overload
+
+import numpy as np
+
+from consilience.distributions.seeds import seed_from
+from consilience.errors import ConsilienceWarning, ConvergenceWarning, ModelError, SamplingError, ShapeError
+from consilience.estimators.approximations.target import Floats, TargetDensity
+from consilience.estimators.inla.nested_laplace import NestedLaplace, fit_INLA
+from consilience.estimators.variational.approximation import (
+    Approximation,
+    Empirical,
+    FullRank,
+    LowRankNormal,
+    MeanField,
+    target_of,
+)
+from consilience.estimators.variational.ascent import preparing
+from consilience.estimators.variational.course import Callbacks, Course
+from consilience.estimators.variational.flow import NormalizingFlow, flow_of, layers_of
+from consilience.estimators.variational.optimizers import NATURAL, Optimizer, adam, optimizer_of
+from consilience.estimators.variational.reliability import examined
+from consilience.estimators.variational.short_chains import moved
+from consilience.estimators.variational.state import FLOW, FULL_RANK, PARTICLES
+from consilience.inference.streams import chain_key
+from consilience.model.model import Model
+from consilience.native.threads import NativeThreads
+from consilience.native.typed_python import address
+
+SCATTER: Final = 1.0  # of the starting points of restarts, on the unconstrained scale
+START_SIGMA: Final = 1.0
+FEWEST_CHECKED: Final = 300  # draws whose importance ratios are looked at
+MOST_CHECKED: Final = 4000
+CHECKING: Final = 2e9  # floating-point operations that this may take, from the fewest on
+CHAINS: Final = 300  # short ones, that begin at draws
+SLOPE_COST: Final = 3.0  # of a gradient, in densities
+SLOPES: Final = 4  # draws per coordinate at which slopes are looked at, beside 50
+DRAWS: Final = 8  # per step
+FLOW_DRAWS: Final = 64
+FLOW_RATE: Final = 0.01
+FEWEST_PARTICLES: Final = 2
+
+
+class Inference:
+    """One method of variational inference for one model.
+
+    model         the model around by default
+    random_seed   as in `pm.sample`
+    start         where to begin, values by name, as `initvals` of `pm.sample`
+    start_sigma   standard deviations to begin with by name, on the unconstrained scale; 1 where nothing is said
+
+    taken         steps so far
+
+    Raises ModelError for discrete variables, InitialPointError where the density is not finite at the start.
+    """
+
+    kind: ClassVar[type[Approximation]]
+    stein: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        model: Model | None = None,
+        random_seed: Any = None,
+        start: Mapping[str, Any] | None = None,
+        start_sigma: Mapping[str, Any] | None = None,
+    ) -> None:
+        preparing()
+        self.seed = seed_from(random_seed)
+        self.target = target_of(model, start, self.seed)
+        _check_scaling(self.target)
+        self._sigma = self._sigmas(start_sigma or {})
+        self._starts = self.target.starts(1, SCATTER)
+        self.taken = 0
+        self._memory: tuple[Optimizer, Floats] | None = None  # of the rule that was used last
+        self.approx = self._approximation(self._begin(self._starts[0]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "target"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, target=state["approx"].target)
+
+    @property
+    def hist(self) -> Floats:
+        """Negative evidence lower bound at every step so far."""
+        return self.approx.hist
+
+    def _sigmas(self, given: Mapping[str, Any]) -> Floats:
+        result = np.full(self.target.dimension, START_SIGMA)
+        stretches = {key: s for s in self.target.density.layout.stretches for key in (s.variable.name, s.key)}
+        for name, value in given.items():
+            if name not in stretches:
+                raise ModelError(f"`start_sigma` names `{name}`; the free variables are {self.target.names}.")
+            s = stretches[name]
+            sigma = np.asarray(value, float)
+            if not (np.isfinite(sigma).all() and (sigma > 0).all()):
+                raise ValueError(f"`start_sigma` of `{name}` must be numbers > 0, got {value!r}.")
+            try:
+                result[s.slice] = np.broadcast_to(sigma, s.shape).ravel()
+            except ValueError:
+                raise ShapeError(
+                    f"`start_sigma` of `{name}` has shape {sigma.shape}; on the unconstrained scale it is {s.shape}."
+                ) from None
+        return result
+
+    def _approximation(self, parameters: Floats) -> Approximation:
+        return self.kind(self.target, parameters)
+
+    def _begin(self, position: Floats) -> Floats:
+        """Parameters around a position."""
+        if self.kind.family == FULL_RANK:
+            return np.concatenate([position, np.diag(np.log(self._sigma)).ravel()])
+        return np.concatenate([position, np.log(self._sigma)])
+
+    def _optimizer(self, given: Any) -> Optimizer:
+        return optimizer_of(given)
+
+    def _draws(self, obj_n_mc: int | None) -> int:
+        """Draws per step."""
+        found = DRAWS if obj_n_mc is None else obj_n_mc
+        if isinstance(found, bool) or not isinstance(found, int | np.integer) or found < 1:
+            raise ValueError(f"`obj_n_mc` must be a whole number > 0, got {obj_n_mc!r}.")
+        return int(found)
+
+    def fit(
+        self,
+        n: int = 10_000,
+        score: Any = None,
+        callbacks: Callbacks | Callable[..., Any] | None = None,
+        progressbar: bool = True,
+        progressbar_theme: Any = None,
+        *,
+        backend: str | None = None,
+        include_transformed: bool = False,
+        obj_n_mc: int | None = None,
+        obj_optimizer: Optimizer | Callable[[], Optimizer] | None = None,
+        total_grad_norm_constraint: float | None = None,
+        restarts: int = 1,
+        converge: bool = True,
+        check: bool = True,
+    ) -> Approximation:
+        """Ascend the evidence lower bound, from where the last call ended.
+
+        n              steps at most
+        score          accepted: `hist` always has the bounds
+        callbacks      called between steps, as `pm.callbacks` has them
+        progressbar    accepted; nothing is shown. So are progressbar_theme and backend, for PyMC's sake
+        include_transformed   whether draws of the approximation also have values on the unconstrained line
+        obj_n_mc       draws per step, in pairs of opposite ones; 8 by default
+        obj_optimizer  rule of the steps, as `pm.adam(learning_rate=0.01)`; the natural gradient by default
+        total_grad_norm_constraint   greatest norm of a gradient
+        restarts       ascents from scattered points on as many threads, of which the highest bound counts; those that
+                       find no finite density are left out, unless all do
+        converge       whether to stop when the bound has stopped rising and averages of parameters stay where they
+                       are, and to return these averages; else all `n` steps are taken and the last parameters returned
+        check          whether to look how far the approximation is from the posterior: 300 to 4,000 evaluations of the
+                       density of all data
+        returns        the approximation, `self.approx`
+        raises         SamplingError where no draw has a finite log density
+        warns          ConvergenceWarning where the rule did not find it to have arrived within `n` steps;
+                       ConsilienceWarning where importance ratios say that the approximation is far off
+        """
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise ValueError(f"`n` must be a whole number > 0, got {n!r}.")
+        if restarts < 1:
+            raise ValueError(f"`restarts` must be at least 1, got {restarts!r}.")
+        called = [callbacks] if callable(callbacks) else list(callbacks or ())
+        if called and restarts > 1:
+            raise ValueError("`callbacks` see one ascent; leave out `restarts`.")
+        if total_grad_norm_constraint is not None and not total_grad_norm_constraint > 0:
+            raise ValueError(f"`total_grad_norm_constraint` must be > 0, got {total_grad_norm_constraint!r}.")
+        optimizer = self._optimizer(obj_optimizer)
+        draws, most = self._draws(obj_n_mc), float(total_grad_norm_constraint or 0.0)
+        begins: list[Floats | None] = [None]
+        if restarts > 1:
+            begins += [self._begin(p) for p in self.target.starts(restarts, SCATTER)[1:]]
+        stop = np.zeros(1, np.int64)
+        runs = [self.course(optimizer, draws, most, k, begin, stop) for k, begin in enumerate(begins)]
+        runs[0].approx = self.approx
+        self._ascend(runs, int(n), called, converge, stop)
+        best = max(runs, key=lambda run: run.level)
+        self.taken += best.taken
+        self._memory = optimizer, best.memory
+        if best is not runs[0]:
+            self.approx.take(best.approx.parameters)
+        self.approx.hist = np.concatenate([self.approx.hist, -best.bounds])
+        self.approx.elbo, self.approx.converged = best.level, best.arrived
+        self.approx.include_transformed = bool(include_transformed)
+        if converge and not (best.arrived or best.ended):
+            warnings.warn(
+                f"the fit had not converged after {best.taken} steps: its bound was rising, or its parameters moved by "
+                "more than the noise. Take more steps (`n`), another `obj_optimizer`, or go on with `.refine`.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if check and self.approx.family != PARTICLES:
+            self._examine()
+        return self.approx
+
+    def course(
+        self, optimizer: Optimizer, draws: int, most: float = 0.0, number: int = 0, begin: Any = None, stop: Any = None
+    ) -> Course:
+        """One ascent with random numbers of its own."""
+        approx = self.approx.with_parameters(self.approx.parameters if begin is None else begin)
+        stopping = np.zeros(1, np.int64) if stop is None else stop
+        course = Course(approx, self.stein, optimizer, draws, most, chain_key(self.seed, number), self.taken, stopping)
+        if begin is None and self._memory is not None and self._memory[0] == optimizer:
+            course.memory[:] = self._memory[1]
+        return course
+
+    def refine(self, n: int, progressbar: bool = True, progressbar_theme: Any = None, **options: Any) -> Approximation:
+        """Further steps, all of them; options are those of `fit`."""
+        del progressbar_theme
+        return self.fit(n, progressbar=progressbar, converge=False, **options)
+
+    def _ascend(self, runs: list[Course], n: int, called: Callbacks, converge: bool, stop: Any) -> None:
+        if len(runs) == 1:
+            runs[0].ascend(n, called, converge)
+            return
+        with NativeThreads(min(len(runs), os.cpu_count() or 1), "consilience-fit") as pool:
+            work = [pool.submit(run.ascend, n, (), converge) for run in runs]
+            try:
+                errors = [one.exception() for one in work]
+            except BaseException:
+                stop[0] = 1
+                raise
+        for error in errors:
+            if error is not None and not (isinstance(error, SamplingError) and None in errors):
+                raise error
+
+    def _examine(self) -> None:
+        """How far the approximation is from the posterior, by importance ratios, slopes and short chains."""
+        approx = self.approx
+        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), 4]))
+        points, logq = approx.points(self._checked(), generator)
+        logp = self.log_densities(points)
+        if logp is None:
+            return
+        # A normal's slopes say nothing about a flow.
+        slopes = None if approx.family == FLOW else self._slopes(points)
+        found = examined(approx, points, logp, logq, slopes, self._ends(points[:CHAINS]))
+        approx.pareto_k, approx.deviation = found.pareto_k, found.deviation
+        if found.warning:
+            warnings.warn(
+                f"the {type(self).__name__} approximation may be far from the posterior: {found.warning}. Compare with "
+                "`pm.sample`.",
+                ConsilienceWarning,
+                stacklevel=4,
+            )
+
+    def _checked(self) -> int:
+        """How many draws are looked at: more where they cost little."""
+        density = self.target.density
+        batches = density.batches[0].data / density.batches[0].length if density.batches else 1.0
+        affordable = CHECKING / max(1.0, density.operations * batches)
+        return int(np.clip(affordable, FEWEST_CHECKED, MOST_CHECKED))
+
+    def _slopes(self, points: Floats) -> Floats | None:
+        """Of the log density at some of the points; None for batches."""
+        count = SLOPES * self.target.dimension + 50
+        if self.target.density.batches or count > len(points):
+            return None
+        with self.target.evaluations(count) as evaluations:
+            return evaluations.gradients(points[:count])
+
+    def _ends(self, points: Floats) -> Floats | None:
+        """Where short chains come to that begin at the points; None for batches, and where gradients cost too much."""
+        if self.target.density.batches:
+            return None
+        gradients = int(CHECKING / (SLOPE_COST * max(1.0, self.target.density.operations) * len(points)))
+        with self.target.evaluations(len(points)) as evaluations:
+            return moved(points, self.approx.moments()[1], evaluations, gradients, self.seed)
+
+    def log_densities(self, points: Floats) -> Floats | None:
+        """Log densities of all data; None for batches of several lengths, whose sum is not known."""
+        batches = self.target.density.batches
+        if not batches:
+            with self.target.evaluations(len(points)) as evaluations:
+                return evaluations.at(points)
+        if len({(b.length, b.data) for b in batches}) > 1:
+            return None
+        logps = np.empty(len(points))
+        flat = np.ascontiguousarray(points)
+        _, evaluate = preparing().result()
+        threads = max(1, min(len(points), os.cpu_count() or 1))
+        courses = [self.course(self._optimizer(None), self._draws(None)) for _ in range(threads)]
+        edges = np.linspace(0, len(points), threads + 1).astype(int)
+        with NativeThreads(threads, "consilience-fit") as pool:
+            work = [
+                pool.submit(evaluate, address(c.ascent), flat[a:].ctypes.data, logps[a:].ctypes.data, int(b - a))
+                for c, a, b in zip(courses, edges, edges[1:], strict=False)
+            ]
+            for one in work:
+                one.result()
+        return logps
+
+
+def _check_scaling(target: TargetDensity) -> None:
+    """Raise where observations of a batch count as if they were all data."""
+    from consilience.model.minibatch import has_batches
+
+    if not target.density.batches:
+        return
+    for v in target.model.observed:
+        if v.weight is None and has_batches([v.node, v.data]):
+            raise ModelError(
+                f"`{v.name}` observes a minibatch, which would count as all the data there are; give its distribution "
+                "`total_size=`, the length of all data."
+            )
+
+
+class ADVI(Inference):
+    """Automatic differentiation variational inference with independent coordinates.
+
+    Source: Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Automatic differentiation variational inference.
+    """
+
+    kind = MeanField
+
+
+class FullRankADVI(Inference):
+    """Automatic differentiation variational inference with a full covariance matrix.
+
+    Source: that of `ADVI`.
+    """
+
+    kind = FullRank
+
+
+class LowRankADVI(Inference):
+    """Automatic differentiation variational inference with a diagonal and a matrix of low rank as covariance.
+
+    rank     of the latter; the cost of a step is the dimension times it
+    others   as of `Inference`
+
+    Source: Ong, Nott, Smith (2018), Gaussian variational approximation with a factor covariance structure.
+    """
+
+    kind = LowRankNormal
+
+    def __init__(
+        self,
+        rank: int = 5,
+        *,
+        model: Model | None = None,
+        random_seed: Any = None,
+        start: Mapping[str, Any] | None = None,
+        start_sigma: Mapping[str, Any] | None = None,
+    ) -> None:
+        if isinstance(rank, bool) or not isinstance(rank, int) or rank < 1:
+            raise ValueError(f"`rank` must be a whole number > 0, got {rank!r}.")
+        self.rank = rank
+        super().__init__(model=model, random_seed=random_seed, start=start, start_sigma=start_sigma)
+
+    def _begin(self, position: Floats) -> Floats:
+        # Loadings of 0 would stay there.
+        rank = min(self.rank, len(position))
+        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), 6]))
+        loadings = 0.1 * generator.standard_normal(len(position) * rank)
+        return np.concatenate([super()._begin(position), loadings])
+
+
+class SVGD(Inference):
+    """Stein variational gradient descent: particles that are drawn uphill and repel each other.
+
+    n_particles   how many
+    jitter        standard deviation of their starting points, on the unconstrained scale
+    others        as of `Inference`
+
+    Source: Liu and Wang (2016), Stein variational gradient descent. Spreads come out too small where the dimension is
+    not small against the number of particles.
+    """
+
+    kind = Empirical
+    stein = True
+
+    def __init__(
+        self,
+        n_particles: int = 100,
+        jitter: float = 1.0,
+        *,
+        model: Model | None = None,
+        random_seed: Any = None,
+        start: Mapping[str, Any] | None = None,
+    ) -> None:
+        if isinstance(n_particles, bool) or not isinstance(n_particles, int) or n_particles < FEWEST_PARTICLES:
+            raise ValueError(f"`n_particles` must be a whole number of at least 2, got {n_particles!r}.")
+        if not (np.isfinite(jitter) and jitter > 0):
+            raise ValueError(f"`jitter` must be a number > 0, got {jitter!r}.")
+        self.n_particles, self.jitter = n_particles, jitter
+        super().__init__(model=model, random_seed=random_seed, start=start)
+
+    def _begin(self, position: Floats) -> Floats:
+        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), 5]))
+        scattered = position + self.jitter * generator.standard_normal((self.n_particles, len(position)))
+        return scattered.ravel()
+
+    def _draws(self, obj_n_mc: int | None) -> int:
+        if obj_n_mc is not None:
+            raise TypeError("the draws of SVGD are its particles: give `n_particles` in place of `obj_n_mc`.")
+        return self.n_particles
+
+
+class ASVGD(Inference):
+    """Amortized Stein variational gradient descent: a normal that moves as Stein's direction moves its draws.
+
+    approx   the family: `FullRank` or `MeanField`
+    others   as of `Inference`
+
+    Source: Feng, Wang, Liu (2017), Learning to draw samples with amortized Stein variational gradient descent.
+    """
+
+    kind = FullRank
+    stein = True
+
+    def _draws(self, obj_n_mc: int | None) -> int:
+        """Draws per step; more than elsewhere, for they have to repel each other."""
+        return super()._draws(100 if obj_n_mc is None else max(FEWEST_PARTICLES, obj_n_mc))
+
+
+class NFVI(Inference):
+    """Variational inference with a normalising flow, for shapes that are not normal.
+
+    flow     its layers, the first to act first, joined by "-", as "planar*8-scale-loc": `scale` and `loc` multiply and
+             shift; `planar`, `radial` bend along a direction and around a point; `hh` are Householder reflections;
+             `coupling` is real NVP, `iaf` inverse autoregressive. The last `scale` and `loc` begin at `start_sigma` and
+             `start`; a fit is seen to have converged where they come last
+    others   as of `Inference`
+
+    `fit` takes steps of `adam(learning_rate=0.01)` by default; there is no natural gradient.
+
+    Source: Rezende and Mohamed (2015), Variational inference with normalizing flows; Dinh, Sohl-Dickstein, Bengio
+    (2017), Density estimation using real NVP; Kingma et al. (2016), Improved variational inference with inverse
+    autoregressive flow.
+    """
+
+    kind = NormalizingFlow
+
+    def __init__(
+        self,
+        flow: str = "coupling*6-scale-loc",
+        *,
+        model: Model | None = None,
+        random_seed: Any = None,
+        start: Mapping[str, Any] | None = None,
+        start_sigma: Mapping[str, Any] | None = None,
+    ) -> None:
+        layers_of(flow)
+        self.formula = flow
+        super().__init__(model=model, random_seed=random_seed, start=start, start_sigma=start_sigma)
+
+    def _approximation(self, parameters: Floats) -> Approximation:
+        return NormalizingFlow(self.target, parameters, self.formula)
+
+    def _begin(self, position: Floats) -> Floats:
+        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), 7]))
+        return flow_of(self.formula, self.target.dimension).begin(position, self._sigma, generator)
+
+    def _optimizer(self, given: Any) -> Optimizer:
+        found = adam(learning_rate=FLOW_RATE) if given is None else optimizer_of(given)
+        if found.rule == NATURAL:
+            raise ValueError("a flow has no natural gradient; give `obj_optimizer=pm.adam(learning_rate=0.01)`.")
+        return found
+
+    def _draws(self, obj_n_mc: int | None) -> int:
+        """Draws per step; more than elsewhere, for their noise does not vanish."""
+        return super()._draws(FLOW_DRAWS if obj_n_mc is None else obj_n_mc)
+
+
+# PyMC's keywords of `fit` without meaning here.
+WITHOUT_EFFECT: Final = dict.fromkeys(("progressbar_theme", "backend", "compile_kwargs"))
+METHODS: Final[dict[str, type[Inference]]] = {
+    "advi": ADVI,
+    "fullrank_advi": FullRankADVI,
+    "svgd": SVGD,
+    "asvgd": ASVGD,
+    "lowrank": LowRankADVI,
+    "nfvi": NFVI,
+}
+FLOWS: Final = {
+    "flow": ("coupling", 6),
+    "realnvp": ("coupling", 6),
+    "planar": ("planar", 8),
+    "radial": ("radial", 8),
+    "iaf": ("iaf", 4),
+}
+
+
+@overload
+def fit(
+    n: int = ...,
+    *,
+    method: Literal["inla", "INLA"],
+    model: Model | None = ...,
+    random_seed: Any = ...,
+    start: Mapping[str, Any] | None = ...,
+    **kwargs: Any,
+) -> NestedLaplace: ...
+@overload
+def fit(
+    n: int = ...,
+    method: str | Inference | type[Inference] = ...,
+    model: Model | None = ...,
+    random_seed: Any = ...,
+    start: Mapping[str, Any] | None = ...,
+    start_sigma: Mapping[str, Any] | None = ...,
+    inf_kwargs: Mapping[str, Any] | None = ...,
+    **kwargs: Any,
+) -> Approximation: ...
+def fit(
+    n: int = 10_000,
+    method: str | Inference | type[Inference] = "advi",
+    model: Model | None = None,
+    random_seed: Any = None,
+    start: Mapping[str, Any] | None = None,
+    start_sigma: Mapping[str, Any] | None = None,
+    inf_kwargs: Mapping[str, Any] | None = None,
+    *,
+    layers: int | None = None,
+    **kwargs: Any,
+) -> Approximation | NestedLaplace:
+    """Approximate the posterior of a model by a simpler distribution.
+
+    n                    steps at most; a fit ends earlier once it has converged
+    method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", "flow", "planar", "radial", "realnvp",
+                         "iaf", "nfvi=planar*8-scale-loc" with any formula of `NFVI`, one of the classes, or an
+                         instance; for "inla" see `fit_INLA`, which gets `model`, `random_seed`, `kwargs`, `start`
+                         as `initvals`
+    model, random_seed, start, start_sigma   see `Inference`
+    inf_kwargs           further settings of the method, as `n_particles` of SVGD
+    layers               of "flow", "realnvp" (6 by default), "planar", "radial" (8) and "iaf" (4)
+    kwargs               settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`
+    returns              an approximation: `.sample(1000)` gives draws, `.hist` the negative bounds, `.pareto_k` tells
+                         how far it can be relied on
+    raises, warns        as `Inference.fit`
+    """
+    kwargs = {k: v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
+    settings = dict(inf_kwargs or {})
+    name = method.lower() if isinstance(method, str) else ""
+    if name.startswith("nfvi="):
+        name, settings["flow"] = "nfvi", name.removeprefix("nfvi=")
+    elif name in FLOWS:
+        layer, usual = FLOWS[name]
+        if "flow" in settings:
+            raise TypeError(f"`method={name!r}` says which layers there are; with `flow=` take `method='nfvi'`.")
+        number = usual if layers is None else layers
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise ValueError(f"`layers` must be a whole number > 0, got {layers!r}.")
+        name, settings["flow"], layers = "nfvi", f"{layer}*{number}-scale-loc", None
+    if layers is not None:
+        raise TypeError(f"`layers` is for {', '.join(map(repr, FLOWS))}, got `method={method!r}`.")
+    if isinstance(method, Inference):
+        given = {"model": model, "random_seed": random_seed, "start": start, "start_sigma": start_sigma}
+        taken = [name for name, value in {**given, "inf_kwargs": inf_kwargs}.items() if value is not None]
+        if taken:
+            raise TypeError(f"an instance of {type(method).__name__} has its settings already; leave out {taken}.")
+        return method.fit(n, **kwargs)
+    if name == "inla":
+        if start_sigma is not None:
+            raise TypeError("the method 'inla' takes no `start_sigma`.")
+        return fit_INLA(model=model, random_seed=random_seed, initvals=start, **settings, **kwargs)
+    kind = METHODS.get(name) if isinstance(method, str) else method
+    if not (isinstance(kind, type) and issubclass(kind, Inference)):
+        raise ValueError(
+            f"`method` must be one of {', '.join(map(repr, [*METHODS, *FLOWS]))}, 'inla', or a class, got {method!r}."
+        )
+    if start_sigma is not None:
+        settings["start_sigma"] = start_sigma
+    return kind(model=model, random_seed=random_seed, start=start, **settings).fit(n, **kwargs)
+
+
+def sample_approx(approx: Approximation, draws: int = 100, **options: Any) -> Any:
+    """Draws of an approximation: the same as `approx.sample(draws)`, with its options."""
+    return approx.sample(draws, **options)

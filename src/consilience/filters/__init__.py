@@ -1,8 +1,0 @@
-"""Particle filters: states of state-space models from data, one time after the other.
-
-Functions that return distributions, and data, in; labelled trees of states and likelihoods out.
-"""
-
-from consilience.filters.state_space_model import StateSpaceModel
-
-__all__ = ["StateSpaceModel"]

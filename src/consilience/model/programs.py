@@ -1,0 +1,254 @@
+"""Programs of a model: the log density with its gradient, and others made of its terms when they are asked for.
+
+A model and the shapes of its data in; executables out, which are bound to the data of the moment, and their values for
+many draws.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.backends.registry import Bound, Executable
+from consilience.backends.registry import backend as find_backend
+from consilience.backends.shapes import Lengths, check_shape_constraints
+from consilience.collection import collection_paused
+from consilience.errors import ConsilienceWarning, LinearAlgebraError, MissingRuleError, OutOfBoundsError, Status
+from consilience.ir import Node, constant, substitute, tensor_input
+from consilience.ir import dimension as dims
+from consilience.ir.shape_constraints import ShapeConstraint, collect
+from consilience.ir.side_tables import without_sources
+from consilience.lower.specialise import specialise
+from consilience.model.blocks import Needs, compile_block, total
+from consilience.model.layout import layout_of
+from consilience.model.minibatch import batches_of, chosen_by, has_batches
+from consilience.model.operations import operations
+from consilience.model.terms import check_closed, simulated, terms_of, with_key
+from consilience.model.variables import ModelVariables
+from consilience.ops import cast
+from consilience.ops.assertion import require
+from consilience.ops.shape import broadcast_to, concatenate, reshape
+from consilience.record import replace
+from consilience.rewrite.rules import simplify
+from consilience.transforms.gradient import gradient
+
+Array = npt.NDArray[Any]
+Made = TypeVar("Made")
+Arguments = ParamSpec("Arguments")
+
+# Programs of each kind kept per model: one per combination of data shapes seen lately.
+KEPT: Final = 8
+
+
+def kept(cache: dict[object, Any], kind: str, key: object, make: Callable[[], Made]) -> Made:
+    """What a model has compiled for a key, made if it is new; the latest KEPT of each kind are kept."""
+    full = (kind, key)
+    found: Made | None = cache.pop(full, None)
+    made = make() if found is None else found
+    cache[full] = made
+    for old in [k for k in list(cache) if isinstance(k, tuple) and k[0] == kind][:-KEPT]:
+        cache.pop(old, None)
+    return made
+
+
+def _owed(nodes: Sequence[Node]) -> tuple[ShapeConstraint, ...]:
+    """Lengths that must agree and are known only when the program runs."""
+    return tuple(c for c in collect(nodes) if dims.is_computed(c.left) or dims.is_computed(c.right))
+
+
+def once(
+    write: Callable[Concatenate[DensityPrograms, Arguments], Made],
+) -> Callable[Concatenate[DensityPrograms, Arguments], Made]:
+    """A program that is compiled when it is first asked for, once per arguments."""
+
+    @functools.wraps(write)
+    def compiled(self: DensityPrograms, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Made:
+        key = (write.__name__, arguments, *named.items())
+        if key not in self.made:
+            self.made[key] = write(self, *arguments, **named)
+        found: Made = self.made[key]
+        return found
+
+    return compiled
+
+
+class DensityPrograms:
+    """The log density of a model for data of given shapes, and other programs made of its terms.
+
+    inputs, outputs   of `compiled`: the position, and the rows of batches where there are any; log density and gradient
+    static_slots      the leaves of data in `outputs`
+    """
+
+    def __init__(
+        self, model: ModelVariables, slots: list[Node], lengths: Lengths, name: str, jacobian: bool, batches: bool
+    ) -> None:
+        self._compile = find_backend(name)
+        self.slots = slots
+        self.lengths = lengths
+        self.made: dict[object, Any] = {}
+        self.free, self.observed = tuple(model.free), tuple(model.observed)
+        began = time.perf_counter()
+        with without_sources(), collection_paused():
+            terms = terms_of(model, jacobian)
+            self.batches = batches_of(terms.all, lengths) if batches else []
+            rows = [tensor_input("float64", (sum(b.length for b in self.batches),), "rows")] if self.batches else []
+            if self.batches:
+                groups = (terms.priors, terms.likelihoods, terms.potentials)
+                priors, likelihoods, potentials = (chosen_by(group, self.batches, rows[0]) for group in groups)
+                terms = replace(terms, priors=priors, likelihoods=likelihoods, potentials=potentials)
+            self.terms = terms
+            self.deterministics = dict(zip(model.named_deterministics, terms.deterministics, strict=True))
+            check_closed([*terms.all, *([] if self.batches else terms.deterministics)])
+            self.simulated = simulated(model, terms)
+            check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
+            (logp,) = require(simplify([with_key(total(terms.all))]), _owed(terms.all))
+            gradients, self.without_gradient = self._gradients(logp)
+            self.layout = layout_of(model.free, lengths)
+            self.position = tensor_input("float64", (self.layout.dimension,), "position")
+            self._parts_of_position = [
+                self.position[s.start] if s.shape == () else reshape(self.position[s.slice], s.shape)
+                for s in self.layout.stretches
+            ]
+            (logp, *slopes), self.static_slots = self._at_position(simplify([logp, *gradients]))
+            self.outputs = [logp, _flat(slopes)]
+            self.operations = operations(self.outputs)
+            self.graph_seconds = time.perf_counter() - began
+            self.inputs = [self.position, *rows]
+            self.compiled = self._compile(self.inputs, self.outputs, {}, self.static_slots)
+        self.compile_seconds = time.perf_counter() - began
+
+    def _gradients(self, logp: Node) -> tuple[list[Node], str]:
+        """The gradient along each variable's value, 0 along discrete ones; or NaN, and why there is none."""
+        values = self.terms.values
+        moved = [value for value, v in zip(values, self.free, strict=True) if v.continuous]
+        slopes: dict[Node, Node] = {}
+        reason = ""
+        try:
+            if self.simulated:
+                raise MissingRuleError(
+                    f"`{self.simulated[0]}` is a Simulator or a particle filter, whose log density is random; use "
+                    "`pm.sample_smc(kernel=pm.smc.MH)`."
+                )
+            slopes = dict(zip(moved, gradient(logp, moved), strict=True))
+        except MissingRuleError as error:  # step methods without gradients may still be used
+            reason = str(error)
+        unknown = constant(np.nan if reason else 0.0)
+        return [slopes[v] if v in slopes else broadcast_to(unknown, v.static_shape) for v in values], reason
+
+    def _at_position(self, outputs: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+        """Functions of the variables' values as ones of the position, and the leaves of data in them."""
+        values = self.terms.values
+        with without_sources():
+            static, memo = specialise([*outputs, *values, *self.slots], self.lengths)
+            parts = {memo[value]: part for value, part in zip(values, self._parts_of_position, strict=True)}
+            return substitute(static[: len(outputs)], parts), [memo[s] for s in self.slots]
+
+    @once
+    def block(self, names: tuple[str, ...], needs: Needs) -> Executable:
+        """The density of some variables given the others; see `blocks.compile_block`."""
+        terms = self.terms
+        return compile_block(
+            self._compile, terms.all, terms.values, self.layout, names, needs, self.lengths, self.slots
+        )
+
+    @once
+    def parts(self) -> Executable:
+        """The log density of the free variables, and that of data and potentials."""
+        terms, key = self.terms, tensor_input("key", (), "seed")
+        likelihood = with_key(total([*terms.likelihoods, *terms.potentials]), key)
+        with without_sources():
+            outputs, slots = self._at_position(simplify([total(terms.priors), likelihood]))
+        return self._compile([self.position, *([key] if self.simulated else [])], outputs, {}, slots)
+
+    @once
+    def slopes(self) -> Executable:
+        """As `parts`, and the gradient of the one plus a second input times the other."""
+        terms, power = self.terms, tensor_input("float64", (), "power")
+        prior, likelihood = total(terms.priors), total([*terms.likelihoods, *terms.potentials])
+        slopes = gradient(prior + power * likelihood, terms.values)
+        with without_sources():
+            (prior, likelihood, *slopes), slots = self._at_position(simplify([prior, likelihood, *slopes]))
+        return self._compile([self.position, power], [prior, likelihood, _flat(slopes)], {}, slots)
+
+    @once
+    def inverse(self) -> Executable:
+        """Each variable's unconstrained value as a function of all values on their own scales."""
+        given = {v.node: tensor_input(v.node.dtype, v.node.static_shape, v.name) for v in self.free}
+        forward = [cast(v.node if v.sampled is None else v.sampled.forward(v.node), "float64") for v in self.free]
+        observed = {v.node: v.data for v in self.observed}
+        with without_sources():
+            outputs = simplify(substitute(forward, {**given, **observed}))
+            static, memo = specialise([*outputs, *given.values(), *self.slots], self.lengths)
+        inputs = [memo[node] for node in given.values()]
+        return self._compile(inputs, static[: len(outputs)], {}, [memo[s] for s in self.slots])
+
+    @once
+    def expander(self, deterministics: bool | tuple[str, ...]) -> tuple[list[str], Executable]:
+        """Names of values on their own scales, and these as functions of a position; see `ModelDensity.expand`."""
+        names, outputs, slots = self.values(deterministics)
+        return names, self._compile([self.position], outputs, {}, slots, level=1)
+
+    def values(self, deterministics: bool | tuple[str, ...]) -> tuple[list[str], list[Node], list[Node]]:
+        """Names, and values on their own scales as expressions of a position and of the data, which come last."""
+        named = self.deterministics
+        if self.batches:
+            named = {name: node for name, node in named.items() if not has_batches([node])}
+        free = dict(zip([v.name for v in self.free], self.terms.constrained, strict=True))
+        if isinstance(deterministics, tuple):
+            chosen = {name: named[name] for name in deterministics}
+        else:
+            chosen = {**free, **named} if deterministics else free
+        outputs = list(chosen.values())
+        with without_sources():
+            return list(chosen), *self._at_position(require(simplify(outputs), _owed(outputs)))
+
+
+def _flat(nodes: Sequence[Node]) -> Node:
+    """One vector of all elements, float64."""
+    return concatenate([reshape(node, (-1,)) for node in nodes]) if nodes else constant(np.zeros(0))
+
+
+def values_of_draws(
+    code: Bound, inputs: Sequence[tuple[Array, bool]], count: int, names: Sequence[str]
+) -> tuple[list[Array], bool]:
+    """One array (count, …) per output, and whether every draw has values.
+
+    inputs   per input an array, and whether its first axis counts draws
+    names    of the outputs, for messages
+    raises   OutOfBoundsError; LinearAlgebraError where no draw has its matrix factorisations. Where some have
+             not, their values are NaN, with a warning
+    """
+    results, status = code.map(inputs, count)
+    if status == Status.OK:
+        return results, True
+    failed = np.zeros(count, bool)
+    for draw in range(count):
+        own = [(array[draw : draw + 1] if per_draw else array, per_draw) for array, per_draw in inputs]
+        values, status = code.map(own, 1)
+        if status & Status.OUT_OF_BOUNDS:
+            raise OutOfBoundsError(
+                f"an index lies outside its axis in the computation of {', '.join(names)} (draw {draw})."
+            )
+        failed[draw] = status != Status.OK
+        for result, value in zip(results, values, strict=True):
+            result[draw] = value[0]
+    if failed.all() or any(result.dtype.kind != "f" for result in results):
+        raise LinearAlgebraError(
+            f"a matrix is singular or not positive definite in {int(failed.sum())} of {count} draws of "
+            f"{', '.join(names)}; check the priors of what it is made of."
+        )
+    for result in results:
+        result[failed] = np.nan
+    warnings.warn(
+        f"a matrix is singular or not positive definite in {int(failed.sum())} of {count} draws of "
+        f"{', '.join(names)}; their values are NaN.",
+        ConsilienceWarning,
+        stacklevel=4,
+    )
+    return results, False

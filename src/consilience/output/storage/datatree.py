@@ -1,0 +1,213 @@
+"""Results as `xarray.DataTree` in ArviZ's schema: named arrays enter, groups of labelled arrays leave.
+
+Draws are not copied. What the arrays mean, and how they came about, stays outside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import importlib
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.collection import collection_paused
+from consilience.errors import ShapeError
+from consilience.native.beside import WORKSHOP
+from consilience.output.storage.deferred import Deferred, lazily
+
+if TYPE_CHECKING:
+    import xarray
+
+Arrays: TypeAlias = Mapping[str, npt.ArrayLike | Deferred]
+Coordinates: TypeAlias = Mapping[str, "npt.ArrayLike | None"]
+Dimensions: TypeAlias = Mapping[str, "Sequence[str | None]"]
+Attributes: TypeAlias = Mapping[str, object]
+
+SAMPLE_DIMENSIONS = ("chain", "draw")
+WITHOUT_DRAWS = frozenset({"observed_data", "constant_data", "predictions_constant_data"})
+"""Groups whose arrays have no chain and draw axes."""
+
+OF_THE_RUN = frozenset(
+    {
+        "posterior",
+        "sample_stats",
+        "warmup_posterior",
+        "warmup_sample_stats",
+        "unconstrained_posterior",
+        "warmup_unconstrained_posterior",
+    }
+)
+"""Groups that carry the attributes of the run."""
+
+
+def prepare() -> None:
+    """Begin to load xarray beside what the caller does next, such as compiling; it takes 0.3 s once.
+
+    What is being translated for the compiler goes first, so that the compiler has work meanwhile.
+    """
+    if "xarray" not in sys.modules:
+        WORKSHOP.begin_behind("xarray", _load)
+
+
+def _load() -> None:
+    # What fails here fails again where xarray is imported to be used, or the process is about to end.
+    # It makes a hundred thousand objects that stay, which the collector would walk through several times.
+    with contextlib.suppress(Exception), collection_paused():
+        importlib.import_module("xarray")
+
+
+def tree_of(
+    groups: Mapping[str, Arrays],
+    coords: Coordinates | None = None,
+    dims: Dimensions | None = None,
+    attributes: Attributes | None = None,
+    kept: Collection[str] = (),
+) -> xarray.DataTree:
+    """A tree with a group for each of the given dictionaries of arrays; empty ones have none.
+
+    Arrays have the axes (chain, draw, ...), but those of observed and constant data only their own.
+
+    coords      labels along a dimension; those without labels count from 0
+    dims        dimensions of a variable, chain and draw left out; those missing or None are named
+                `<variable>_dim_<i>`, i counting the unnamed ones
+    attributes  of the run, such as sampling_time and tuning_steps; they are kept with the groups of the run.
+                Every group has created_at, creation_library, inference_library and their versions.
+    kept        names of groups that are there even if they are empty
+
+    Raises ShapeError if dimensions do not fit an array, or an array does not fit the labels.
+    """
+    import xarray
+
+    return xarray.DataTree(children=branches(groups, coords, dims, attributes, kept))
+
+
+def branches(
+    groups: Mapping[str, Arrays],
+    coords: Coordinates | None = None,
+    dims: Dimensions | None = None,
+    attributes: Attributes | None = None,
+    kept: Collection[str] = (),
+) -> dict[str, xarray.DataTree]:
+    """Groups of any name, each by itself: a tree may be made of them; the rest is as in `tree_of`."""
+    import xarray
+
+    origin = origin_of_now()
+    return {
+        name: xarray.DataTree(
+            dataset(
+                arrays,
+                coords,
+                dims,
+                origin | storable(attributes if attributes is not None and name in OF_THE_RUN else {}),
+                SAMPLE_DIMENSIONS if name not in WITHOUT_DRAWS else (),
+                name,
+            )
+        )
+        for name, arrays in groups.items()
+        if arrays or name in kept
+    }
+
+
+def dataset(
+    arrays: Arrays,
+    coords: Coordinates | None,
+    dims: Dimensions | None,
+    attributes: Mapping[str, object],
+    sample_dimensions: tuple[str, ...],
+    group: str,
+) -> xarray.Dataset:
+    """One group: variables with their dimensions, and the labels of every dimension that occurs."""
+    import xarray
+
+    known = {name: labels for name, labels in (coords or {}).items() if labels is not None}
+    labels: dict[str, npt.NDArray[np.generic]] = {}
+    owner: dict[str, str] = {}
+    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    for name, values in arrays.items():
+        array = values if isinstance(values, Deferred) else np.asarray(values)
+        names = dimensions(name, array.shape, (dims or {}).get(name, ()), sample_dimensions, group)
+        variables[name] = (names, lazily(array) if isinstance(array, Deferred) else array)
+        for dimension, length in zip(names, array.shape, strict=True):
+            if dimension not in labels:
+                labels[dimension] = label_array(known[dimension]) if dimension in known else np.arange(length)
+                owner[dimension] = "its labels" if dimension in known else repr(name)
+            if len(labels[dimension]) != length:
+                raise ShapeError(
+                    f"{name!r} in group {group!r} has length {length} along {dimension!r}, but "
+                    f"{owner[dimension]} {'have' if dimension in known else 'has'} {len(labels[dimension])}"
+                )
+    return xarray.Dataset(variables, coords=labels, attrs=dict(attributes))
+
+
+def dimensions(
+    name: str,
+    shape: tuple[int, ...],
+    given: Sequence[str | None],
+    sample_dimensions: tuple[str, ...],
+    group: str,
+) -> tuple[str, ...]:
+    """Names of all axes of a variable."""
+    own = len(shape) - len(sample_dimensions)
+    if own < 0:
+        raise ShapeError(f"{name!r} in group {group!r} needs the axes {sample_dimensions} first; its shape is {shape}")
+    if len(given) > own:
+        raise ShapeError(f"{name!r} in group {group!r} has {own} axes of its own, but the dimensions {given}")
+    names = list(sample_dimensions)
+    unnamed = 0
+    for axis in range(own):
+        chosen = given[axis] if axis < len(given) else None
+        if chosen is None:
+            chosen = f"{name}_dim_{unnamed}"
+            unnamed += 1
+        names.append(chosen)
+    if len(set(names)) < len(names):
+        raise ShapeError(f"{name!r} in group {group!r} has one dimension twice: {names}")
+    return tuple(names)
+
+
+def label_array(labels: npt.ArrayLike) -> npt.NDArray[np.generic]:
+    """Labels along one dimension; tuples stay single labels."""
+    if isinstance(labels, Sequence) and any(isinstance(label, tuple) for label in labels):
+        array = np.empty(len(labels), dtype=object)
+        array[:] = labels
+        return array
+    return np.asarray(labels)
+
+
+def origin_of_now() -> dict[str, object]:
+    """Attributes of every group: when it was made and by what."""
+    version = str(getattr(sys.modules["consilience"], "__version__", "unknown"))
+    return {
+        "created_at": dt.datetime.now(dt.UTC).isoformat(),
+        "creation_library": "consilience",
+        "creation_library_version": version,
+        "creation_library_language": "Python",
+        "inference_library": "consilience",
+        "inference_library_version": version,
+    }
+
+
+def storable(attributes: Attributes) -> dict[str, object]:
+    """Attributes as file formats take them: text, numbers, arrays of numbers.
+
+    Truth values become 0 and 1, everything else text; an attribute that is None is left out.
+    """
+    result: dict[str, object] = {}
+    for name, value in attributes.items():
+        if value is None:
+            continue
+        if isinstance(value, bool | np.bool_):
+            result[name] = int(value)
+        elif isinstance(value, str | int | float | np.number):
+            result[name] = value
+        elif isinstance(value, list | tuple | np.ndarray):
+            array = np.asarray(value)
+            result[name] = array if array.dtype.kind in "iuf" else ", ".join(map(str, value))
+        else:
+            result[name] = str(value)
+    return result

@@ -1,0 +1,167 @@
+"""A state and the blocks that led to it, in one SQLite file: plain values enter, and are on the disk together.
+
+One transaction writes both: after a kill or a loss of power the file is as it was before or after it. Every value
+has a checksum. What the values mean, and who may write, stays outside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from consilience.errors import StorageError
+from consilience.output.storage.files import failure, replacing
+from consilience.output.storage.plain_values import pack, unpack
+
+if TYPE_CHECKING:
+    import sqlite3
+
+MARK = 0x43534C01
+"""SQLite's `application_id` of these files, the version of their layout in the last byte."""
+STATE = 0
+"""Number of the state; blocks are counted from 1."""
+PART = 1 << 28
+"""Bytes per row; SQLite's rows end at 10⁹."""
+
+
+def create(path: Path, state: object, blocks: Sequence[object]) -> bytes:
+    """Write a new file, in place of any that is there, and return the digest of the state.
+
+    Raises StorageError if it cannot be written; what was there before is then untouched.
+    """
+    try:
+        with replacing(path) as temporary:
+            with _connected(temporary, "rwc", path) as database:
+                database.execute(f"PRAGMA application_id = {MARK}")
+                database.execute("BEGIN")
+                database.execute("CREATE TABLE contents (number, part, digest, bytes, PRIMARY KEY (number, part))")
+                digest = _put(database, state, blocks, 0)
+                database.execute("COMMIT")
+            # what a killed process left of an older file would be taken for a part of this one
+            path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+    except OSError as error:
+        raise failure(path, error, "what was there before is kept") from error
+    return digest
+
+
+def write(path: Path, state: object, blocks: Sequence[object], count: int, expected: bytes) -> bytes:
+    """Append blocks and replace the state, in one transaction; the digest of the state.
+
+    count      how many blocks are there before
+    expected   digest of the state before
+
+    Raises StorageError if it cannot be written, or if the state there is another one; the file then stays as it was.
+    """
+    with _connected(path) as database:
+        database.execute("BEGIN IMMEDIATE")
+        _check_state(database, path, expected)
+        database.execute("DELETE FROM contents WHERE number = ?", (STATE,))
+        digest = _put(database, state, blocks, count)
+        database.execute("COMMIT")
+    return digest
+
+
+def is_one(path: Path) -> bool:
+    """Whether a file was made here, whole or damaged."""
+    with open(path, "rb") as file:
+        start = file.read(100)
+    return not start or (start[:6] == b"SQLite" and start[68:71] == MARK.to_bytes(4)[:3])
+
+
+def read(path: Path) -> tuple[Any, int, bytes]:
+    """The state, the number of blocks, and the digest of the state.
+
+    Raises StorageError if the file is missing, another one, truncated or damaged; it is not changed.
+    """
+    with _connected(path) as database:
+        if (found := database.execute("PRAGMA application_id").fetchone()[0]) != MARK:
+            known = found >> 8 == MARK >> 8
+            raise StorageError(
+                f"{str(path)!r} was written by another version of this library, which can read it"
+                if known
+                else f"{str(path)!r} is no checkpoint of this library, or truncated"
+            )
+        if (fault := database.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise damaged(path, fault)
+        (state, count), digest = _select(database, path, STATE)
+    return state, count, digest
+
+
+def blocks(path: Path, count: int, expected: bytes) -> Iterator[Any]:
+    """The blocks in the order in which they were written.
+
+    Raises StorageError at one that is damaged, or if `expected` is not the digest of the state.
+    """
+    with _connected(path) as database:
+        _check_state(database, path, expected)
+        for number in range(1, count + 1):
+            yield _select(database, path, number)[0]
+
+
+def damaged(path: Path, reason: object) -> StorageError:
+    """The error for a file that is not as it was written."""
+    return StorageError(f"{str(path)!r} is truncated or damaged ({reason}); go on from a copy of it, or sample anew")
+
+
+@contextlib.contextmanager
+def _connected(path: Path, mode: str = "rw", shown: Path | None = None) -> Iterator[sqlite3.Connection]:
+    """A connection without a transaction; what is not committed is rolled back. Errors become StorageError."""
+    import sqlite3
+
+    name = shown or path
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", isolation_level=None, uri=True)
+        ) as database:
+            database.execute("PRAGMA synchronous = FULL")
+            yield database
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of a message that quotes damaged names
+        match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
+            case sqlite3.SQLITE_FULL:
+                advice = "free some space there, or name a place with more"
+            case sqlite3.SQLITE_BUSY:
+                advice = "another process has it open; wait for its end"
+            case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_IOERR:
+                advice = "see that the place is there and can be written, or name another"
+            case _:
+                raise damaged(name, error) from error
+        raise StorageError(f"{str(name)!r} could not be read or written ({error}); {advice}") from error
+
+
+def _check_state(database: sqlite3.Connection, path: Path, expected: bytes) -> None:
+    if database.execute("SELECT digest FROM contents WHERE number = ?", (STATE,)).fetchone() != (expected,):
+        raise StorageError(f"{str(path)!r} was written by another run meanwhile; it is left as it is")
+
+
+def _put(database: sqlite3.Connection, state: object, blocks: Sequence[object], count: int) -> bytes:
+    for number, block in enumerate(blocks, count + 1):
+        _insert(database, number, block)
+    return _insert(database, STATE, [state, count + len(blocks)])
+
+
+def _insert(database: sqlite3.Connection, number: int, value: object) -> bytes:
+    data = memoryview(pack(value))
+    digest = _digest(number, data)
+    for part in range(-(-len(data) // PART)):
+        row = (number, part, digest, data[part * PART : (part + 1) * PART])
+        database.execute("INSERT INTO contents VALUES (?, ?, ?, ?)", row)
+    return digest
+
+
+def _select(database: sqlite3.Connection, path: Path, number: int) -> tuple[Any, bytes]:
+    """A value and its digest."""
+    what = "the state" if number == STATE else f"block {number}"
+    rows = database.execute("SELECT digest, bytes FROM contents WHERE number = ? ORDER BY part", (number,)).fetchall()
+    if not rows:
+        raise damaged(path, f"{what} is missing")
+    data = b"".join(part if isinstance(part, bytes) else b"" for _, part in rows)
+    if _digest(number, data) != rows[0][0]:
+        raise damaged(path, f"the checksum of {what} is wrong")
+    return unpack(data), rows[0][0]
+
+
+def _digest(number: int, data: bytes | memoryview) -> bytes:
+    return hashlib.blake2b(data, digest_size=16, salt=number.to_bytes(8, "little")).digest()

@@ -1,0 +1,293 @@
+"""Draws that grow on disk while a run goes on: blocks of draws enter, a zarr store stays that xarray opens any time.
+
+Readers take shapes from one file, `zarr.json` of the whole tree or of the group they open ("consolidated metadata").
+It is replaced as a whole after the draws are written, so they see a block of all variables alike or of none.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.errors import StorageError
+from consilience.output.storage import files
+from consilience.output.storage.datatree import Arrays, Attributes, Coordinates, Dimensions, storable, tree_of
+from consilience.output.storage.zarr_directory import check_free, publish, read_members
+
+if TYPE_CHECKING:
+    import xarray
+    import zarr
+    from filelock import BaseFileLock
+
+Groups: TypeAlias = Mapping[str, Mapping[str, npt.NDArray[np.generic]]]
+
+GROWING = frozenset({"posterior", "sample_stats", "unconstrained_posterior"})
+"""Groups whose draws are appended."""
+CHUNK_DRAWS = 4000
+CHUNK_BYTES = 1 << 22
+"""A chunk has at most so many draws and, unless one draw has more, bytes."""
+
+
+class ZarrStore:
+    """A store that one run writes and anyone may read, made by `create`.
+
+    `finish` or `close` ends the writing, and `reopen` begins it again. A killed process loses no draws that were
+    appended; a loss of power may. Whoever opened the store before `restart` has to open it again.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        lock: BaseFileLock,
+        coords: Coordinates | None,
+        dims: Dimensions | None,
+        attributes: Attributes | None,
+        chains: int,
+    ) -> None:
+        self.path = path
+        self.draws = 0  # of each chain, that readers see
+        self._lock = lock
+        self._coords = dict(coords or {})
+        self._dims = dict(dims or {})
+        self._attributes = dict(attributes or {})
+        self._chains = chains
+        self._blocks: dict[str, npt.NDArray[np.generic]] = {}  # of no draws, by path: shapes and element types
+        self._arrays: dict[str, zarr.Array[Any]] = {}  # that grow, by path
+        self._created: object = ""  # when
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        chains: int,
+        coords: Coordinates | None = None,
+        dims: Dimensions | None = None,
+        attributes: Attributes | None = None,
+        overwrite: bool = False,
+        groups: Groups | None = None,
+    ) -> ZarrStore:
+        """A new store with a group `posterior`; its variables come with the first draws.
+
+        path         a directory to be made, in one that exists; a store of an earlier run gives way only if
+                     `overwrite` is given, and anything else is left alone
+        chains       number of chains
+        coords, dims, attributes   as for `storage.tree_of`; draws have no labels but their numbers
+        groups       draws to begin with, as in `append`
+
+        Raises StorageError if the path is taken or being written by another run, cannot be written, or if zarr
+        is not installed.
+        """
+        if importlib.util.find_spec("zarr") is None:
+            raise StorageError(
+                "a growing store needs zarr: pip install 'consilience[zarr]', or name a file that ends in .nc"
+            )
+        if (coords or {}).get("draw") is not None:
+            raise StorageError("draws of a growing store are counted from 0; leave out the labels of 'draw'")
+        target = Path(path).resolve()
+        lock = files.lock(target)
+        try:
+            try:
+                check_free(target, overwrite)
+                files.forget_leftovers(target)
+            except OSError as error:
+                raise files.failure(target, error, "what was there before is kept") from error
+            store = cls(target, lock, coords, dims, attributes, chains)
+            store.restart(groups)
+        except BaseException:
+            lock.release()
+            raise
+        return store
+
+    def restart(self, groups: Groups | None = None) -> None:
+        """Replace the store by one of these draws only, as in `append`.
+
+        Raises StorageError if that cannot be written; the store then stays as it was.
+        """
+        self._check_open()
+        blocks, count = self._checked(groups or {})
+        begun = groups if groups and count else {"posterior": {"none": np.zeros((self._chains, 0))}}
+        tree = tree_of(begun, self._coords, self._dims, self._attributes)
+        beside = files.temporary_name(self.path)
+        try:
+            for name, node in tree.children.items():
+                write_group(beside, name, node.to_dataset().drop_vars("none", errors="ignore"))
+            publish(beside)
+            files.replace_directory(beside, self.path)
+        except BaseException as error:
+            shutil.rmtree(beside, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise files.failure(self.path, error, "what was there before is kept") from error
+            raise
+        self._blocks = {path: block[:, :0].copy() for path, block in blocks.items()} if count else {}
+        self._created, self.draws = tree["posterior"].attrs["created_at"], count
+        self._open_arrays()
+
+    def append(self, groups: Groups) -> None:
+        """Add draws to every variable; readers see all of them or none.
+
+        groups   of `posterior` and others of `GROWING`, the arrays of variables, of shape (chain, n, ...); at
+                 each call the same names, element types and shapes, but for n
+
+        Raises StorageError if the arrays are others than before or cannot be written. The draws before are then
+        kept, and the same may be appended again.
+        """
+        self._check_open()
+        blocks, count = self._checked(groups)
+        if count == 0:
+            return
+        if not self._blocks:
+            self.restart(groups)
+            return
+        self._check_same(blocks)
+        last = self.draws + count
+        try:
+            for path, array in self._arrays.items():
+                block = blocks.get(path, np.arange(self.draws, last))
+                before = block.ndim > 1  # whether an axis comes before that of the draws
+                array.resize((*array.shape[:before], last, *array.shape[before + 1 :]))
+                array[(*(slice(None),) * before, slice(self.draws, last))] = block
+            publish(self.path)
+        except OSError as error:
+            raise files.failure(self.path, error, f"the {self.draws} draws before are kept") from error
+        self.draws = last
+
+    def keep_chains(self, chains: Sequence[int]) -> None:
+        """Leave out all chains but these, given by position; those that stay keep their labels.
+
+        Afterwards `append` takes the draws of these. Raises StorageError if that cannot be written; all chains
+        are then kept.
+        """
+        self._check_open()
+        before = self._coords, self._chains
+        chosen = list(chains)
+        labels = self._coords.get("chain")
+        groups: dict[str, dict[str, npt.NDArray[np.generic]]] = {}
+        for path, block in self._blocks.items():
+            group, _, name = path.partition("/")
+            values = np.asarray(self._arrays[path][:, : self.draws])[chosen]
+            groups.setdefault(group, {})[name] = values.astype(block.dtype, copy=False)
+        self._coords = self._coords | {
+            "chain": np.arange(self._chains)[chosen] if labels is None else np.asarray(labels)[chosen]
+        }
+        self._chains = len(chosen)
+        try:
+            self.restart(groups)
+        except BaseException:
+            self._coords, self._chains = before
+            raise
+
+    def finish(self, groups: Mapping[str, Arrays], attributes: Attributes | None = None) -> None:
+        """Add groups that do not grow, such as observed_data, and attributes of the run; then `close`.
+
+        Raises StorageError if that cannot be written; the draws are kept, and it may be tried again.
+        """
+        self._check_open()
+        if unfit := GROWING & groups.keys():
+            raise StorageError(f"group {min(unfit)!r} grows by append; finish takes the others")
+        there = read_members(self.path)
+        new = {name: arrays for name, arrays in groups.items() if arrays and name not in there}
+        tree = tree_of(new, self._coords, self._dims)
+        try:
+            for name, node in tree.children.items():
+                write_group(self.path, name, node.to_dataset())
+            final = plain(storable(attributes or {}))
+            publish(self.path, final)
+            self._created = final.get("created_at", self._created)
+        except OSError as error:
+            raise files.failure(self.path, error, f"the {self.draws} draws are kept") from error
+        self.close()
+
+    def reopen(self) -> None:
+        """Write further after `finish` or `close`.
+
+        Raises StorageError if the store is not as it was left, or being written by another run.
+        """
+        self._lock = files.lock(self.path)
+        try:
+            there = read_members(self.path)
+            draws, created = there["posterior/draw"]["shape"][0], there["posterior"]["attributes"]["created_at"]
+            if (draws, created) != (self.draws, self._created):
+                raise StorageError(f"{str(self.path)!r} was written by another run meanwhile; it is left as it is")
+            self._open_arrays()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def close(self) -> None:
+        """End the writing and leave the store as it is; more than once does nothing."""
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _check_open(self) -> None:
+        if not self._lock.is_locked:
+            raise StorageError(f"{str(self.path)!r} is no longer written; reopen goes on with it")
+
+    def _open_arrays(self) -> None:
+        import zarr
+
+        tree = zarr.open_group(self.path, mode="r+", use_consolidated=False)
+        groups = {path.partition("/")[0] for path in self._blocks}
+        paths = [*self._blocks, *(f"{group}/draw" for group in groups)]
+        self._arrays = {path: cast("zarr.Array[Any]", tree[path]) for path in paths}
+
+    def _checked(self, groups: Groups) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
+        """Arrays by path, and their number of draws; StorageError if they do not fit one another or this store."""
+        if unfit := groups.keys() - GROWING:
+            raise StorageError(f"group {min(unfit)!r} does not grow with the draws; finish takes it")
+        blocks = {f"{group}/{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
+        for path, array in blocks.items():
+            if array.ndim < 2 or len(array) != self._chains:
+                raise StorageError(f"{path!r} needs the shape ({self._chains}, draws, ...), and has {array.shape}")
+            if array.dtype.kind not in "biufc" or array.dtype.itemsize > 8 * (1 + (array.dtype.kind == "c")):
+                raise StorageError(f"{path!r} has element type {array.dtype}, which is not stored; numbers are")
+        counts = {path: array.shape[1] for path, array in blocks.items()}
+        if len(set(counts.values())) > 1:
+            raise StorageError(f"the variables of a block need the same number of draws, and have {counts}")
+        return blocks, next(iter(counts.values()), 0)
+
+    def _check_same(self, blocks: Mapping[str, npt.NDArray[np.generic]]) -> None:
+        """Raise StorageError unless the variables are those of the first block."""
+        for path in sorted(blocks.keys() | self._blocks.keys()):
+            before, now = (
+                f"{known[path].dtype} of shape {known[path].shape[2:]} in each draw" if path in known else "not given"
+                for known in (self._blocks, blocks)
+            )
+            if before != now:
+                raise StorageError(f"{path!r} was {before}, and is now {now}; variables stay as they begin")
+
+
+def write_group(root: Path, name: str, dataset: xarray.Dataset) -> None:
+    """Write a group that is not there, or that readers do not see; raises OSError."""
+    encoding: dict[str, dict[str, Any]] = {}
+    for key, variable in dataset.variables.items():
+        if variable.dtype.kind in "UO":
+            # of any length, as the format has no fixed length that every reader knows
+            if not all(isinstance(value, str) for value in variable.values.flat):
+                raise StorageError(f"'{name}/{key}' holds Python objects, which are not stored; give numbers or text")
+            dataset = dataset.assign({key: variable.astype(object)})
+        own = encoding.setdefault(str(key), {"_FillValue": None} if variable.dtype.kind == "f" else {})
+        if "draw" in variable.dims and name in GROWING:
+            size = max(1, variable.nbytes // max(1, variable.sizes["draw"]))
+            chunk = max(1, min(CHUNK_DRAWS, CHUNK_BYTES // size))
+            lengths = {**{str(dimension): max(1, n) for dimension, n in variable.sizes.items()}, "draw": chunk}
+            own |= {"chunks": tuple(lengths[str(dimension)] for dimension in variable.dims), "compressors": None}
+    dataset.attrs = plain(dataset.attrs)
+    dataset.to_zarr(root, group=name, mode="w", encoding=encoding, zarr_format=3, consolidated=False)
+
+
+def plain(attributes: Mapping[Any, object]) -> dict[str, object]:
+    """Attributes as JSON takes them."""
+    return {str(key): v.tolist() if isinstance(v, np.ndarray | np.generic) else v for key, v in attributes.items()}

@@ -1,6 +1,0 @@
-"""What the user sees of a run while it goes on, and where its time went."""
-
-from consilience.ui.progress import Reporter, reporter
-from consilience.ui.timing import time_line
-
-__all__ = ["Reporter", "reporter", "time_line"]
