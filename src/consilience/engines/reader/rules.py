@@ -47,6 +47,11 @@ def plain(function: Rule) -> Rule:
     return lambda *operands, **_: function(*operands)
 
 
+def taking(*names: str) -> Callable[[Rule], Rule]:
+    """From a function of an operand and settings to the rule that takes those from parameters of these names."""
+    return lambda function: lambda x, **parameters: function(x, *(parameters[name] for name in names))
+
+
 def listed(value: Any) -> Tensors:
     """Results as a list, of which one alone may be without."""
     return list(value) if isinstance(value, list | tuple) else [value]

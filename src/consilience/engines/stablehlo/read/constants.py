@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,6 @@ from consilience.errors import DtypeError, MissingRuleError, ParseError, ShapeEr
 from consilience.record import Record
 
 Array = npt.NDArray[Any]
-
-_ELEMENTS: Final = {**DTYPES, "index": "int64"}
 
 
 class DenseText(Record, eq=False):
@@ -35,7 +33,7 @@ def tensor_form(text: str, where: str) -> Form:
         raise ShapeError(
             f"the type `{text}` leaves a length open ({where}); lower the function for arguments of fixed shapes."
         )
-    dtype = _ELEMENTS.get(element.removeprefix("s"))
+    dtype = DTYPES.get(element.removeprefix("s"))
     if dtype is None:
         raise DtypeError(f"elements of the type `{element}` cannot be computed with here ({where}).")
     return Form(tuple(int(n) for n in lengths), dtype)
@@ -92,4 +90,4 @@ def _numbers(texts: list[str], dtype: np.dtype[Any]) -> Array:
 
 def number_of(text: str, kind: str) -> float:
     """One number of a type of floats."""
-    return float(_numbers([text], np.dtype(_ELEMENTS.get(kind, "float64")))[0])
+    return float(_numbers([text], np.dtype(DTYPES.get(kind, "float64")))[0])
