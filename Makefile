@@ -42,7 +42,9 @@ demo: $(STAMP) ## two posteriors: eight schools and radon
 test: $(STAMP) ## all tests but the slow ones
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
-test-peers: test-engines test-pymc ## what the tests leave out where JAX, NumPyro, PyTorch and PyMC are missing
+test-peers: ## what the tests leave out where JAX, NumPyro, PyTorch and PyMC are missing
+	@$(MAKE) --no-print-directory -j2 $(VENV)-engines/.installed $(VENV)-pymc/.installed
+	@$(MAKE) --no-print-directory --keep-going test-engines test-pymc
 
 test-engines: $(VENV)-engines/.installed
 	$(VENV)-engines/bin/python -m pytest -n auto --dist worksteal -m "not slow" --peers jax,numpyro,torch
@@ -54,7 +56,7 @@ test-pymc: $(VENV)-pymc/.installed
 
 $(VENV)-engines/.installed: pyproject.toml
 	$(call environment,$(PYTHON),$(@D),'.[test]' 'jax>=0.8' numpyro)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)' || \
+	@$(@D)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check '$(TORCH)' || \
 	    echo "NOT TESTED: PyTorch. pip finds no $(TORCH); PyTorch's own index has builds for processors alone" \
 	    "(PIP_EXTRA_INDEX_URL), 'make test-peers TORCH=torch' takes one of several GB for graphics cards" >&2
 	@touch $@
@@ -66,7 +68,7 @@ $(VENV)-pymc/.installed: pyproject.toml
 define environment
 	@echo "Installing into $(2) (once; a minute or two) ..."
 	@test -x $(2)/bin/python || $(1) -m venv $(2)
-	@$(2)/bin/python -m pip install --quiet --disable-pip-version-check --editable $(3)
+	@$(2)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable $(3)
 endef
 
 coverage: $(STAMP) ## the same with the lines that no test runs; takes three to four times as long

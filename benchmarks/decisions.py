@@ -16,8 +16,10 @@ import consilience as pm
 from benchmarks.models import radon
 from benchmarks.report import Row, show
 from consilience.errors import ConvergenceWarning
+from consilience.inference import pooled_tuning
+from consilience.inference.nuts_tuner import NutsTuner
 from consilience.inference.pooled_tuning import PooledTuning
-from consilience.run import pooled_tuning, sampling, stopping
+from consilience.run import verdicts
 from consilience.run.monitor import Monitor
 
 SEEDS = range(1, 7)
@@ -25,14 +27,14 @@ WHOLE_LIMIT = 0.5
 WATCH_LIMIT = 3.0
 PLACES: dict[str, list[tuple[Any, str]]] = {
     "watch": [
-        *((Monitor, name) for name in ("extend", "check", "figures", "worst")),
-        *((stopping, name) for name in ("scalars_apart", "disagreement", "seldom_visited", "energy_is_low")),
+        *((Monitor, name) for name in ("extend", "check", "figures")),
+        *((verdicts, name) for name in ("separated_scalars", "disagreement", "poorly_known_quantile", "energy_is_low")),
     ],
     "metric": [
         (PooledTuning, "_metric"),
         (pooled_tuning, "log_ratios"),
         (pooled_tuning, "pooled_step_size"),
-        (sampling.Sampling, "_metric_is_wrong"),
+        (NutsTuner, "_metric_is_wrong"),
     ],
 }
 

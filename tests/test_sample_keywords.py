@@ -69,7 +69,7 @@ def test_settings_of_nuts_may_come_in_a_dictionary() -> None:
     [
         ({"target_acept": 0.9}, TypeError, r"`sample` has no argument `target_acept`; did you mean `target_accept`\?"),
         ({"zzz": 1}, TypeError, r"`sample` has no argument `zzz`; its arguments are draws, tune"),
-        ({"trace": "sqlite"}, TypeError, r"PyMC's `trace` does not exist here; .*`store=`"),
+        ({"trace": "sqlite"}, TypeError, r"PyMC's `trace` does not exist here; .*`save=pm.Save\(store=…\)`"),
         ({"start": {}}, TypeError, r"PyMC's `start` does not exist here; starting values are `initvals=`"),
         ({"return_inferencedata": False}, pm.SamplingError, "results are trees always"),
         ({"compile_kwargs": {"mod": 1}}, TypeError, r"no argument `mod`; did you mean `mode`\?"),

@@ -95,12 +95,12 @@ def test_a_region_that_no_draw_came_to_is_named_with_its_place_and_mass() -> Non
     """Where chains begin in one mode by their starting values, nothing was searched; told by the search's own words."""
     from consilience.model.log_density import model_density
     from consilience.sample.monitoring import monitored_of
-    from consilience.sample.result_options import ResultOptions
+    from consilience.sample.plan import ModelPlan
     from consilience.sample.separate_modes import SeparateModes
 
     model = two_modes(0.05, 8.0)
     density = model_density(model)
-    search = SeparateModes(density, monitored_of(density, ResultOptions(())), 1, 1)
+    search = SeparateModes(density, monitored_of(density, ModelPlan()), 1, 1)
     stuck = np.random.default_rng(0).normal(size=(4, 400, 2))
     words = search.missed(stuck)
     assert "`x[0]` = 5.66" in words

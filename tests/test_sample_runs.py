@@ -22,11 +22,13 @@ import xarray
 
 import consilience as pm
 from consilience.diagnostics import inspect
+from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import StorageError
 from consilience.model.log_density import model_density
+from consilience.record import replace
 from consilience.run import DrawsMade, Event, Progress
 from consilience.sample.monitoring import monitored_of
-from consilience.sample.result_options import ResultOptions
+from consilience.sample.plan import ModelPlan, plan_from
 from tests.run.support import copied
 from tests.test_sample import QUIET, assert_same_draws
 
@@ -182,7 +184,7 @@ def test_elements_that_several_coordinates_make_are_watched(
     with pm.Model() as own:
         make()
     density = model_density(own)
-    found = monitored_of(density, ResultOptions((), () if monitor is None else (monitor,)))
+    found = monitored_of(density, ModelPlan(monitor=() if monitor is None else (monitor,)))
     if watched is not None:
         assert list(found.derived) == watched
     if found.derive is not None:
@@ -637,3 +639,12 @@ def test_signal_handlers_are_as_before() -> None:
     with model():
         pm.sample(**LONG)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_plans_of_earlier_checkpoints_are_read() -> None:
+    """They said one by one what a run may do by itself."""
+    plan = ModelPlan(draws=30, names=("x",), rule=StoppingRule(target_ess=50.0))
+    run = {name: value for name, value in plan.of_the_run.items() if name != "remedies"} | {"escalate": False}
+    found = plan_from(run, plan.of_the_result | {"noncenter": True})
+    assert found == replace(plan, remedies=("coordinates", "metric", "jumps"))
+    assert plan_from(plan.of_the_run, plan.of_the_result) == plan

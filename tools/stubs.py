@@ -64,7 +64,8 @@ def tensor(
 
 def root_stub() -> str:
     """An import for each public name of the package."""
-    lines = [f"from consilience import {name} as {name}" for name in sorted(consilience._MODULES)]
+    places = sorted(path.rpartition(".") for path in consilience._MODULES.values())
+    lines = [f"from {package} import {name} as {name}" for package, _, name in places]
     lines += [
         f"from {module} import {name} as {name}"
         for module, names in consilience._NAMES.items()

@@ -74,7 +74,7 @@ _NAMES: Final = {
         rhat_nested weight_predictions
     """,
     "consilience.sample": """
-        compute_deterministics compute_log_likelihood compute_log_prior predictions_to_inference_data
+        Save Stop Tuning compute_deterministics compute_log_likelihood compute_log_prior predictions_to_inference_data
         recover_marginals resampled_variables resume sample sample_posterior_predictive
         sample_prior_predictive to_inference_data vectorize_over_posterior
     """,

@@ -12,14 +12,14 @@ from consilience import ifelse as ifelse
 from consilience import logprob as logprob
 from consilience import math as math
 from consilience import ode as ode
-from consilience.backends import printing as printing
 from consilience import raise_op as raise_op
 from consilience import scan as scan
-from consilience.estimators import smc as smc
 from consilience import sparse as sparse
 from consilience import tensor as tensor
-from consilience.estimators import variational as variational
 from consilience import xtensor as xtensor
+from consilience.backends import printing as printing
+from consilience.estimators import smc as smc
+from consilience.estimators import variational as variational
 from consilience.estimators.approximations import find_MAP as find_MAP
 from consilience.estimators.approximations import find_hessian as find_hessian
 from consilience.estimators.approximations import fit_laplace as fit_laplace
@@ -91,6 +91,7 @@ from consilience.distributions import Laplace as Laplace
 from consilience.distributions import Levy as Levy
 from consilience.distributions import LinearGaussianStateSpace as LinearGaussianStateSpace
 from consilience.distributions import LogGamma as LogGamma
+from consilience.distributions import LogLogistic as LogLogistic
 from consilience.distributions import LogNormal as LogNormal
 from consilience.distributions import Logistic as Logistic
 from consilience.distributions import LogitNormal as LogitNormal
@@ -274,6 +275,9 @@ from consilience.plots import residual_r2 as residual_r2
 from consilience.plots import rhat as rhat
 from consilience.plots import rhat_nested as rhat_nested
 from consilience.plots import weight_predictions as weight_predictions
+from consilience.sample import Save as Save
+from consilience.sample import Stop as Stop
+from consilience.sample import Tuning as Tuning
 from consilience.sample import compute_deterministics as compute_deterministics
 from consilience.sample import compute_log_likelihood as compute_log_likelihood
 from consilience.sample import compute_log_prior as compute_log_prior

@@ -97,6 +97,22 @@ class Progress(Record):
     paused: bool
 
 
+class StepProgress(Record):
+    """Where an estimator that advances in steps is, about ten times a second where a step does not take longer.
+
+    done, most   steps that were made, and how many there will be at most; None where that is not known
+    words        figures, in words
+    seconds      since it began
+    paused       whether it rests
+    """
+
+    done: int
+    most: int | None
+    words: str
+    seconds: float
+    paused: bool
+
+
 class DrawsMade(Record):
     """Draws first, first + 1, … of all chains, final unless the run starts again (`Restarted`).
 
@@ -137,5 +153,5 @@ class RunEnded(Record):
     seconds: float
 
 
-Event: TypeAlias = RunStarted | Progress | DrawsMade | CheckFigures | Restarted | ChainLost | RunEnded
+Event: TypeAlias = RunStarted | Progress | StepProgress | DrawsMade | CheckFigures | Restarted | ChainLost | RunEnded
 Listener: TypeAlias = Callable[[Event], None]

@@ -83,7 +83,7 @@ _TABLES: Final[dict[str, dict[str, str]]] = {
         "one sampler runs in machine code: `pm.sample()`": """
             sampling_jax sample_numpyro_nuts sample_blackjax_nuts jax external smc_sampler
         """,
-        "draws are written to the disk while they are made with `pm.sample(store=…)`": "Text SQLite HDF5 NDArray",
+        "draws are written while they are made with `pm.sample(save=pm.Save(store=…))`": "Text SQLite HDF5 NDArray",
         "it is `pm.NUTS`, `pm.HamiltonianMC` or `pm.Metropolis`": "HMC MH ElemwiseCategorical MLDA DEMetropolisMLDA",
         "step methods are combined by a list, `step=[…]`": "assign_step_methods instantiate_steppers",
         "points are dicts of arrays; `model.log_density()` has flat vectors": "DictToVarBijection ArrayOrdering",
@@ -142,7 +142,7 @@ _TABLES: Final[dict[str, dict[str, str]]] = {
         "it is `pm.fit(…).sample(draws)`": "sample_vp sample_vi",
     },
     "backends": {
-        "draws are written to the disk while they are made with `pm.sample(store=…)`": """
+        "draws are written while they are made with `pm.sample(save=pm.Save(store=…))`": """
             Text SQLite HDF5 text sqlite hdf5
         """,
     },

@@ -70,6 +70,10 @@ DIAGNOSTICS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.nd
     ),
     "mcse_mean": (diagnostics.mcse_mean, lambda x: array_stats.mcse(x, method="mean")),
     "mcse_sd": (diagnostics.mcse_sd, error_of_deviation),
+    "mcse_quantile": (
+        lambda x: diagnostics.mcse_quantile(x, 0.3),
+        lambda x: array_stats.mcse(x, method="quantile", prob=0.3),
+    ),
 }
 
 

@@ -151,6 +151,18 @@ def _dagum(p: Array, a: Array, b: Array) -> Any:
     return Exact(scipy.stats.burr(a, p, 0, b), sf=upper, logsf=lambda x: np.log(upper(x)))
 
 
+def _log_logistic(alpha: Array, beta: Array) -> Any:
+    def log_odds(x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.where(x > 0.0, beta * np.log(np.maximum(x, 0.0) / alpha), -np.inf)
+
+    return Exact(
+        scipy.stats.fisk(beta, 0, alpha),
+        sf=lambda x: scipy.special.expit(-log_odds(x)),
+        ppf=lambda q: alpha * np.exp(scipy.special.logit(q) / beta),
+    )
+
+
 def _frechet(alpha: Array, sigma: Array) -> Any:
     with np.errstate(all="ignore"):
         first = np.where(alpha > 1.0, sigma * scipy.special.gamma(1.0 - 1.0 / alpha), np.inf)
@@ -384,6 +396,12 @@ CONTINUOUS_CASES = [
         _dagum,
         (-1.0, 1e-12, 1e-3, 1.0, 30.0, 500.0),
         {"p": (-1.0, 0.0, np.nan, np.inf)},
+    ),
+    Case(
+        pd.LogLogistic,
+        named(alpha=scale, beta=scale),
+        _log_logistic,
+        (-1.0, 1e-12, 1e-3, 1.0, 30.0, 500.0),
     ),
     Case(pd.AsymmetricLaplace, named(kappa=scale, mu=real, b=scale), _asymmetric, FAR),
     Case(pd.Moyal, named(mu=real, sigma=scale), _moyal, (-10.0, -5.0, 0.0, 5.0, 40.0, 300.0)),

@@ -256,6 +256,12 @@ ROWS = {
         ((1, 1, 1), (0.5, 3, 1e-3), (1e3, 0.5, 1e8), (1e-5, 20, 1)),
         SIZES,
     ),
+    "LogLogistic": Row(
+        pd.LogLogistic.dist,
+        lambda x, a, b: log(b) - log(x) - softplus(-b * log(x / a)) - softplus(b * log(x / a)),
+        ((1, 1), (1e-3, 0.5), (1e8, 3), (1, 1e3), (1, 1e-5)),
+        SIZES,
+    ),
     "AsymmetricLaplace": Row(
         pd.AsymmetricLaplace.dist,
         lambda x, k, m, b: log(b) - log(k + 1 / k) - b * abs(x - m) * (k if x > m else 1 / k),

@@ -238,6 +238,7 @@ FAR: dict[str, Far] = {
     "Rice, far from 0": (_of("Rice", "nu sigma"), (30.0, 1.2), (0, INF), (20, 5, 1e-3), (40, 60, 1e4)),
     "Frechet": (_of("Frechet", "alpha sigma"), (2.0, 1.5), (0, INF), (0.3, 0.05, 1e-3), (8, 1e60)),
     "Dagum": (_of("Dagum", "p a b"), (0.7, 2.0, 1.5), (0, INF), (1e-3, 1e-100), (8, 1e60)),
+    "LogLogistic": (_of("LogLogistic", "alpha beta"), (1.5, 2.5), (0, INF), (1e-3, 1e-100), (8, 1e60)),
     "Kumaraswamy": (_of("Kumaraswamy", "a b"), (2.5, 1.2), (0, 1), (1e-3, 1e-80), (0.999,)),
     "Kumaraswamy, near 0": (_of("Kumaraswamy", "a b"), (2.5, 300.0), (0, 1), (1e-3, 1e-80), (0.5, 0.999)),
     "LogitNormal": (_of("LogitNormal", "mu sigma"), (0.3, 1.2), (0, 1), (1e-3, 1e-100), (0.999,)),

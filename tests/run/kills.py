@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference import Kernel, LogDensity
-from consilience.run import Options, run_chains
+from consilience.run import RunPlan, run_chains
 from tests.run.support import copied, fingerprint, resumed
 
-Story = tuple[LogDensity, Kernel, NDArray[np.float64], Options]
+Story = tuple[LogDensity, Kernel, NDArray[np.float64], RunPlan]
 
 KILLED = """
     import importlib
@@ -31,7 +31,7 @@ KILLED = """
     supervisor = running.supervisor
     if place.exists():
         _, about, state = checkpoints.read(place)
-        keep = checkpoints.resume(place, {}, about, state, supervisor.controller, supervisor.engine)
+        keep = checkpoints.resume(place, {}, about, state, supervisor.course, supervisor.engine)
     else:
         keep = checkpoints.Checkpoint.create(place, {}, {}, overwrite=False)
     supervisor.keep = keep

@@ -18,19 +18,19 @@ from numpy.typing import NDArray
 from consilience.inference import NUTS, Kernel, LogDensity
 from consilience.inference.columns import Columns
 from consilience.inference.kernel import MarkovChain
-from consilience.inference.messages import Command, Divergences, Rows, Snapshot, Tuning, Window
+from consilience.inference.messages import ChainTuning, Command, Divergences, Rows, Snapshot, Window
 from consilience.inference.tuner import Tuner, TuningSetting
-from consilience.run import Options, Run, Running, launch
+from consilience.run import Run, Running, RunPlan, launch
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
-from consilience.run.controller import RunController
+from consilience.run.course import RunCourse
 from consilience.run.engine import Engine
 
 Hook = Callable[["Watched"], None]
 
 
-class EarlyChecks(Options):
-    """Options of runs whose first check comes soon, so that short runs show what follows from several."""
+class EarlyChecks(RunPlan):
+    """RunPlan of runs whose first check comes soon, so that short runs show what follows from several."""
 
     min_draws: int = 100
 
@@ -84,7 +84,7 @@ class Watched:
     def divergences(self) -> Divergences:
         return self.inner.divergences()
 
-    def tuning(self) -> Tuning:
+    def tuning(self) -> ChainTuning:
         return self.inner.tuning()
 
     def snapshot(self) -> Snapshot:
@@ -168,7 +168,7 @@ class Tape:
         self.path = path
         self.moments: list[tuple[Path, str]] = []
 
-    def __call__(self, controller: RunController, engine: Engine, windows: Mapping[int, Window], last: bool, /) -> None:
+    def __call__(self, controller: RunCourse, engine: Engine, windows: Mapping[int, Window], last: bool, /) -> None:
         self.inner(controller, engine, windows, last)
         assert self.inner.fault is None
         copy = self.path / f"moment{len(self.moments)}"
@@ -179,7 +179,7 @@ class Tape:
             stage = type(inner).__name__
         if getattr(inner, "searching", False):
             stage = "search"
-        if controller.sampling is not None and controller.tuner.interval:
+        if controller.attempt is not None and controller.tuner.interval:
             stage = "jumps"
         if controller.verdict is not None:
             stage = "finished"
@@ -194,7 +194,7 @@ def resumed(
     density: LogDensity,
     kernel: Kernel,
     points: Any,
-    options: Options,
+    options: RunPlan,
     *,
     seed: int,
     cores: int | None = None,
@@ -203,5 +203,5 @@ def resumed(
     _, about, state = checkpoints.read(path)
     running = launch(density, kernel, points, options, seed=seed, cores=cores)
     supervisor = running.supervisor
-    supervisor.keep = checkpoints.resume(path, {}, about, state, supervisor.controller, supervisor.engine)
+    supervisor.keep = checkpoints.resume(path, {}, about, state, supervisor.course, supervisor.engine)
     return finish(running)

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from consilience.diagnostics.examination import examine
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
+from consilience.errors import SamplingError
 from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
 from consilience.inference.nuts_tuner import JUMPS
-from consilience.run import Run, launch, monitor, run_chains, stopping
-from consilience.run.remedies import Restart, jumps
-from consilience.run.sampling import Sampling
+from consilience.run import Run, RunPlan, launch, monitor, run_chains, verdicts
+from consilience.run.course import Attempt
+from consilience.run.remedies import USUAL, Restart, jumps
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
 from tests.run.support import EarlyChecks, finish
 from tests.run.targets import two_normals
@@ -27,6 +28,7 @@ from tests.run.targets import two_normals
 NORMAL = correlated_normal(5, 1)
 FUNNEL = Target(funnel, 4, np.zeros(4), np.ones(4))
 JUMPING = NUTS(jumps="auto")
+OTHERS = ("coordinates", "metric", "jumps")
 SCHEDULE = [100, 126, 158, 196, 246, 306, 382, 478, 598, 746, 932]
 
 
@@ -64,7 +66,7 @@ def test_verdicts_on_draws_that_pass(
 ) -> None:
     """Two, or up to 0.2 %, before another tuning, up to 0.1 % after it; only a clean run of one tuning is silent."""
     before = "9 of 400 draws diverged before the chains were tuned again" if retuned else ""
-    verdict = stopping.of_passing(divergences, draws, 4, before, low_energy)
+    verdict = verdicts.of_passing(divergences, draws, 4, before, low_energy)
     assert verdict.status == status
     assert (verdict.reason == "") == (status == "converged")
     if low_energy:
@@ -83,9 +85,9 @@ def test_one_chain_is_not_certified_without_a_word() -> None:
 
 def test_low_energy_is_that_of_the_worst_chain() -> None:
     noise = np.random.default_rng(0).standard_normal(1000)
-    assert not stopping.energy_is_low([noise, noise])
-    assert stopping.energy_is_low([noise, np.cumsum(noise)])
-    assert not stopping.energy_is_low([noise[:3]])
+    assert not verdicts.energy_is_low([noise, noise])
+    assert verdicts.energy_is_low([noise, np.cumsum(noise)])
+    assert not verdicts.energy_is_low([noise[:3]])
 
 
 # --- a monitor that says what the test wants ---------------------------------------------------------------------
@@ -164,7 +166,7 @@ def test_a_run_ends_at_the_first_check_that_passes(script: type[Scripted], wante
     script.passes = staticmethod(lambda count: count >= wanted)
     result = run(NORMAL, EarlyChecks())
     assert result.draws.shape[1] == wanted
-    assert result.verdict == stopping.Verdict("converged")
+    assert result.verdict == verdicts.Verdict("converged")
     assert script.checked == SCHEDULE[: SCHEDULE.index(wanted) + 1]
 
 
@@ -285,19 +287,21 @@ def monitored(draws: NDArray[np.float64]) -> monitor.Monitor:
     seed=st.integers(0, 2**32 - 1),
 )
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_a_region_visited_once_is_seldom_visited(
+def test_a_region_visited_once_fails_at_its_quantiles(
     chains: int, draws: int, share: float, persistence: float, seed: int
 ) -> None:
     """However small its share of all draws has become; draws that come and go everywhere pass."""
     rule = StoppingRule(target_ess=float(chains * draws // 8))
     once = monitored(visits(chains, draws, int(share * draws), persistence, seed))
-    failure = stopping.seldom_visited(once, {"x", "y"}, rule)
+    failure = verdicts.poorly_known_quantile(once, {"x", "y"}, rule)
     assert failure is not None
     assert (failure.scalar, failure.criterion, failure.bound) == (0, "quantile ess", 0.5 * rule.target_ess)
     assert failure.value < failure.bound
-    assert stopping.seldom_visited(once, {"y"}, rule) is None
-    assert stopping.seldom_visited(once, {"x"}, StoppingRule(target_ess=None)) is None
-    assert stopping.seldom_visited(monitored(visits(chains, draws, 0, persistence, seed)), {"x", "y"}, rule) is None
+    assert verdicts.poorly_known_quantile(once, {"y"}, rule) is None
+    assert verdicts.poorly_known_quantile(once, {"x"}, StoppingRule(target_ess=None)) is None
+    assert (
+        verdicts.poorly_known_quantile(monitored(visits(chains, draws, 0, persistence, seed)), {"x", "y"}, rule) is None
+    )
 
 
 @pytest.mark.parametrize(("share", "passes"), [(0.0, True), (0.04, True), (0.06, False), (1.0, False)])
@@ -305,7 +309,7 @@ def test_draws_have_to_come_back_to_where_an_attempt_before_was(share: float, pa
     """All but one in twenty of what was seen lies among the draws."""
     seen = np.random.default_rng(2).uniform(-1.0, 1.0, (500, 2))
     seen[: round(500 * share), 0] += 20.0
-    failure = stopping.seldom_visited(monitored(visits(4, 1000, 0)), {"x"}, StoppingRule(), seen)
+    failure = verdicts.poorly_known_quantile(monitored(visits(4, 1000, 0)), {"x"}, StoppingRule(), seen)
     assert (failure is None) == passes
     if failure is not None:
         assert (failure.scalar, failure.criterion, failure.value) == (0, "quantile ess", 0.0)
@@ -318,11 +322,11 @@ def test_jumps_begin_from_where_chains_were_when_they_were_apart(
     given: list[Any] = []
     plain = jumps._from_where_chains_were
 
-    def noted(sampling: Sampling, returns_seldom: bool) -> Restart:
-        request = plain(sampling, returns_seldom)
+    def noted(attempt: Attempt, returns_seldom: bool) -> Restart:
+        request = plain(attempt, returns_seldom)
         assert request.revisited is not None
         given.append(request.revisited[0])
-        for c, window in sampling.windows[0].items():
+        for c, window in attempt.windows[0].items():
             np.testing.assert_array_equal(request.windows[0][c].draws, window.draws)
         return request
 
@@ -339,13 +343,13 @@ def test_no_more_scalars_are_remembered_than_can_be_looked_at(
 ) -> None:
     """The one that failed is among them, however many others chains are apart in."""
     remembered: list[set[str]] = []
-    plain = Sampling._note_separated
+    plain = Attempt._note_separated
 
-    def noted(self: Sampling, names: Sequence[str]) -> None:
+    def noted(self: Attempt, names: Sequence[str]) -> None:
         plain(self, names)
         remembered.append(set(self.separated))
 
-    monkeypatch.setattr(Sampling, "_note_separated", noted)
+    monkeypatch.setattr(Attempt, "_note_separated", noted)
     script.rhat = 1.3
     script.disagreeing = lambda self, rhat: list(range(29, -1, -1))  # type: ignore[method-assign]
     run(standard(30), EarlyChecks(max_draws=500))
@@ -388,7 +392,7 @@ def test_divergences_lead_to_one_more_tuning(pool: bool) -> None:
     """With smaller steps; the store begins anew; a funnel is still not certified."""
     result = run(FUNNEL, EarlyChecks(max_draws=400, pool=pool, tune=None if pool else 200))
     assert result.restarts.count("divergences") == 1
-    before = run(FUNNEL, EarlyChecks(max_draws=400, pool=pool, tune=None if pool else 200, escalate=False))
+    before = run(FUNNEL, EarlyChecks(max_draws=400, pool=pool, tune=None if pool else 200, remedies=OTHERS))
     assert "divergences" not in before.restarts
     assert before.draws.shape[1] == 400
     steps = [np.mean([t.step_size for t in r.tuning]) for r in (before, result)]
@@ -400,7 +404,7 @@ def test_divergences_lead_to_one_more_tuning(pool: bool) -> None:
 def test_what_is_said_of_tuning_again_names_the_step_size_before() -> None:
     running = launch(FUNNEL, NUTS(), points(4), EarlyChecks(max_draws=400), seed=3)
     finish(running)
-    said = running.supervisor.controller.diverged
+    said = running.supervisor.course.diverged
     assert re.fullmatch(r"\d+ of \d+ draws diverged at step size 0\.\d+ before the chains were tuned again", said)
 
 
@@ -461,3 +465,47 @@ def test_strictness_asks_for_more() -> None:
     worst = [max(examine(r.draws[..., [i]]).r_hat.max() for i in range(30)) for r in (loose, strict)]
     assert worst[1] < 1.005
     assert worst[0] < 1.045
+
+
+def test_chains_that_did_not_tune_at_all_may_tune_after_divergences() -> None:
+    result = run_chains(FUNNEL, NUTS(), points(4), EarlyChecks(tune=0, min_draws=4, max_draws=8), seed=0)
+    assert result.restarts == ("divergences",)
+    assert result.draws.shape == (4, 8, 4)
+
+
+# --- going on beyond max_draws -----------------------------------------------------------------------------------
+
+NEAR = (*USUAL, "draws")
+
+
+def test_a_run_near_its_goal_goes_on_where_it_may(script: type[Scripted]) -> None:
+    """At 300 draws 300 effective ones of 400: 400 should do, and some more; without the remedy it ends there."""
+    script.passes = staticmethod(lambda count: count >= 400)
+    assert run(NORMAL, EarlyChecks(max_draws=300)).verdict.status == "not_converged"
+    events: list[Event] = []
+    result = run(NORMAL, EarlyChecks(max_draws=300, remedies=NEAR), listeners=[events.append])
+    assert result.verdict.status == "converged"
+    assert result.draws.shape[1] == 440
+    assert [event.next_check for event in events if isinstance(event, CheckFigures)][-3:] == [382, 440, 440]
+    longer = run(NORMAL, EarlyChecks(max_draws=440))
+    np.testing.assert_array_equal(result.draws, longer.draws)
+
+
+def test_a_run_goes_on_to_twice_max_draws_at_most(script: type[Scripted]) -> None:
+    result = run(NORMAL, EarlyChecks(max_draws=150, remedies=NEAR))
+    assert result.draws.shape[1] == 300
+    assert "(max_draws=300)" in result.verdict.reason
+
+
+def test_a_run_far_from_its_goal_ends(script: type[Scripted]) -> None:
+    script.size = 100.0
+    assert run(NORMAL, EarlyChecks(max_draws=150, remedies=NEAR)).draws.shape[1] == 150
+
+
+def test_a_remedy_that_there_is_not_is_refused_by_name() -> None:
+    with pytest.raises(SamplingError, match=r"`remedies` may name 'coordinates', 'steps', .*, got 'step'"):
+        RunPlan(remedies=("jumps", "step"))
+
+
+def test_remedies_that_are_not_named_are_not_applied() -> None:
+    assert run(FUNNEL, EarlyChecks(max_draws=400, remedies=())).restarts == ()

@@ -11,19 +11,18 @@ import pytest
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.events import ChainLost, ChainProgress, Event, Restarted
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Divergences, Segment, Tuning, Window
+from consilience.inference.messages import ChainTuning, Divergences, Segment, Window
 from consilience.inference.metric import diagonal
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.tuner import TuningSetting
-from consilience.run import Monitored, Options, Running
-from consilience.run.controller import MOST_RESTARTS, RunController, Setting
-from consilience.run.engine import Engine, Overseer
-from consilience.run.remedies import Look, Restart
-from consilience.run.sampling import Sampling
+from consilience.run import Monitored, Running, RunPlan
+from consilience.run.course import MOST_REQUESTS, Attempt, RunCourse
+from consilience.run.engine import Chains, Engine, Overseer
+from consilience.run.remedies import Look, Remedy, Restart
 from consilience.run.supervisor import Supervisor
 
 COLUMNS = Columns({"lp": "float64"}, {"log density": "lp"})
-OPTIONS = Options(tune=20, rule=StoppingRule(target_ess=300.0), min_draws=100, max_draws=2000)
+PLAN = RunPlan(tune=20, rule=StoppingRule(target_ess=300.0), min_draws=100, max_draws=2000)
 
 
 class Independent(Engine):
@@ -33,10 +32,8 @@ class Independent(Engine):
     backwards  whether windows leave in the order of the last chain to the first
     """
 
-    columns = COLUMNS
-
     def __init__(self, chains: int = 4, lose: int | None = None, backwards: bool = False) -> None:
-        super().__init__()
+        super().__init__(Chains(chains, 2, COLUMNS))
         self.lose, self.backwards = lose, backwards
         self.present = tuple(range(chains))
         self.generators = [np.random.default_rng(c) for c in range(chains)]
@@ -77,16 +74,14 @@ class Independent(Engine):
         none = Divergences(np.zeros(0, np.int64), np.zeros((0, 2)), np.zeros((0, 2)))
         return Window(draws, -0.5 * (draws**2).sum(axis=1)[None], None, none, 1.0, self.made, 0.0, {})
 
-    def tuning(self, chain: int) -> Tuning:
-        return Tuning(1.0, diagonal(np.ones(2)))
+    def tuning(self, chain: int) -> ChainTuning:
+        return ChainTuning(1.0, diagonal(np.ones(2)))
 
 
-def running(engine: Independent, options: Options = OPTIONS, events: list[Event] | None = None) -> Running:
-    chains = len(engine.generators)
-    setting = Setting(chains, 2, COLUMNS, Monitored(("a", "b")))
-    tuner = SelfTuning(TuningSetting(chains, 2, COLUMNS, options.tune))
-    listeners = [] if events is None else [events.append]
-    return Running(Supervisor(RunController(options, setting, tuner), engine, seed=0), listeners)
+def running(engine: Independent, plan: RunPlan = PLAN, events: list[Event] | None = None) -> Running:
+    tuner = SelfTuning(TuningSetting(engine.chains.count, 2, COLUMNS, plan))
+    course = RunCourse(plan, engine.chains, tuner, Monitored(("a", "b")))
+    return Running(Supervisor(course, engine, seed=0), [] if events is None else [events.append])
 
 
 def test_a_run_on_another_engine_converges_and_is_extended() -> None:
@@ -94,7 +89,7 @@ def test_a_run_on_another_engine_converges_and_is_extended() -> None:
     short.start(background=False)
     first = short.wait()
     assert (first.verdict.status, first.tuned) == ("converged", 20)
-    longer = short.again(Options(draws=first.draws.shape[1] + 50, tune=20), ())
+    longer = short.again(RunPlan(draws=first.draws.shape[1] + 50, tune=20), ())
     longer.start(background=True)
     np.testing.assert_array_equal(longer.wait(60.0).draws[:, : first.draws.shape[1]], first.draws)
 
@@ -120,15 +115,15 @@ def test_a_chain_whose_window_is_missing_is_left_out() -> None:
     assert [event.chain for event in events if isinstance(event, ChainLost)] == [2]
 
 
-@pytest.mark.parametrize("options", [Options(tune=20, max_time=0.0), Options(tune=0, draws=100, max_time=0.0)])
-def test_no_time_at_all_leaves_no_draws_on_any_engine(options: Options) -> None:
+@pytest.mark.parametrize("options", [RunPlan(tune=20, max_time=0.0), RunPlan(tune=0, draws=100, max_time=0.0)])
+def test_no_time_at_all_leaves_no_draws_on_any_engine(options: RunPlan) -> None:
     run = running(Independent(), options)
     run.start(background=False)
     assert run.wait().verdict.reason == "max_time=0.0 seconds were over; no draws had been made"
 
 
 def test_a_pause_does_not_count_as_time_on_any_engine() -> None:
-    run = running(Independent(), Options(tune=20, draws=100, max_time=5.0))
+    run = running(Independent(), RunPlan(tune=20, draws=100, max_time=5.0))
     run.pause()
     run.start(background=True)
     time.sleep(0.02)
@@ -144,21 +139,21 @@ def test_a_remedy_is_one_function_and_one_that_asks_for_ever_is_not_heard_for_ev
 ) -> None:
     asked = []
 
-    def never_content(sampling: Sampling, look: Look | None) -> Restart | None:
+    def never_content(attempt: Attempt, look: Look | None) -> Restart | None:
         if look is None:
             return None
-        asked.append(sampling.count)
-        return Restart("never content", "this could be better", sampling.windows)
+        asked.append(attempt.count)
+        return Restart("never content", "this could be better", attempt.windows)
 
-    monkeypatch.setattr("consilience.run.controller.REMEDIES", (never_content,))
+    monkeypatch.setattr("consilience.run.course.REMEDIES", {"metric": Remedy(never_content)})
     monkeypatch.setattr(SelfTuning, "again", lambda self, reason, windows: None)
     events: list[Event] = []
     run = running(Independent(), events=events)
     run.start(background=False)
     found = run.wait()
-    assert found.restarts == ("never content",) * MOST_RESTARTS
-    assert len(asked) == MOST_RESTARTS
+    assert found.restarts == ("never content",) * MOST_REQUESTS
+    assert len(asked) == MOST_REQUESTS
     assert [event.reason for event in events if isinstance(event, Restarted)] == [
         "this could be better"
-    ] * MOST_RESTARTS
+    ] * MOST_REQUESTS
     assert found.verdict.status == "converged"

@@ -9,12 +9,12 @@ import pytest
 
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.inference import NUTS
-from consilience.run import Options, launch
-from consilience.run.pages import LEAST, pages
+from consilience.run import RunPlan, launch
+from consilience.run.threads.chain_worker import LEAST, pages
 from tests.inference.targets import correlated_normal
 from tests.run.support import WatchedKernel, fingerprint
 
-OPTIONS = Options(rule=StoppingRule(target_ess=200.0))
+OPTIONS = RunPlan(rule=StoppingRule(target_ess=200.0))
 
 
 def test_a_run_that_is_over_has_one_copy_of_its_draws() -> None:
@@ -23,7 +23,7 @@ def test_a_run_that_is_over_has_one_copy_of_its_draws() -> None:
     running.start(background=False)
     run = running.wait()
     supervisor = running.supervisor
-    sampling, report = supervisor.controller.sampling, getattr(supervisor.controller.tuner, "stage", None)
+    sampling, report = supervisor.course.attempt, getattr(supervisor.course.tuner, "stage", None)
     assert sampling is not None
     assert report is not None
     row = 0
@@ -52,7 +52,7 @@ def test_chains_are_gone_with_the_run_and_come_back_for_more() -> None:
     kernel.chains.clear()
     assert [chain() for chain in gone] == [None] * 3
     assert all(chain.gradients > 0 for chain in running.progress.chains)
-    more = Options(rule=StoppingRule(target_ess=600.0))
+    more = RunPlan(rule=StoppingRule(target_ess=600.0))
     further = running.again(more, [])
     further.start(background=False)
     longer = launch(density, NUTS(), np.zeros((3, 5)), more, seed=1)

@@ -14,14 +14,14 @@ from consilience.inference.block import block_of
 from consilience.inference.messages import Divergences, Window
 from consilience.inference.tuner import TuningSetting
 from consilience.record import replace
-from consilience.run import Options, launch, run_chains
+from consilience.run import RunPlan, launch, run_chains
 from tests.inference.targets import Target, correlated_normal, student
 from tests.run.support import Tape, fingerprint, finish, resumed
 
 NORMAL = correlated_normal(5, 1)
 NONE = np.zeros((0, 2))
 EMPTY = Window(NONE, NONE, None, Divergences(np.zeros(0, np.int64), NONE, NONE), 0.0, 0, 0.0, {})
-OPTIONS = Options(tune=170, draws=230)
+OPTIONS = RunPlan(tune=170, draws=230)
 
 
 def points(chains: int) -> np.ndarray:
@@ -68,7 +68,7 @@ def test_a_population_that_was_cut_off_goes_on_as_it_would_have(tmp_path: Path) 
 
 def test_a_population_has_the_moments_of_the_target() -> None:
     """Whitened means and variances, between 24 chains that share their points."""
-    run = run_chains(NORMAL, DEMetropolis(), points(24), Options(tune=1000, draws=6000), seed=4)
+    run = run_chains(NORMAL, DEMetropolis(), points(24), RunPlan(tune=1000, draws=6000), seed=4)
     means = run.draws.mean(axis=1)
     assert np.all(np.abs(means.mean(axis=0) - NORMAL.mean) < 5.0 * means.std(axis=0, ddof=1) / np.sqrt(24))
     np.testing.assert_allclose(run.draws.var(axis=(0, 1)), NORMAL.deviation**2, rtol=0.05)
@@ -96,6 +96,6 @@ def test_a_hottest_replica_without_density_ends_the_run() -> None:
     """A Student-t density with 3 degrees of freedom to the power 0.1; to the power 0.5 it is one."""
     target = Target(student, 2, np.zeros(2), np.ones(2), number=3.0)
     with pytest.raises(SamplingError, match=r"power 0\.1 seems to be improper.*greater `hottest`"):
-        run_chains(target, ParallelTempering(hottest=0.1), np.zeros((2, 2)), Options(tune=600, draws=10), seed=1)
-    run = run_chains(target, ParallelTempering(hottest=0.5), np.zeros((2, 2)), Options(tune=600, draws=10), seed=1)
+        run_chains(target, ParallelTempering(hottest=0.1), np.zeros((2, 2)), RunPlan(tune=600, draws=10), seed=1)
+    run = run_chains(target, ParallelTempering(hottest=0.5), np.zeros((2, 2)), RunPlan(tune=600, draws=10), seed=1)
     assert run.statistics["spread"].max() < 1e3

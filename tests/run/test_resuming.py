@@ -46,9 +46,10 @@ def turned() -> Target:
 TURNED = turned()
 LOW = StoppingRule(target_ess=50.0)
 STORIES: dict[str, tuple[Target, Kernel, EarlyChecks, set[str]]] = {
-    "plain": (NORMAL, NUTS(), EarlyChecks(), {"PooledTuning", "search", "Sampling", "finished"}),
-    "fixed": (NORMAL, NUTS(), EarlyChecks(draws=120, tune=100, keep_tuning=True), {"PooledTuning", "Sampling"}),
-    "retuned": (FUNNEL, NUTS(), EarlyChecks(max_draws=250, rule=LOW), {"Retuning", "Sampling"}),
+    "plain": (NORMAL, NUTS(), EarlyChecks(), {"PooledTuning", "search", "Attempt", "finished"}),
+    "continued": (NORMAL, NUTS(), EarlyChecks(max_draws=100, remedies=("draws",)), {"Attempt", "finished"}),
+    "fixed": (NORMAL, NUTS(), EarlyChecks(draws=120, tune=100, keep_tuning=True), {"PooledTuning", "Attempt"}),
+    "retuned": (FUNNEL, NUTS(), EarlyChecks(max_draws=250, rule=LOW), {"Retuning", "Attempt"}),
     "retuned, all kept": (FUNNEL, NUTS(), EarlyChecks(max_draws=250, rule=LOW, keep_tuning=True), {"Retuning"}),
     "retuned alone": (FUNNEL, NUTS(), EarlyChecks(max_draws=250, tune=150, pool=False, rule=LOW), {"Retuning"}),
     "metric": (
@@ -58,9 +59,9 @@ STORIES: dict[str, tuple[Target, Kernel, EarlyChecks, set[str]]] = {
         {"Retuning"},
     ),
     "jumps": (MODES, NUTS(jumps=3), EarlyChecks(max_draws=220), {"jumps", "finished"}),
-    "alone": (NORMAL, NUTS(), EarlyChecks(pool=False, tune=600, draws=150), {"SelfTuning", "Sampling"}),
-    "hmc": (NORMAL, HamiltonianMC(), EarlyChecks(tune=300, max_draws=200), {"SelfTuning", "Sampling"}),
-    "metropolis": (NORMAL, Metropolis(), EarlyChecks(tune=300, draws=500), {"SelfTuning", "Sampling"}),
+    "alone": (NORMAL, NUTS(), EarlyChecks(pool=False, tune=600, draws=150), {"SelfTuning", "Attempt"}),
+    "hmc": (NORMAL, HamiltonianMC(), EarlyChecks(tune=300, max_draws=200), {"SelfTuning", "Attempt"}),
+    "metropolis": (NORMAL, Metropolis(), EarlyChecks(tune=300, draws=500), {"SelfTuning", "Attempt"}),
 }
 
 
@@ -87,6 +88,21 @@ def test_a_run_cut_off_after_any_segment_goes_on_as_it_would_have(story: str, tm
     for number, (path, stage) in enumerate(tape.moments):
         got = resumed(path, target, kernel, points(target.dimension), options, seed=3, cores=1 + number % 4)
         assert fingerprint(got) == fingerprint(unbroken), (number, stage)
+
+
+def test_states_of_earlier_checkpoints_are_read(tmp_path: Path) -> None:
+    """Some of their parts had other names, and none could go on beyond `max_draws`."""
+    unbroken, tape = taped(tmp_path, NORMAL, NUTS(), EarlyChecks())
+    path = next(path for path, stage in tape.moments if stage == "Attempt")
+    _, about, state = checkpoints.read(path)
+    older = {new: old for old, new in checkpoints.OLDER.items()}
+    course = {name: value for name, value in state["controller"].items() if name not in ("most", "continued")}
+    course["sampling"] = {older.get(name, name): value for name, value in course["sampling"].items()} | {"before": ""}
+    running = launch(NORMAL, NUTS(), points(5), EarlyChecks(), seed=3)
+    supervisor = running.supervisor
+    saved = {**state, "controller": course}
+    supervisor.keep = checkpoints.resume(path, {}, about, saved, supervisor.course, supervisor.engine)
+    assert fingerprint(finish(running)) == fingerprint(unbroken)
 
 
 def test_starting_points_do_not_matter_once_a_state_is_there(tmp_path: Path) -> None:
@@ -125,7 +141,7 @@ def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: P
         supervisor = running.supervisor
         if ended:
             _, about, state = checkpoints.read(tmp_path / "c")
-            keep = checkpoints.resume(tmp_path / "c", {}, about, state, supervisor.controller, supervisor.engine)
+            keep = checkpoints.resume(tmp_path / "c", {}, about, state, supervisor.course, supervisor.engine)
             keep.interval = 0.0
         supervisor.keep = keep
         if reason == "exception":
@@ -136,7 +152,7 @@ def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: P
             running.stop()
         with contextlib.suppress(RuntimeError):
             run = running.wait()
-            if supervisor.controller.verdict is not None:
+            if supervisor.course.verdict is not None:
                 break
         ended += 1
     else:
@@ -242,7 +258,7 @@ def test_killed_at_many_random_moments_and_resumed(name: str, tmp_path: Path) ->
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The checkpoint of a run that was cut off."""
     _, tape = taped(tmp_path_factory.mktemp("sound"), NORMAL, NUTS(), EarlyChecks())
-    return next(path for path, stage in tape.moments if stage == "Sampling")
+    return next(path for path, stage in tape.moments if stage == "Attempt")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.3, 0.5, 0.9, 0.999, 0.99999])
@@ -300,7 +316,7 @@ def test_one_run_at_a_time_has_a_checkpoint(sound: Path, tmp_path: Path) -> None
     shutil.copy(sound, tmp_path / "c")
     _, about, state = checkpoints.read(tmp_path / "c")
     running = launch(NORMAL, NUTS(), points(5), EarlyChecks(), seed=3)
-    controller, engine = running.supervisor.controller, running.supervisor.engine
+    controller, engine = running.supervisor.course, running.supervisor.engine
     first = checkpoints.resume(tmp_path / "c", {}, about, state, controller, engine)
     for attempt in (
         lambda: Checkpoint.create(tmp_path / "c", {}, {}, overwrite=True),

@@ -26,12 +26,12 @@ from consilience.run import (
     Run,
     RunEnded,
     RunStarted,
+    handle,
     launch,
     run_chains,
-    running,
 )
-from consilience.run.chain_worker import RECENT
 from consilience.run.supervisor import Supervisor
+from consilience.run.threads.chain_worker import RECENT
 from tests.inference.targets import Target, correlated_normal, funnel, standard
 from tests.run.support import EarlyChecks, fingerprint, finish, sleepy
 from tests.run.targets import two_normals
@@ -75,7 +75,7 @@ def test_chains_begin_when_all_that_is_made_beside_is_made(monkeypatch: pytest.M
         seen.append(made.is_set())
         return plain(self)
 
-    monkeypatch.setattr(running, "WORKSHOP", workshop)
+    monkeypatch.setattr(handle, "WORKSHOP", workshop)
     monkeypatch.setattr(Supervisor, "run", begin)
     workshop.begin("slow", make)
     run = launch(correlated_normal(5, 1), NUTS(), points(4, 5), fixed(20, 20), seed=1)
@@ -318,7 +318,7 @@ def test_moments_of_a_known_target_are_found() -> None:
 
 def test_events_tell_the_whole_story(monkeypatch: pytest.MonkeyPatch) -> None:
     """First RunStarted, then Progress that never goes back, last RunEnded; draws once each; in the caller's thread."""
-    monkeypatch.setattr(running, "TICK", 0.005)  # a quick run is over within the usual one
+    monkeypatch.setattr(handle, "TICK", 0.005)  # a quick run is over within the usual one
     events: list[Event] = []
     threads: set[int] = set()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from consilience.diagnostics import examine
 from consilience.inference.pooled_tuning import ALONE, WINDOW_GROWTH, next_tuning_window, tuning_window
-from consilience.run.schedule import CHECK_GROWTH, check_after, look_again_after
+from consilience.run.verdicts import CHECK_GROWTH, check_after, look_again_after
 from tests.rows import slow_after
 
 COUNTS = st.integers(0, 5000)

@@ -16,15 +16,15 @@ from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.inference import NUTS
 from consilience.model.log_density import model_density
 from consilience.model.starting_point import starting_positions
-from consilience.run import Options, launch, run_chains
+from consilience.run import RunPlan, launch, run_chains
 from consilience.sample.step_methods import DivisibleDensity, assigned
 from tests.run.kills import Story, check_kills
 from tests.run.support import Tape, fingerprint, finish, resumed
 
 CHAINS = 8
 DATA = np.random.default_rng(0).normal(size=24) + np.repeat([0.0, 3.0], [16, 8])
-FIXED = Options(tune=150, draws=200)
-DECIDED = Options(max_draws=250, rule=StoppingRule(target_ess=50.0))
+FIXED = RunPlan(tune=150, draws=200)
+DECIDED = RunPlan(max_draws=250, rule=StoppingRule(target_ess=50.0))
 
 
 def two_groups() -> pm.Model:
@@ -64,7 +64,7 @@ def regression() -> pm.Model:
     return model
 
 
-STORIES: dict[str, tuple[Callable[[], pm.Model], Any, Options]] = {
+STORIES: dict[str, tuple[Callable[[], pm.Model], Any, RunPlan]] = {
     "NUTS": (regression, None, DECIDED),
     "NUTS and binary Gibbs": (two_groups, None, DECIDED),
     "NUTS and categorical Gibbs": (three_groups, None, FIXED),

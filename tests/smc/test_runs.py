@@ -18,7 +18,8 @@ import pytest
 import consilience as pm
 from consilience.errors import ConvergenceWarning, SamplingError, StorageError
 from consilience.estimators.smc import running
-from consilience.estimators.smc.stages import Stages
+from consilience.events import StepProgress
+from consilience.output.display.step_line import StepLine
 from tests.run.support import copied
 
 STORY = """
@@ -129,7 +130,7 @@ def test_a_run_that_had_ended_gives_its_result(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C ends it after the stages under way, which are kept."""
+    """Ctrl-C ends it after the stages under way, which are kept, and gives what there is with a warning."""
     model, settings = STORIES["model"](), STORIES["SETTINGS"]
     expected = pm.sample_smc(model=model, **settings)
     once, place = running.advanced, tmp_path / "run"
@@ -144,10 +145,12 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     try:
         with monkeypatch.context() as patched:
             patched.setattr(running, "advanced", interrupting)
-            with pytest.raises(KeyboardInterrupt):
-                pm.sample_smc(model=model, checkpoint=place, cores=1, **settings)
+            with pytest.warns(pm.ConvergenceWarning, match="stopped at the power"):
+                early = pm.sample_smc(model=model, checkpoint=place, cores=1, **settings)
     finally:
         signal.signal(signal.SIGINT, before)
+    assert early["posterior"].attrs["status"] == "interrupted"
+    assert np.isnan(early["sample_stats"]["log_marginal_likelihood"]).any()
     assert (draws(pm.smc.resume(place, model, progressbar=False)) == draws(expected)).all()
 
 
@@ -182,7 +185,7 @@ class Screen(io.StringIO):
 
 def test_stages_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """In one line that is redrawn, and ends with a new line; in files seldom; never with `progressbar=False`."""
-    monkeypatch.setattr("consilience.estimators.smc.stages.FIRST", (0.0, 0.0))
+    monkeypatch.setattr("consilience.output.display.step_line.FIRST", (0.0, 0.0))
     monkeypatch.setattr(running, "INTERVAL", 0.01)
     for stream, shown in ((Screen(), True), (io.StringIO(), True), (Screen(), False)):
         monkeypatch.setattr(sys, "stderr", stream)
@@ -196,7 +199,7 @@ def test_stages_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         last = text.strip().splitlines()[-1].split("\r")[-1]
         assert "power 1 · " in last
         assert "2 of 2 chains done" in last
-    Stages(True, Screen()).close()
+    StepLine(Screen()).finish(StepProgress(1, None, "", 0.0, False))
 
 
 def test_one_warning_tells_of_particles_that_did_not_settle(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,20 +12,20 @@ import pytest
 
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import InitialPointError, SamplingError
-from consilience.run import Options, Run
-from consilience.vectorised import ChEES
+from consilience.run import Run, RunPlan
+from consilience.run.lock_step import ChEES
 
 jax = pytest.importorskip("jax")
 
-from consilience.vectorised.launch import launch  # noqa: E402  # needs JAX
-from consilience.vectorised.program import halton  # noqa: E402  # needs JAX
+from consilience.run.lock_step.engine import launch  # noqa: E402  # needs JAX
+from consilience.run.lock_step.program import halton  # noqa: E402  # needs JAX
 from tests.vectorised.targets import correlated_normal, two_modes  # noqa: E402  # after the check for JAX
 
 DIMENSION = 5
 NORMAL, COVARIANCE = correlated_normal(DIMENSION)
 
 
-def ended(logp: Any, options: Options, chains: int = 256, seed: int = 1, points: Any = None, **settings: Any) -> Run:
+def ended(logp: Any, options: RunPlan, chains: int = 256, seed: int = 1, points: Any = None, **settings: Any) -> Run:
     """A run from points around zero."""
     if points is None:
         points = np.random.default_rng(seed).uniform(-2.0, 2.0, (16, DIMENSION))
@@ -36,7 +36,7 @@ def ended(logp: Any, options: Options, chains: int = 256, seed: int = 1, points:
 
 def test_moments_of_a_correlated_normal_are_found() -> None:
     """Means and covariances within five standard errors, of 256 chains of 200 draws that are one half independent."""
-    run = ended(NORMAL, Options(draws=200))
+    run = ended(NORMAL, RunPlan(draws=200))
     draws = run.draws.reshape(-1, DIMENSION)
     deviations = np.sqrt(np.diag(COVARIANCE))
     size = len(draws) / 4
@@ -47,7 +47,7 @@ def test_moments_of_a_correlated_normal_are_found() -> None:
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_one_others() -> None:
-    options = Options(draws=20, tune=30)
+    options = RunPlan(draws=20, tune=30)
     first, second, other = (ended(NORMAL, options, seed=seed).draws for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, second)
     assert (first != other).all()
@@ -55,12 +55,12 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others() -> None:
 
 def test_a_run_in_two_parts_is_the_run_in_one() -> None:
     points = np.random.default_rng(0).uniform(-2.0, 2.0, (16, DIMENSION))
-    run = launch(NORMAL, ChEES(), points, Options(draws=20, tune=30), chains=256, seed=1)
+    run = launch(NORMAL, ChEES(), points, RunPlan(draws=20, tune=30), chains=256, seed=1)
     run.start(background=False)
     assert run.wait().draws.shape[1] == 20
-    run = run.again(Options(draws=47, tune=30), ())
+    run = run.again(RunPlan(draws=47, tune=30), ())
     run.start(background=True)
-    whole = ended(NORMAL, Options(draws=47, tune=30), points=points)
+    whole = ended(NORMAL, RunPlan(draws=47, tune=30), points=points)
     np.testing.assert_array_equal(run.wait(60.0).draws, whole.draws)
 
 
@@ -68,7 +68,7 @@ def test_the_run_stops_when_what_was_asked_for_is_there() -> None:
     """A target that four times as many chains reach takes fewer draws of each."""
     lengths = []
     for chains in (64, 256):
-        run = ended(NORMAL, Options(), chains=chains)
+        run = ended(NORMAL, RunPlan(), chains=chains)
         assert run.verdict.status == "converged"
         assert run.check is not None
         assert run.check.ess >= 400.0
@@ -77,13 +77,13 @@ def test_the_run_stops_when_what_was_asked_for_is_there() -> None:
 
 
 def test_chains_in_two_modes_disagree() -> None:
-    run = ended(two_modes, Options(max_draws=100), points=np.repeat([[-30.0], [30.0]], 8, axis=0) + np.zeros(DIMENSION))
+    run = ended(two_modes, RunPlan(max_draws=100), points=np.repeat([[-30.0], [30.0]], 8, axis=0) + np.zeros(DIMENSION))
     assert run.verdict.status == "chains_disagree"
     assert "different regions" in run.verdict.reason
 
 
 def test_too_few_draws_are_told_of_as_elsewhere() -> None:
-    run = ended(NORMAL, Options(draws=16), chains=4, points=np.zeros((4, DIMENSION)))
+    run = ended(NORMAL, RunPlan(draws=16), chains=4, points=np.zeros((4, DIMENSION)))
     assert run.verdict.status == "not_converged"
     assert run.verdict.reason.endswith("(draws=16)")
 
@@ -96,7 +96,7 @@ def wall(x: Any) -> Any:
 
 
 def test_divergences_are_counted_and_told_of() -> None:
-    options = Options(draws=50, rule=StoppingRule(target_ess=100.0))
+    options = RunPlan(draws=50, rule=StoppingRule(target_ess=100.0))
     run = ended(wall, options, points=-np.ones((16, 2)))
     count = int(run.statistics["diverging"].sum())
     assert count > 0
@@ -111,10 +111,10 @@ def test_divergences_lead_to_another_tuning_with_smaller_steps_once() -> None:
     """The draws before it are part of the tuning, and the verdict tells of them."""
     rule = StoppingRule(target_ess=100.0)
     plain, again = (
-        ended(wall, Options(rule=rule, max_draws=400, escalate=escalate), points=-np.ones((16, 2)))
-        for escalate in (False, True)
+        ended(wall, RunPlan(rule=rule, max_draws=400, remedies=remedies), points=-np.ones((16, 2)))
+        for remedies in ((), ("steps",))
     )
-    assert (plain.restarts, again.restarts) == ((), ("divergences",))
+    assert (plain.restarts, again.restarts) == ((), ("steps",))
     assert again.tuning[0].step_size < 0.9 * plain.tuning[0].step_size
     assert again.tuning_evaluations > plain.tuning_evaluations
     assert "even with smaller steps" in again.verdict.reason or "tuned again" in again.verdict.reason
@@ -123,7 +123,7 @@ def test_divergences_lead_to_another_tuning_with_smaller_steps_once() -> None:
 @pytest.mark.parametrize(("value", "said"), [(np.nan, "nan"), (-np.inf, "-inf")])
 def test_a_start_where_the_density_is_not_finite_is_refused(value: float, said: str) -> None:
     with pytest.raises(InitialPointError, match=f"chain 0 .*the log density is {said}"):
-        ended(lambda x: x.sum() * 0.0 + value, Options(draws=1))
+        ended(lambda x: x.sum() * 0.0 + value, RunPlan(draws=1))
 
 
 def test_float32_runs_in_float32_without_a_warning() -> None:
@@ -135,7 +135,7 @@ def test_float32_runs_in_float32_without_a_warning() -> None:
             seen.append(x.dtype)
             return NORMAL(x)
 
-        run = ended(logp, Options(), precision="float32")
+        run = ended(logp, RunPlan(), precision="float32")
     assert {str(dtype) for dtype in seen} == {"float32"}
     assert run.verdict.status == "converged"
     assert not jax.config.jax_enable_x64
@@ -145,11 +145,11 @@ def test_float32_runs_in_float32_without_a_warning() -> None:
                                                ({"precision": "float16"}, "'float32'")])  # fmt: skip
 def test_an_unknown_device_or_precision_is_refused_with_what_there_is(setting: dict[str, Any], said: str) -> None:
     with pytest.raises(SamplingError, match=said):
-        ended(NORMAL, Options(draws=1), **setting)
+        ended(NORMAL, RunPlan(draws=1), **setting)
 
 
 def test_a_limit_of_time_keeps_the_draws_there_are() -> None:
-    run = ended(NORMAL, Options(max_time=0.0))
+    run = ended(NORMAL, RunPlan(max_time=0.0))
     assert run.verdict.status == "not_converged"
     assert run.verdict.reason == "max_time=0.0 seconds were over; no draws had been made"
 
@@ -172,5 +172,5 @@ def test_the_harmonic_target_belongs_to_the_mean_acceptance(target: float) -> No
 
 
 def test_the_package_loads_without_jax() -> None:
-    code = "import consilience, consilience.vectorised, sys; assert 'jax' not in sys.modules"
+    code = "import consilience, consilience.run.lock_step, sys; assert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

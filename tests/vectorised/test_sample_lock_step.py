@@ -206,7 +206,9 @@ def test_a_device_without_the_backend_is_refused() -> None:
 
 
 def test_without_jax_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [n for n in sys.modules if n.startswith(("consilience.vectorised.", "consilience.sample.lock_step"))]:
+    for name in [
+        n for n in sys.modules if n.startswith(("consilience.run.lock_step.", "consilience.sample.lock_step"))
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "jax", None)
     with pytest.raises(MissingPackageError, match=r'pip install "consilience\[jax\]"'):

@@ -6,7 +6,7 @@ from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.examination import Examination, examine, examine_all
 from consilience.diagnostics.interval import eti, hdi
 from consilience.diagnostics.split_rhat import split_rhat
-from consilience.diagnostics.standard_error import mcse_mean, mcse_sd
+from consilience.diagnostics.standard_error import mcse_mean, mcse_quantile, mcse_sd
 from consilience.diagnostics.summary import SummaryTable, summary
 from consilience.diagnostics.superchains import nested_rhat
 
@@ -25,6 +25,7 @@ __all__ = [
     "hdi",
     "inspect",
     "mcse_mean",
+    "mcse_quantile",
     "mcse_sd",
     "nested_rhat",
     "split_rhat",

@@ -1,4 +1,4 @@
-"""Monte Carlo standard errors of the mean and the standard deviation of draws."""
+"""Monte Carlo standard errors of the mean, the standard deviation and the quantiles of draws."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from consilience.diagnostics import effective_sample_size
 from consilience.diagnostics.measurement import measure_one
 from consilience.diagnostics.sample import FloatArray, Sample
 from consilience.diagnostics.tail_index import LARGEST_TAIL_INDEX, tail_index
+
+ONE_DEVIATION = (0.1586552539314571, 0.8413447460685429)
+"""Probabilities of a normal variable to lie below -1 and 1 standard deviation."""
 
 
 def of_mean(sample: Sample, effective: FloatArray) -> FloatArray:
@@ -26,6 +29,20 @@ def of_deviation(sample: Sample) -> FloatArray:
     variance_of_variance = np.square(squares.pooled - variance[:, None]).mean(axis=1) / effective
     error: FloatArray = np.sqrt(variance_of_variance / variance / 4)
     return np.where(tail_index(squares.pooled) < LARGEST_TAIL_INDEX, error, np.nan)
+
+
+def of_quantile(sample: Sample, probability: float) -> FloatArray:
+    """Standard error of a quantile of each parameter: half the distance between both ends of that of its rank."""
+    from scipy.special import betaincinv
+
+    size = effective_sample_size.quantile_of_sample(sample, probability)[:, None]
+    ends = betaincinv(size * probability + 1, size * (1 - probability) + 1, ONE_DEVIATION)
+    ascending = sample.ascending
+    total = ascending.shape[1]
+    places = np.stack([np.floor(ends[:, 0] * total) - 1, np.ceil(ends[:, 1] * total) - 1], axis=1)
+    usable = np.isfinite(ends)
+    bounds = np.take_along_axis(ascending, np.where(usable, places, 0).clip(0, total - 1).astype(int), axis=1)
+    return np.where(usable.all(axis=1), (bounds[:, 1] - bounds[:, 0]) / 2, np.nan)
 
 
 def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
@@ -46,3 +63,12 @@ def mcse_sd(draws: npt.ArrayLike) -> FloatArray:
     Statistics, with the effective size of the squared deviations in place of the number of draws.
     """
     return measure_one(draws, of_deviation)
+
+
+def mcse_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
+    """Monte Carlo standard error of a quantile, in the unit of the draws (chain, draw, *shape); gives `shape`.
+
+    Source: Vehtari et al. (2021), section 4.4: the rank of the quantile has a beta distribution of as many draws as
+    are effective for it; its standard deviation to both sides is carried over to the draws in order.
+    """
+    return measure_one(draws, lambda sample: of_quantile(sample, probability))

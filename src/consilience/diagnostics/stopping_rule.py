@@ -70,7 +70,7 @@ class Failure(Record):
     "rhat"         R-hat of the draws or of their distances       below `bound`
     "rhat excess"  the noise ratio, see `rhat_is_large`           below `bound`
     "quantile ess" smallest effective size of many quantiles      at least `bound`; asked of scalars in which chains
-                   disagreed, see `consilience.run.stopping`
+                   disagreed, see `consilience.run.verdicts`
 
     rhat, ess   R-hat and the smaller of both effective sizes; NaN where they are not known
 

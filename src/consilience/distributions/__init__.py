@@ -46,7 +46,7 @@ PUBLIC: Final = {
     "state_space": "LinearGaussianStateSpace",
     "stick_breaking": "StickBreakingWeights",
     "truncation": "Censored Truncated",
-    "unit_interval": "Beta BetaPrime Dagum Kumaraswamy LogitNormal",
+    "unit_interval": "Beta BetaPrime Dagum Kumaraswamy LogLogistic LogitNormal",
     "volatility": "GARCH11",
     "waiting_times": "DiscreteWeibull Geometric",
     "whole_intervals": "BetaBinomial DiracDelta DiscreteUniform HyperGeometric",

@@ -61,6 +61,7 @@ from consilience.distributions.real_line import Laplace as Laplace
 from consilience.distributions.first_passage import Levy as Levy
 from consilience.distributions.state_space import LinearGaussianStateSpace as LinearGaussianStateSpace
 from consilience.distributions.gamma_family import LogGamma as LogGamma
+from consilience.distributions.unit_interval import LogLogistic as LogLogistic
 from consilience.distributions.positive import LogNormal as LogNormal
 from consilience.distributions.real_line import Logistic as Logistic
 from consilience.distributions.unit_interval import LogitNormal as LogitNormal

@@ -88,9 +88,7 @@ class Constraint(Record):
 class Real(Constraint):
     """All real numbers."""
 
-    @property
-    def rule(self) -> str:
-        return "a finite number"
+    rule = "a finite number"
 
     def holds(self, value: Node) -> Node:
         return isfinite(value)
@@ -103,9 +101,7 @@ class ExtremeValues(Real):
     scale: Node
     shape: Node
 
-    @property
-    def rule(self) -> str:
-        return "a number x with 1 + xi (x - mu) / sigma > 0"
+    rule = "a number x with 1 + xi (x - mu) / sigma > 0"
 
     def holds(self, value: Node) -> Node:
         return logical_and(isfinite(value), greater(self.shape * ((value - self.location) / self.scale), -1.0))
@@ -117,9 +113,7 @@ class SmallShape(Real):
     rate: Node
     reciprocal: bool
 
-    @property
-    def rule(self) -> str:
-        return "a number > 0"
+    rule = "a number > 0"
 
     def holds(self, value: Node) -> Node:
         return logical_and(isfinite(value), greater(value, 0.0))
@@ -258,9 +252,7 @@ class RealVector(Constraint):
 
     event_rank: ClassVar[int] = 1
 
-    @property
-    def rule(self) -> str:
-        return "finite numbers"
+    rule = "finite numbers"
 
     def holds(self, value: Node) -> Node:
         return reduce("all", isfinite(value), -1)
@@ -272,9 +264,7 @@ class WholeVector(Constraint):
     event_rank: ClassVar[int] = 1
     discrete: ClassVar[bool] = True
 
-    @property
-    def rule(self) -> str:
-        return "whole numbers"
+    rule = "whole numbers"
 
     def holds(self, value: Node) -> Node:
         return reduce("all", Whole(-math.inf).holds(value), -1)
@@ -294,9 +284,7 @@ class PositiveVector(Constraint):
 
     event_rank: ClassVar[int] = 1
 
-    @property
-    def rule(self) -> str:
-        return "> 0"
+    rule = "> 0"
 
     def holds(self, value: Node) -> Node:
         return reduce("all", positive.holds(value), -1)
@@ -310,9 +298,7 @@ class NonnegativeVector(Constraint):
 
     event_rank: ClassVar[int] = 1
 
-    @property
-    def rule(self) -> str:
-        return "numbers >= 0, not all 0"
+    rule = "numbers >= 0, not all 0"
 
     def holds(self, value: Node) -> Node:
         return logical_and(reduce("all", nonnegative.holds(value), -1), reduce("any", greater(value, 0.0), -1))
@@ -330,9 +316,7 @@ class UnitVectorConstraint(Constraint):
 
     event_rank: ClassVar[int] = 1
 
-    @property
-    def rule(self) -> str:
-        return "numbers whose squares sum to 1"
+    rule = "numbers whose squares sum to 1"
 
     def holds(self, value: Node) -> Node:
         return less_equal(absolute(reduce("sum", square(value), -1) - 1.0), SUM_TOLERANCE)
@@ -386,9 +370,7 @@ class OrderedConstraint(Constraint):
 
     event_rank: ClassVar[int] = 1
 
-    @property
-    def rule(self) -> str:
-        return "increasing"
+    rule = "increasing"
 
     def holds(self, value: Node) -> Node:
         steps = reduce("all", greater(value[..., 1:], value[..., :-1]), -1)
@@ -400,9 +382,7 @@ class SimplexConstraint(Constraint):
 
     event_rank: ClassVar[int] = 1
 
-    @property
-    def rule(self) -> str:
-        return "numbers >= 0 that sum to 1"
+    rule = "numbers >= 0 that sum to 1"
 
     def holds(self, value: Node) -> Node:
         total = reduce("sum", value, -1)
@@ -494,9 +474,7 @@ class PositiveDefinite(Constraint):
 
     event_rank: ClassVar[int] = 2
 
-    @property
-    def rule(self) -> str:
-        return "symmetric and positive definite"
+    rule = "symmetric and positive definite"
 
     def holds(self, value: Node) -> Node:
         return logical_and(self.admits(value), self._symmetric(value))
@@ -522,9 +500,7 @@ class CholeskyFactor(Constraint):
 
     event_rank: ClassVar[int] = 2
 
-    @property
-    def rule(self) -> str:
-        return "lower triangular with a positive diagonal"
+    rule = "lower triangular with a positive diagonal"
 
     def holds(self, value: Node) -> Node:
         return reduce("all", positive.holds(diagonal(value)), -1)

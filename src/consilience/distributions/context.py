@@ -27,7 +27,7 @@ class Default:
 DEFAULT: Final = Default()
 
 
-class Given(Protocol):
+class ObservedData(Protocol):
     """Data as a model took them in."""
 
     @property
@@ -39,7 +39,7 @@ class Given(Protocol):
 class ModelContext(Protocol):
     """What a distribution needs of a model."""
 
-    def given_data(self, name: str, observed: Any, total_size: Any = None) -> Given | None:
+    def given_data(self, name: str, observed: Any, total_size: Any = None) -> ObservedData | None:
         """Data of a variable, None where there are none."""
         ...
 

@@ -33,9 +33,7 @@ class AdjacencyMatrix(Constraint):
 
     event_rank: ClassVar[int] = 2
 
-    @property
-    def rule(self) -> str:
-        return "a symmetric matrix of weights >= 0, zero on the diagonal, with a neighbour in every row"
+    rule = "a symmetric matrix of weights >= 0, zero on the diagonal, with a neighbour in every row"
 
     def holds(self, value: Node) -> Node:
         weights = reduce("all", greater_equal(value, 0.0), (-2, -1))
@@ -48,9 +46,7 @@ class AdjacencyMatrix(Constraint):
 class CorrelationMatrix(PositiveDefinite):
     """Symmetric positive definite matrices with ones on the diagonal; `holds` is as far as for `PositiveDefinite`."""
 
-    @property
-    def rule(self) -> str:
-        return "a correlation matrix: symmetric and positive definite, with ones on the diagonal"
+    rule = "a correlation matrix: symmetric and positive definite, with ones on the diagonal"
 
     def admits(self, value: Node) -> Node:
         ones = reduce("all", less_equal(absolute(diagonal(value) - 1.0), SUM_TOLERANCE), -1)
@@ -60,9 +56,7 @@ class CorrelationMatrix(PositiveDefinite):
 class CorrelationFactor(CholeskyFactor):
     """Lower Cholesky factors of correlation matrices: rows of length 1, the diagonal positive."""
 
-    @property
-    def rule(self) -> str:
-        return "lower triangular with a positive diagonal and rows of length 1"
+    rule = "lower triangular with a positive diagonal and rows of length 1"
 
     def holds(self, value: Node) -> Node:
         lengths = reduce("sum", square(value), -1)
@@ -74,9 +68,7 @@ class PackedCholeskyFactor(Constraint):
 
     event_rank: ClassVar[int] = 1
 
-    @property
-    def rule(self) -> str:
-        return "a packed lower triangle with a positive diagonal"
+    rule = "a packed lower triangle with a positive diagonal"
 
     def holds(self, value: Node) -> Node:
         positions = diagonal_positions(row_count(value.static_shape[-1]))

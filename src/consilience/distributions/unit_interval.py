@@ -13,6 +13,7 @@ from consilience.distributions.gamma_ratios import log_beta
 from consilience.distributions.mathematics import (
     LOG_2,
     LOG_SQRT_2_PI,
+    PI,
     betainccinv,
     betaincinv,
     exp,
@@ -30,6 +31,7 @@ from consilience.distributions.mathematics import (
     minimum,
     ndtri,
     sigmoid,
+    sin,
     softplus,
     square,
     where,
@@ -302,3 +304,51 @@ class Dagum(Continuous):
     def _log_moment(self, order: float, a: Node) -> Node:
         share = order / a
         return gammaln(self.p + share) + gammaln(1.0 - share) - gammaln(self.p)
+
+
+class LogLogistic(Continuous):
+    """Durations whose logarithm is logistic: beta / x u / (1 + u)^2, u = (x / alpha)^beta; of odds x, alpha = beta = 1.
+
+    alpha   median > 0, in the unit of x
+    beta    shape > 0; the mean exists above 1, the variance above 2
+    """
+
+    alpha = parameter(positive)
+    beta = parameter(positive)
+    support = positive
+
+    def logp(self, value: Node) -> Node:
+        value = where(greater(value, 0.0), value, self.alpha)  # two branches share the logarithm
+        z = self._log_odds(value)
+        rising = (self.beta - 1.0) * log(value) - self.beta * log(self.alpha) - 2.0 * softplus(z)
+        return log(self.beta) + where(less(z, 0.0), rising, -z - 2.0 * softplus(-z) - log(value))
+
+    def logcdf(self, value: Node) -> Node:
+        return -softplus(-self._log_odds(value))
+
+    def logccdf(self, value: Node) -> Node:
+        return -softplus(self._log_odds(value))
+
+    def icdf(self, q: Node) -> Node:
+        return self.alpha * exp(logit(q) / self.beta)
+
+    def draw(self, key: Node, shape: Shape) -> Node:
+        return self.icdf(draw("random_uniform", key, shape))
+
+    def mean(self) -> Node:
+        exists = greater(self.beta, 1.0)
+        angle = PI / where(exists, self.beta, 2.0)
+        return where(exists, self.alpha * angle / sin(angle), math.inf)
+
+    def variance(self) -> Node:
+        exists = greater(self.beta, 2.0)
+        angle = PI / where(exists, self.beta, 4.0)
+        spread = 2.0 * angle / sin(2.0 * angle) - square(angle / sin(angle))
+        return where(exists, square(self.alpha) * spread, math.inf)
+
+    def support_point(self) -> Node:
+        return self.alpha
+
+    def _log_odds(self, value: Node) -> Node:
+        """Of a duration up to the value."""
+        return self.beta * (log(value) - log(self.alpha))

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy.typing as npt
 
-from consilience.backends.c.text import identifier
+from consilience.backends.c.names import identifier
 from consilience.backends.contexts import DEFAULT
 from consilience.backends.function import Function
 from consilience.distributions.transforms import label

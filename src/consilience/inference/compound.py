@@ -81,7 +81,8 @@ class Delegating:
         self.block = setting.blocks[place].places
         sizes = [len(method.columns.types) for method in compound.methods]
         self.first, self.columns = sum(sizes[:place]), sizes[place]
-        self.length = setting.max_tune if setting.tune is None else setting.tune  # of the other kernels, at most
+        lengths = setting.lengths
+        self.length = lengths.max_tune if lengths.tune is None else lengths.tune  # of the other kernels, at most
 
     @property
     def fixed(self) -> int | None:

@@ -15,7 +15,7 @@ from consilience.inference.columns import Role
 from consilience.inference.density import Density, stopped
 from consilience.inference.hamiltonian import copy, draw_momentum, kinetic_energy, leapfrog
 from consilience.inference.kernel import Kernel
-from consilience.inference.messages import Tuning
+from consilience.inference.messages import ChainTuning
 from consilience.inference.metric import installed, velocity_of
 from consilience.inference.point import Point, start
 from consilience.inference.settings import check_fraction, check_positive
@@ -201,9 +201,9 @@ class LeapfrogPath(Kernel):
             probe=new_probe(vectors),
         )
 
-    def learnt(self, state: HmcState) -> Tuning:
+    def learnt(self, state: HmcState) -> ChainTuning:
         """Step size and metric as they are now."""
-        return Tuning(state.warmup.step.step, installed(state.warmup.metric))
+        return ChainTuning(state.warmup.step.step, installed(state.warmup.metric))
 
     def ends(self, scratch: HmcScratch) -> tuple[Any, Any]:
         """See `Kernel.ends`."""

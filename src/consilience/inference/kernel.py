@@ -20,7 +20,7 @@ from consilience.inference import snapshot as saved
 from consilience.inference.block import Block, Needs, block_of
 from consilience.inference.columns import Columns, Role, columns_of
 from consilience.inference.density import Density, LogDensity, open_density
-from consilience.inference.messages import Command, Divergences, Rows, Snapshot, Tuning
+from consilience.inference.messages import ChainTuning, Command, Divergences, Rows, Snapshot
 from consilience.inference.metric import diagonal
 from consilience.inference.point import Point, compiling_normals, new_point
 from consilience.inference.streams import RESTART, purpose_key
@@ -154,7 +154,7 @@ class Kernel(Record):
             state.tune = 0
         return False
 
-    def learnt(self, state: Any) -> Tuning | None:
+    def learnt(self, state: Any) -> ChainTuning | None:
         """Step size and metric as they are now, for kernels that have them."""
         return None
 
@@ -418,12 +418,12 @@ class MarkovChain:
             ends=np.asarray(trace.divergence_to)[: count * shape[1]].reshape(shape).copy(),
         )
 
-    def tuning(self) -> Tuning:
+    def tuning(self) -> ChainTuning:
         """What the first kernel that learns a step size has learnt so far."""
         for kernel, state in zip(self.kernel.parts, self.states, strict=True):
             if (learnt := kernel.learnt(state)) is not None:
                 return learnt
-        return Tuning(np.nan, diagonal(np.ones(self.walk.dimension)))
+        return ChainTuning(np.nan, diagonal(np.ones(self.walk.dimension)))
 
     def snapshot(self) -> Snapshot:
         """All that decides how the chain goes on, copied: every field of every kernel's point and state."""

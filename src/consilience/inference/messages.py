@@ -46,7 +46,7 @@ class Divergences(Record):
     ends: Matrix
 
 
-class Tuning(Record):
+class ChainTuning(Record):
     """What a chain has learnt.
 
     step_size   step size (for Metropolis: scale of the proposal); NaN for kernels without

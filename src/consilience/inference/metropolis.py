@@ -16,7 +16,7 @@ from consilience.inference.columns import Role
 from consilience.inference.density import Density, log_density, stopped
 from consilience.inference.hamiltonian import copy
 from consilience.inference.kernel import Kernel
-from consilience.inference.messages import Tuning
+from consilience.inference.messages import ChainTuning
 from consilience.inference.metric import diagonal
 from consilience.inference.point import Point, start_without_gradient
 from consilience.inference.settings import check_positive
@@ -294,9 +294,9 @@ class Metropolis(Kernel):
             np.array(block.upper),
         )
 
-    def learnt(self, state: MetropolisState) -> Tuning:
+    def learnt(self, state: MetropolisState) -> ChainTuning:
         """Mean scale and variances of the proposals as they are now."""
         scales = np.asarray(state.scales)
         sizes = np.asarray(1.0 if self.S is None else self.S, dtype=np.float64)
         steps = np.sqrt(np.diag(sizes)) * scales[0] if sizes.ndim == 2 else sizes * scales
-        return Tuning(float(scales.mean()), diagonal(steps**2))
+        return ChainTuning(float(scales.mean()), diagonal(steps**2))

@@ -15,7 +15,7 @@ from consilience.inference.fisher_metric import Form
 from consilience.inference.jumps import new_jump_scratch, new_jumps
 from consilience.inference.kernel import Kernel
 from consilience.inference.lbfgs import new_lbfgs
-from consilience.inference.messages import Command, Tuning
+from consilience.inference.messages import ChainTuning, Command
 from consilience.inference.metric import install, installed
 from consilience.inference.nuts import NutsInfo, new_nuts
 from consilience.inference.nuts_chain import Learning, NutsCommand, NutsScratch, NutsState, start_nuts, step_nuts
@@ -135,9 +135,9 @@ class NUTS(Kernel):
             release(state.jumps)
         return state.searching
 
-    def learnt(self, state: NutsState) -> Tuning:
+    def learnt(self, state: NutsState) -> ChainTuning:
         """Step size and metric as they are now."""
-        return Tuning(state.warmup.step.step, installed(state.warmup.metric))
+        return ChainTuning(state.warmup.step.step, installed(state.warmup.metric))
 
     def rekey(self, scratch: NutsScratch, key: int) -> None:
         """See `Kernel.rekey`."""

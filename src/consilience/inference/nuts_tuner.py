@@ -58,7 +58,7 @@ class NutsTuner:
     def __init__(self, kernel: NutsSettings, setting: TuningSetting) -> None:
         self.kernel = kernel
         self.setting = setting
-        self.pooled = setting.pool and setting.chains > 1
+        self.pooled = setting.lengths.pool and setting.chains > 1
         self.living = self.arrived = tuple(range(setting.chains))
         self.target_accept = kernel.target_accept
         self.jumps = 0 if kernel.jumps == "auto" else kernel.jumps
@@ -75,14 +75,14 @@ class NutsTuner:
         kernel, setting = self.kernel, self.setting
         if not self.pooled:
             return SelfTuning(setting, NutsCommand(initialize=kernel.initialize), ALONE_TUNE)
-        fewest = max(setting.min_tune, FEWEST_FOR_TWO) if setting.chains == 2 else setting.min_tune
+        fewest = max(setting.lengths.min_tune, FEWEST_FOR_TWO) if setting.chains == 2 else setting.lengths.min_tune
         return PooledTuning(
             TuningPlan(
                 chains=setting.chains,
                 dimension=setting.dimension,
-                length=setting.tune,
-                fewest=min(setting.max_tune, fewest),
-                most=setting.max_tune,
+                length=setting.lengths.tune,
+                fewest=min(setting.lengths.max_tune, fewest),
+                most=setting.lengths.max_tune,
                 target_accept=kernel.target_accept,
                 max_treedepth=kernel.max_treedepth,
                 form=kernel.metric,
@@ -100,7 +100,7 @@ class NutsTuner:
     @property
     def fixed(self) -> int | None:
         """See `tuner.Tuner`."""
-        return self.length or self.setting.tune
+        return self.length or self.setting.lengths.tune
 
     @property
     def answers(self) -> frozenset[Reason]:
@@ -172,7 +172,7 @@ class NutsTuner:
 
     def contradicted(self, windows: Windows) -> Reason | None:
         """See `tuner.Tuner`: "metric" where the draws call for quite another one. Asked twice at most."""
-        if not self.pooled or self.setting.tune is not None or "metric" in self.restarts or not windows:
+        if not self.pooled or self.setting.lengths.tune is not None or "metric" in self.restarts or not windows:
             return None
         chains = sorted(windows[-1])
         count = sum(len(some[chains[0]].draws) for some in windows)
@@ -210,7 +210,7 @@ class NutsTuner:
         groups: Sequence[tuple[int, ...]] = [self.living] if self.pooled else [(c,) for c in self.living]
         retuning = Retuning(
             groups,
-            {c: self.steps[c] for c in self.living},
+            {c: self.steps.get(c, windows[-1][c].step_size) for c in self.living},  # chains may not have tuned at all
             self.target_accept,
             CAUTION if reason == "divergences" else 0.0,
             self.setting.columns,

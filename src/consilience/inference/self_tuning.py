@@ -25,7 +25,7 @@ class SelfTuning:
 
     def __init__(self, setting: TuningSetting, command: Command = None, length: int = SELF_TUNE) -> None:
         self.chains = setting.chains
-        self.length = length if setting.tune is None else setting.tune
+        self.length = length if setting.lengths.tune is None else setting.lengths.tune
         self.fixed = self.length
         self.command = command
         self.done = 0

@@ -19,14 +19,26 @@ Windows = Sequence[Mapping[int, Window]]  # the windows of all chains, in the or
 SELF_TUNE: Final = 1000  # transitions, where chains tune themselves and nobody says for how long
 
 
+class TuningLengths(Record):
+    """How long chains are to tune.
+
+    tune                transitions of each chain to tune with; None: the tuner decides
+    min_tune, max_tune  transitions of each chain where it does
+    pool                whether chains may tune together
+    """
+
+    tune: int | None = None
+    min_tune: int = 50
+    max_tune: int = 1500
+    pool: bool = True
+
+
 class TuningSetting(Record, eq=False):
     """What a tuner has to know of a run.
 
     chains, dimension   their number and the coordinates of the block
     columns             the kernel's statistics
-    tune                transitions of each chain to tune with; None: the tuner decides
-    min_tune, max_tune  transitions of each chain where it does
-    pool                whether chains may tune together
+    lengths             how long they are to tune
     operations          floating-point operations of one evaluation with its gradient, if known
     blocks              what each kernel moves
     """
@@ -34,10 +46,7 @@ class TuningSetting(Record, eq=False):
     chains: int
     dimension: int
     columns: Columns
-    tune: int | None = None
-    min_tune: int = 50
-    max_tune: int = 1500
-    pool: bool = True
+    lengths: TuningLengths = TuningLengths()
     operations: float | None = None
     blocks: tuple[Block, ...] = ()
 

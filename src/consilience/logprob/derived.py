@@ -41,9 +41,7 @@ class Countable(Constraint):
 
     discrete: ClassVar[bool] = True
 
-    @property
-    def rule(self) -> str:
-        return "a number that it can take"
+    rule = "a number that it can take"
 
     def holds(self, value: Node) -> Node:
         return isfinite(value)

@@ -64,9 +64,8 @@ def values_of(variable: FreeVariable) -> tuple[float, float]:
     try:
         least, greatest = range_of(variable)
     except ModelError:
-        numbers = [-math.inf if isinstance(b, Node) else float(np.min(b)) for b in (support.lower,)]
-        above = math.inf if isinstance(support.upper, Node) else float(np.max(support.upper))
-        return numbers[0], above
+        below = -math.inf if isinstance(support.lower, Node) else float(np.min(support.lower))
+        return below, math.inf if isinstance(support.upper, Node) else float(np.max(support.upper))
     return float(least), float(greatest)
 
 
@@ -90,6 +89,12 @@ def total(terms: Sequence[Node]) -> Node:
     if not sums:
         return constant(0.0)
     return sums[0] if len(sums) == 1 else Node(Elementwise("add"), *sums)
+
+
+def flat(nodes: Sequence[Node]) -> Node:
+    """One vector of all elements."""
+    parts = [reshape(node, (-1,)) for node in nodes]
+    return parts[0] if len(parts) == 1 else concatenate(parts) if parts else constant(np.zeros(0))
 
 
 def compile_block(
@@ -124,18 +129,18 @@ def compile_block(
         start = 0
         for value, s in zip(values, layout.stretches, strict=True):
             if s.variable.name in names:
-                replacements[memo[value]] = _part(block, start, s)
+                replacements[memo[value]] = part_of(block, start, s)
                 start += s.size
             else:
-                replacements[memo[value]] = _part(position, s.start, s)
+                replacements[memo[value]] = part_of(position, s.start, s)
         done = substitute(static[: len(outputs)], replacements)
         if needs == "gradient":
-            parts = [reshape(g, (-1,)) for g in done[1:]]
-            done = [done[0], parts[0] if len(parts) == 1 else concatenate(parts)]
+            done = [done[0], flat(done[1:])]
         return compile_graph([block, position], done, {}, [memo[slot] for slot in slots])
 
 
-def _part(vector: Node, start: int, stretch: Stretch) -> Node:
+def part_of(vector: Node, start: int, stretch: Stretch) -> Node:
+    """A variable's value in a vector of coordinates."""
     return vector[start] if stretch.shape == () else reshape(vector[start : start + stretch.size], stretch.shape)
 
 

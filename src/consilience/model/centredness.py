@@ -16,7 +16,7 @@ from consilience.distributions.random_variable import distribution_of
 from consilience.errors import ModelError
 from consilience.ir import Node
 from consilience.ir.side_tables import without_sources
-from consilience.model.conditioning import Rebuilt, named_in
+from consilience.model.conditioning import Rebuilt, names_in
 from consilience.model.model import Model, modelcontext
 from consilience.model.predictive import predict
 from consilience.model.reparametrization import (
@@ -56,11 +56,10 @@ def centredness(
     raises      KeyError for unknown names; ModelError for another distribution, and without draws of what is needed
     """
     owner = modelcontext(model)
-    listed = [var_names] if isinstance(var_names, str | Node) else var_names
-    if listed is None:
+    if var_names is None:
         names = [n for n in centred_hierarchies(owner) if location_and_scale(owner.named[n]) is not None]
     else:
-        names = [named_in(owner, one) for one in listed]
+        names = names_in(owner, var_names)
     made = Rebuilt(owner, {}, set()).model()
     made.name = ""  # of what is added here
     with without_sources():

@@ -5,7 +5,7 @@ A model and what is to change in; a new model, which shares the data containers 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -127,6 +127,12 @@ def named_in(model: Model, key: str | Node) -> str:
     else:
         raise ModelError(f"{key!r} is not a named variable of the model; it has {', '.join(model.named) or 'none'}.")
     return next(name for name, own in model.named.items() if own is node)
+
+
+def names_in(model: Model, keys: str | Node | Iterable[str | Node]) -> list[str]:
+    """Names of one variable or several, each once."""
+    listed = [keys] if isinstance(keys, str | Node) else keys
+    return list(dict.fromkeys(named_in(model, key) for key in listed))
 
 
 def _fitting(model: Model, name: str, value: Any) -> npt.NDArray[Any]:
@@ -341,8 +347,7 @@ def extract_deterministics(
     returns     a new model, and the deterministics in the order of declaration
     raises      KeyError, ModelError for what is no deterministic
     """
-    listed = [var_names] if isinstance(var_names, str) else var_names
-    names = [*model.named_deterministics] if listed is None else [named_in(model, one) for one in listed]
+    names = [*model.named_deterministics] if var_names is None else names_in(model, var_names)
     for name in names:
         if name not in model.named_deterministics:
             there = ", ".join(model.named_deterministics) or "none"

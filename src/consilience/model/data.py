@@ -125,10 +125,10 @@ def given_data(name: str, value: Any, total_size: Any = None) -> GivenData:
 
 def _sizes(found: GivenData, total_size: Any) -> tuple[Any, ...]:
     sizes = tuple(total_size) if isinstance(total_size, list | tuple) else (total_size,)
-    for size in sizes:
-        whole = isinstance(size, int | np.integer) and not isinstance(size, bool) and size > 0
-        if not whole and size is not None and size is not ... and not isinstance(size, Node):
-            raise ModelError(f"`{found.name}`: `total_size` must be made of whole numbers > 0, got {total_size!r}.")
+    numbers = [size for size in sizes if size is not None and size is not ... and not isinstance(size, Node)]
+    whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) and n > 0 for n in numbers)
+    if not whole or sum(size is ... for size in sizes) > 1:
+        raise ModelError(f"`{found.name}`: `total_size` must be made of whole numbers > 0, got {total_size!r}.")
     rank = len(found.shape)
     if len(sizes) - (... in sizes) > max(1, rank):
         raise ShapeError(f"`{found.name}` has {rank} axes, but `total_size` has {len(sizes)}: {total_size!r}.")
@@ -140,11 +140,11 @@ def _sizes(found: GivenData, total_size: Any) -> tuple[Any, ...]:
 
 def _dense(name: str, value: Any) -> GivenData:
     """An array: short and unsigned integers as int64, float16 as float32, objects by value."""
-    if hasattr(value, "detach"):
-        value = value.detach().cpu()  # of PyTorch, on a device or with a gradient
-    if hasattr(value, "to_numpy"):
-        value = value.to_numpy()
     try:
+        if hasattr(value, "detach"):
+            value = value.detach().cpu()  # of PyTorch, on a device or with a gradient
+        if hasattr(value, "to_numpy"):
+            value = value.to_numpy()
         array, missing = _numbers(name, np.asarray(value))
         if array.dtype.kind == "c":
             raise DtypeError("complex numbers have no density; give their real and imaginary parts.")
@@ -154,10 +154,9 @@ def _dense(name: str, value: Any) -> GivenData:
         array = array.astype(wide)
     except (DtypeError, ValueError, TypeError) as error:
         raise DtypeError(f"the data `{name}` must be an array of numbers: {error}") from None
-    hidden = np.ma.getmaskarray(value) if is_masked(value) else None
-    if hidden is not None:
-        missing = hidden if missing is None else missing | hidden
-    masked = hidden is not None and bool(hidden.any())
+    masked = is_masked(value) and bool(np.ma.getmaskarray(value).any())
+    if masked:
+        missing = np.ma.getmaskarray(value) if missing is None else missing | np.ma.getmaskarray(value)
     return GivenData(name, array, missing if missing is not None and missing.any() else None, masked)
 
 

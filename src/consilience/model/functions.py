@@ -1,4 +1,7 @@
-"""What users ask of a model beside sampling: log densities, derivatives, points and reports as functions."""
+"""What users ask of a model beside sampling: log densities, derivatives, points and reports, as graphs and functions.
+
+A model's variables in, methods of `Model` out.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +16,24 @@ from consilience.backends.shapes import Lengths
 from consilience.distributions.random_variable import RandomVariable
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceError, InitialPointError, LinearAlgebraError, ModelError
-from consilience.ir import Input, Node, topological
+from consilience.ir import FLOATS, Input, Node, topological
 from consilience.ir.side_tables import name_of
 from consilience.ir.text import text
 from consilience.model import diagnosis
+from consilience.model.blocks import total
 from consilience.model.extension import check_fit
+from consilience.model.keywords import check_compile_kwargs
 from consilience.model.layout import Layout, known_shape, layout_of, point_arrays
 from consilience.model.minibatch import is_rows
 from consilience.model.observation import check_data, slot_values
 from consilience.model.predictive import predict
 from consilience.model.starting_point import starting_position
-from consilience.model.value_graphs import Chosen, d2logp_graph, dlogp_graph, factors, logp_graph
+from consilience.model.value_graphs import Chosen, d2logp_graph, dlogp_graph, factors, logp_graph, over_values
 from consilience.model.variables import ModelVariables
 
 if TYPE_CHECKING:
     from consilience.backends.inspect.kernel_profile import KernelProfile
+    from consilience.model.joint_function import LogpDlogp
 
 Array = npt.NDArray[Any]
 Point = Mapping[str, Any]
@@ -135,6 +141,224 @@ class LogpFunction:
         return [np.where(np.isnan(v), -np.inf, v) for v in values]
 
 
+class ModelFunctions(ModelVariables):
+    """The part of a model that makes graphs and functions of its value variables."""
+
+    @property
+    def value_vars(self) -> list[Node]:
+        """Inputs of the log density: the unconstrained value of each free variable."""
+        return [v.value for v in self.free]
+
+    @property
+    def continuous_value_vars(self) -> list[Node]:
+        """Value variables of floats."""
+        return [v.value for v in self.free if v.value.dtype in FLOATS]
+
+    @property
+    def discrete_value_vars(self) -> list[Node]:
+        """Value variables of integers."""
+        return [v.value for v in self.free if v.value.dtype not in FLOATS]
+
+    def initial_point(self, random_seed: Any = None) -> dict[str, npt.NDArray[Any]]:
+        """The default starting values on the unconstrained line, by PyMC's names (`tau_log__`).
+
+        random_seed   of the draws for variables with `initval="prior"`
+        """
+        return initial_point(self, random_seed)
+
+    def replace_rvs_by_values(self, graphs: Sequence[Node]) -> list[Node]:
+        """Expressions of the model's variables, written over its value variables and data."""
+        return over_values(self, graphs)
+
+    def logp(self, vars: Chosen = None, jacobian: bool = True, sum: bool = True) -> Any:
+        """The log density as a graph over `value_vars`.
+
+        vars       random variables and potentials, or their names; all by default
+        jacobian   whether the log Jacobians of the transforms are added
+        sum        one scalar; False: a list with one expression per variable, elementwise
+        raises     ModelError for what is no variable of this model
+        """
+        return logp_graph(self, vars, jacobian, sum)
+
+    def dlogp(self, vars: Chosen = None, jacobian: bool = True) -> Node:
+        """The gradient of the log density along `vars` (continuous free variables), one flat vector, as a graph."""
+        return dlogp_graph(self, vars, jacobian)
+
+    def d2logp(self, vars: Chosen = None, jacobian: bool = True, negate_output: bool = True) -> Node:
+        """The matrix of second derivatives along `vars`, as a graph; with the other sign by default, as in PyMC."""
+        graph = d2logp_graph(self, vars, jacobian)
+        return -graph if negate_output else graph
+
+    @property
+    def varlogp(self) -> Node:
+        """Log density of the free variables with their Jacobians, as a graph."""
+        return total(factors(self, self.free_RVs))
+
+    @property
+    def varlogp_nojac(self) -> Node:
+        """Log density of the free variables on their own scales, as a graph."""
+        return total(factors(self, self.free_RVs, False))
+
+    @property
+    def observedlogp(self) -> Node:
+        """Log density of the observed variables, as a graph."""
+        return total(factors(self, self.observed_RVs))
+
+    @property
+    def potentiallogp(self) -> Node:
+        """The sum of the potentials, as a graph."""
+        return total(factors(self, self.potentials))
+
+    @property
+    def datalogp(self) -> Node:
+        """Log density of the observed variables plus the potentials, as a graph."""
+        return self.observedlogp + self.potentiallogp
+
+    def compile_fn(
+        self,
+        outs: Any,
+        *,
+        inputs: Sequence[Node] | None = None,
+        mode: str | None = None,
+        point_fn: bool = True,
+        **ignored: Any,
+    ) -> Callable[..., Any]:
+        """A compiled function of graphs over the value variables.
+
+        outs       a graph, a list or a dict of graphs; results come in the same form
+        inputs     value variables in the order of the call; those that occur in `outs` by default
+        mode       "llvm" (machine code, the default), "c" (through the system's C compiler) or "reference" (NumPy)
+        point_fn   the function takes a point (a mapping of names to values); False: values by position
+        """
+        check_compile_kwargs(ignored)
+        return _compiled(self, outs, inputs, mode, point_fn)
+
+    def compile_logp(
+        self,
+        vars: Chosen = None,
+        jacobian: bool = True,
+        sum: bool = True,
+        *,
+        mode: str | None = None,
+        point_fn: bool = True,
+        **ignored: Any,
+    ) -> Callable[..., Any]:
+        """A function from a point (as `initial_point` gives) to the log density, for the data of the moment.
+
+        vars, jacobian, sum   as in `logp`; mode, point_fn as in `compile_fn`
+        returns               a function that gives a float, or a list of arrays with `sum=False`. Where a parameter
+                              is out of range or a matrix has no factor, the log density is -inf
+        """
+        check_compile_kwargs(ignored)
+        graph = logp_graph(self, vars, jacobian, sum)
+        return LogpFunction(_compiled(self, graph, self.value_vars, mode, point_fn, "logp"), sum)
+
+    def compile_dlogp(
+        self,
+        vars: Chosen = None,
+        jacobian: bool = True,
+        *,
+        mode: str | None = None,
+        point_fn: bool = True,
+        **ignored: Any,
+    ) -> Callable[..., npt.NDArray[Any]]:
+        """A function from a point to the gradient along `vars`, one flat vector in the order of the point."""
+        check_compile_kwargs(ignored)
+        return _compiled(self, dlogp_graph(self, vars, jacobian), self.value_vars, mode, point_fn, "dlogp")
+
+    def compile_d2logp(
+        self,
+        vars: Chosen = None,
+        jacobian: bool = True,
+        negate_output: bool = True,
+        *,
+        mode: str | None = None,
+        point_fn: bool = True,
+        **ignored: Any,
+    ) -> Callable[..., npt.NDArray[Any]]:
+        """A function from a point to the matrix of second derivatives; with the other sign by default, as in PyMC."""
+        check_compile_kwargs(ignored)
+        graph = self.d2logp(vars, jacobian, negate_output)
+        return _compiled(self, graph, self.value_vars, mode, point_fn, "d2logp")
+
+    def logp_dlogp_function(
+        self,
+        grad_vars: Chosen = None,
+        tempered: bool = False,
+        initial_point: Point | None = None,
+        ravel_inputs: bool | None = None,
+        **ignored: Any,
+    ) -> LogpDlogp:
+        """A compiled function that gives the log density and its gradient at once.
+
+        grad_vars       continuous free variables along which the gradient is taken, and which the call gives; all by
+                        default. The others are extra values, which `set_extra_values` changes
+        tempered        the density is that of the free variables plus weights times that of data and potentials;
+                        `set_weights` changes the weights, at first 1
+        initial_point   extra values; the default starting point if none is given
+        ravel_inputs    whether a call takes one flat vector, or one value per variable
+        """
+        from consilience.model.joint_function import LogpDlogp
+
+        check_compile_kwargs(ignored)
+        return LogpDlogp(self, grad_vars, tempered, initial_point, bool(ravel_inputs))
+
+    # ---- examination
+
+    def profile(
+        self, outs: Any, *, n: int = 1000, point: Point | None = None, mode: str | None = None, **ignored: Any
+    ) -> KernelProfile:
+        """Where the time of a compiled function of graphs over the value variables goes; print it, or its `summary`.
+
+        outs    a graph, a list or a dict of graphs
+        n       number of calls
+        point   where; the default starting point if none is given
+        """
+        check_compile_kwargs(ignored)
+        at = self.initial_point() if point is None else point
+        made = PointFunction(self, self.value_vars, outs, MODES[mode], "function of a point")
+        made(at)  # checks the point
+        return made.f.profile_kernels(*(np.asarray(at[str(name_of(node))]) for node in made.used), repeat=n)
+
+    def labelled_outputs(self) -> list[tuple[Node, str]]:
+        """Random variables, deterministics and potentials, with "observed" beside those that are."""
+        observed = {v.name for v in self.observed}
+        shown = {name: node for name, node in self.named.items() if name not in self.data}
+        return [(node, "[observed]" if name in observed else "") for name, node in shown.items()]
+
+    def point_logps(self, point: Point | None = None, round_vals: int | None = None) -> dict[str, float]:
+        """Log density of each variable with its Jacobian, and each potential; they sum to the model's.
+
+        point        values as `initial_point` gives; the default starting point if none is given
+        round_vals   decimals to round to; exact by default
+        """
+        values = diagnosis.point_logps(self, position_of(self, point))
+        return values if round_vals is None else {name: round(value, round_vals) for name, value in values.items()}
+
+    def check_start_vals(self, start: Point | Sequence[Point]) -> None:
+        """Raise InitialPointError, with the term at fault, for a point without a finite log density."""
+        for point in [start] if isinstance(start, Mapping) else start:
+            position = position_of(self, point)
+            if not np.isfinite(sum(diagnosis.point_logps(self, position).values())):
+                raise InitialPointError(
+                    "the log density at the start is not finite:\n" + "\n".join(diagnosis.diagnosis(self, position))
+                )
+
+    def eval_rv_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the free variables and of their value variables, by name, for the present data."""
+        _, _, _, lengths = slot_values(self)
+        named = {n: node for v in self.free for n, node in ((str(v.value.name), v.value), (v.name, v.node))}
+        return {name: known_shape(node.static_shape, lengths, name) for name, node in named.items()}
+
+    def debug(self, point: Point | None = None, fn: str = "logp", verbose: bool = False) -> None:
+        """Print the log density of each variable at a point, and what is at fault if one is not finite.
+
+        fn        "logp"; "dlogp": the gradient too; "random": whether each variable can be drawn
+        verbose   print the graph of each term that is not finite
+        """
+        print(_report(self, point, fn, verbose))
+
+
 def initial_point(
     model: ModelVariables, random_seed: Any = None, initvals: Mapping[str, Any] | None = None
 ) -> dict[str, Array]:
@@ -149,7 +373,7 @@ def initial_point(
     return {name: array.astype(v.value.dtype) for (name, array), v in zip(point.items(), model.free, strict=True)}
 
 
-def compile_fn(
+def _compiled(
     model: ModelVariables,
     outs: Outputs,
     inputs: Sequence[Node] | None = None,
@@ -157,7 +381,7 @@ def compile_fn(
     point_fn: bool = True,
     name: str = "function of a point",
 ) -> Callable[..., Any]:
-    """A compiled function of graphs over the model's value variables; see `Model.compile_fn`."""
+    """A compiled function of graphs over the model's value variables; see `ModelFunctions.compile_fn`."""
     if inputs is None:
         inputs = [node for node in topological(_listed(outs)) if isinstance(node.op, Input) and node.dtype != "key"]
     if mode not in MODES:
@@ -166,65 +390,8 @@ def compile_fn(
     return made if point_fn else made.positional
 
 
-def profile(model: ModelVariables, outs: Outputs, n: int, point: Point, mode: str | None) -> KernelProfile:
-    """See `Model.profile`."""
-    made = PointFunction(model, [v.value for v in model.free], outs, MODES[mode], "function of a point")
-    made(point)  # checks the point
-    return made.f.profile_kernels(*(np.asarray(point[str(name_of(node))]) for node in made.used), repeat=n)
-
-
-def compile_logp(
-    model: ModelVariables, chosen: Chosen, jacobian: bool, sum: bool, **settings: Any
-) -> Callable[..., Any]:
-    """See `Model.compile_logp`."""
-    graph = logp_graph(model, chosen, jacobian, sum)
-    return LogpFunction(compile_fn(model, graph, [v.value for v in model.free], name="logp", **settings), sum)
-
-
-def compile_dlogp(model: ModelVariables, chosen: Chosen, jacobian: bool, **settings: Any) -> Callable[..., Array]:
-    """See `Model.compile_dlogp`."""
-    graph = dlogp_graph(model, chosen, jacobian)
-    return compile_fn(model, graph, [v.value for v in model.free], name="dlogp", **settings)
-
-
-def compile_d2logp(
-    model: ModelVariables, chosen: Chosen, jacobian: bool, negate_output: bool, **settings: Any
-) -> Callable[..., Array]:
-    """See `Model.compile_d2logp`."""
-    graph = d2logp_graph(model, chosen, jacobian)
-    return compile_fn(
-        model, -graph if negate_output else graph, [v.value for v in model.free], name="d2logp", **settings
-    )
-
-
-def eval_rv_shapes(model: ModelVariables) -> dict[str, tuple[int, ...]]:
-    """Shapes of the free variables and of their value variables, by name, for the present data."""
-    _, _, _, lengths = slot_values(model)
-    shapes = {}
-    for variable in model.free:
-        for node, name in ((variable.value, str(variable.value.name)), (variable.node, variable.name)):
-            shapes[name] = known_shape(node.static_shape, lengths, name)
-    return shapes
-
-
-def point_logps(model: ModelVariables, point: Point | None = None, round_vals: int | None = None) -> dict[str, float]:
-    """Log density of each variable with its Jacobian, and each potential; they sum to the model's."""
-    values = diagnosis.point_logps(model, position_of(model, point))
-    return values if round_vals is None else {name: round(value, round_vals) for name, value in values.items()}
-
-
-def check_start_vals(model: ModelVariables, start: Point | Sequence[Point]) -> None:
-    """Raise InitialPointError, with the term at fault, for a point without a finite log density."""
-    for point in [start] if isinstance(start, Mapping) else start:
-        position = position_of(model, point)
-        if not np.isfinite(sum(diagnosis.point_logps(model, position).values())):
-            raise InitialPointError(
-                "the log density at the start is not finite:\n" + "\n".join(diagnosis.diagnosis(model, position))
-            )
-
-
-def report(model: ModelVariables, point: Point | None = None, fn: str = "logp", verbose: bool = False) -> str:
-    """What is wrong with a model at a point, in lines; see `Model.debug`."""
+def _report(model: ModelFunctions, point: Point | None = None, fn: str = "logp", verbose: bool = False) -> str:
+    """What is wrong with a model at a point, in lines; see `ModelFunctions.debug`."""
     if fn not in ("logp", "dlogp", "random"):
         raise ValueError(f"`fn` must be 'logp', 'dlogp' or 'random', got {fn!r}.")
     if fn == "random":
@@ -236,7 +403,7 @@ def report(model: ModelVariables, point: Point | None = None, fn: str = "logp", 
     lines += diagnosis.diagnosis(model, position)
     if fn == "dlogp":
         layout, _ = _layout(model)
-        slope = compile_dlogp(model, None, True)(layout.point(position))
+        slope = model.compile_dlogp()(layout.point(position))
         places = np.flatnonzero(~np.isfinite(slope))
         lines += [f"the gradient along `{layout.coordinate(int(i))}` is {slope[i]}" for i in places]
     if verbose:

@@ -38,6 +38,7 @@ def take(
     accepted: Collection[str] = (),
     absent: Mapping[str, str] | None = None,
     stacklevel: int = 1,
+    spelled: Mapping[str, str] | None = None,
 ) -> None:
     """Pass over keywords without meaning; refuse the others.
 
@@ -45,22 +46,30 @@ def take(
                need be said
     accepted   the function's own keywords, for the proposal
     absent     keywords that PyMC has and we have not, each with what to use in their place
+    spelled    further words that may be meant, with how they are written
     raises     TypeError for every other keyword, with the nearest one
     """
     for name, value in given.items():
         if name in ignored:
             sentence = ignored[name]
-            if sentence is not None and value is not None and (function, name) not in _told:
-                _told.add((function, name))
-                warnings.warn(
-                    f"`{function}`: `{name}` has no effect: {sentence}", ConsilienceWarning, stacklevel=stacklevel + 2
-                )
+            if sentence is not None and value is not None:
+                say_once(function, name, f"`{function}`: `{name}` has no effect: {sentence}", stacklevel + 2)
         elif absent is not None and name in absent:
             raise TypeError(f"`{function}`: PyMC's `{name}` does not exist here; {absent[name]}")
         else:
-            near = difflib.get_close_matches(name, [*accepted, *ignored], n=1, cutoff=0.6)
-            hint = f"; did you mean `{near[0]}`?" if near else f"; its arguments are {', '.join(accepted)}."
+            words = {word: word for word in (*accepted, *ignored)} | dict(spelled or {})
+            near = difflib.get_close_matches(name, words, n=1, cutoff=0.6)
+            hint = f"; did you mean `{words[near[0]]}`?" if near else f"; its arguments are {', '.join(accepted)}."
             raise TypeError(f"`{function}` has no argument `{name}`{hint}")
+
+
+def say_once(
+    function: str, name: str, sentence: str, stacklevel: int, category: type[Warning] = ConsilienceWarning
+) -> None:
+    """Warn of a keyword of a function, the first time in this process."""
+    if (function, name) not in _told:
+        _told.add((function, name))
+        warnings.warn(sentence, category, stacklevel=stacklevel + 1)
 
 
 def naming(absent: Mapping[str, str]) -> Callable[[_F], _F]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from consilience.errors import ModelError
 from consilience.ir import Node, topological
 from consilience.ir.side_tables import without_sources
-from consilience.model.conditioning import Rebuilt, named_in
+from consilience.model.conditioning import Rebuilt, names_in
 from consilience.model.model import Model
 from consilience.model.terms import terms_of
 
@@ -28,8 +28,7 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
     raises    KeyError for unknown names; ModelError for variables that are not free, not discrete or have infinitely
               many values, and where elements that act together have too many combinations
     """
-    listed = [rvs_to_marginalize] if isinstance(rvs_to_marginalize, str | Node) else list(rvs_to_marginalize)
-    names = list(dict.fromkeys(named_in(model, one) for one in listed))
+    names = names_in(model, rvs_to_marginalize)
     for name in names:
         _check_free(model, name)
     made = Rebuilt(model, {}, set()).model()

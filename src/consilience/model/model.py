@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,30 +17,18 @@ from consilience.distributions.random_variable import variable_of
 from consilience.distributions.transforms import Transform
 from consilience.distributions.transforms.registry import requested_transform
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import FLOATS, Node, constant
-from consilience.model import functions, model_graph, printing
-from consilience.model.blocks import total
+from consilience.ir import Node, constant
+from consilience.model import model_graph, printing
 from consilience.model.coordinates import Labels
 from consilience.model.data import labelled_axes, sparse_slots
-from consilience.model.keywords import check_compile_kwargs, naming
+from consilience.model.functions import ModelFunctions
+from consilience.model.keywords import naming
 from consilience.model.log_density import ModelDensity, model_density
-from consilience.model.value_graphs import (
-    Chosen,
-    d2logp_graph,
-    dlogp_graph,
-    factors,
-    logp_graph,
-    over_values,
-    terms_over_values,
-)
+from consilience.model.value_graphs import terms_over_values
 from consilience.model.variables import DimensionNames, ModelVariables, called
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.sparse.variable import is_scipy_sparse
 from consilience.record import replace
-
-if TYPE_CHECKING:
-    from consilience.backends.inspect.kernel_profile import KernelProfile
-    from consilience.model.joint_function import LogpDlogp
 
 # What PyMC's models have and ours have not, with what to use in its place.
 ABSENT: Final = {
@@ -69,7 +57,7 @@ class InitialValues(dict[Node, Any]):
             self[variable] = initval
 
 
-class Model(ModelVariables):
+class Model(ModelFunctions):
     """A probabilistic model in PyMC's vocabulary; use it as a context manager.
 
     name           prefix `name::` of all variables
@@ -248,21 +236,6 @@ class Model(ModelVariables):
     # ---- points and log densities over the value variables
 
     @property
-    def value_vars(self) -> list[Node]:
-        """Inputs of the log density: the unconstrained value of each free variable."""
-        return [v.value for v in self.free]
-
-    @property
-    def continuous_value_vars(self) -> list[Node]:
-        """Value variables of floats."""
-        return [v.value for v in self.free if v.value.dtype in FLOATS]
-
-    @property
-    def discrete_value_vars(self) -> list[Node]:
-        """Value variables of integers."""
-        return [v.value for v in self.free if v.value.dtype not in FLOATS]
-
-    @property
     def unobserved_value_vars(self) -> list[Node]:
         """Value variables, the constrained values of the transformed ones, and deterministics, as graphs with names."""
         terms = terms_over_values(self)
@@ -296,192 +269,6 @@ class Model(ModelVariables):
             self.set_initval(node, None)
         for variable, initval in given.items():
             self.set_initval(variable, initval)
-
-    def initial_point(self, random_seed: Any = None) -> dict[str, npt.NDArray[Any]]:
-        """The default starting values on the unconstrained line, by PyMC's names (`tau_log__`).
-
-        random_seed   of the draws for variables with `initval="prior"`
-        """
-        return functions.initial_point(self, random_seed)
-
-    def replace_rvs_by_values(self, graphs: Sequence[Node]) -> list[Node]:
-        """Expressions of the model's variables, written over its value variables and data."""
-        return over_values(self, graphs)
-
-    def logp(self, vars: Chosen = None, jacobian: bool = True, sum: bool = True) -> Any:
-        """The log density as a graph over `value_vars`.
-
-        vars       random variables and potentials, or their names; all by default
-        jacobian   whether the log Jacobians of the transforms are added
-        sum        one scalar; False: a list with one expression per variable, elementwise
-        raises     ModelError for what is no variable of this model
-        """
-        return logp_graph(self, vars, jacobian, sum)
-
-    def dlogp(self, vars: Chosen = None, jacobian: bool = True) -> Node:
-        """The gradient of the log density along `vars` (continuous free variables), one flat vector, as a graph."""
-        return dlogp_graph(self, vars, jacobian)
-
-    def d2logp(self, vars: Chosen = None, jacobian: bool = True, negate_output: bool = True) -> Node:
-        """The matrix of second derivatives along `vars`, as a graph; with the other sign by default, as in PyMC."""
-        graph = d2logp_graph(self, vars, jacobian)
-        return -graph if negate_output else graph
-
-    @property
-    def varlogp(self) -> Node:
-        """Log density of the free variables with their Jacobians, as a graph."""
-        return total(factors(self, self.free_RVs))
-
-    @property
-    def varlogp_nojac(self) -> Node:
-        """Log density of the free variables on their own scales, as a graph."""
-        return total(factors(self, self.free_RVs, False))
-
-    @property
-    def observedlogp(self) -> Node:
-        """Log density of the observed variables, as a graph."""
-        return total(factors(self, self.observed_RVs))
-
-    @property
-    def potentiallogp(self) -> Node:
-        """The sum of the potentials, as a graph."""
-        return total(factors(self, self.potentials))
-
-    @property
-    def datalogp(self) -> Node:
-        """Log density of the observed variables plus the potentials, as a graph."""
-        return self.observedlogp + self.potentiallogp
-
-    def compile_fn(
-        self,
-        outs: Any,
-        *,
-        inputs: Sequence[Node] | None = None,
-        mode: str | None = None,
-        point_fn: bool = True,
-        **ignored: Any,
-    ) -> Callable[..., Any]:
-        """A compiled function of graphs over the value variables.
-
-        outs       a graph, a list or a dict of graphs; results come in the same form
-        inputs     value variables in the order of the call; those that occur in `outs` by default
-        mode       "llvm" (machine code, the default), "c" (through the system's C compiler) or "reference" (NumPy)
-        point_fn   the function takes a point (a mapping of names to values); False: values by position
-        """
-        check_compile_kwargs(ignored)
-        return functions.compile_fn(self, outs, inputs, mode, point_fn)
-
-    def compile_logp(
-        self,
-        vars: Chosen = None,
-        jacobian: bool = True,
-        sum: bool = True,
-        *,
-        mode: str | None = None,
-        point_fn: bool = True,
-        **ignored: Any,
-    ) -> Callable[..., Any]:
-        """A function from a point (as `initial_point` gives) to the log density, for the data of the moment.
-
-        vars, jacobian, sum   as in `logp`; mode, point_fn as in `compile_fn`
-        returns               a function that gives a float, or a list of arrays with `sum=False`. Where a parameter
-                              is out of range or a matrix has no factor, the log density is -inf
-        """
-        check_compile_kwargs(ignored)
-        return functions.compile_logp(self, vars, jacobian, sum, mode=mode, point_fn=point_fn)
-
-    def compile_dlogp(
-        self,
-        vars: Chosen = None,
-        jacobian: bool = True,
-        *,
-        mode: str | None = None,
-        point_fn: bool = True,
-        **ignored: Any,
-    ) -> Callable[..., npt.NDArray[Any]]:
-        """A function from a point to the gradient along `vars`, one flat vector in the order of the point."""
-        check_compile_kwargs(ignored)
-        return functions.compile_dlogp(self, vars, jacobian, mode=mode, point_fn=point_fn)
-
-    def compile_d2logp(
-        self,
-        vars: Chosen = None,
-        jacobian: bool = True,
-        negate_output: bool = True,
-        *,
-        mode: str | None = None,
-        point_fn: bool = True,
-        **ignored: Any,
-    ) -> Callable[..., npt.NDArray[Any]]:
-        """A function from a point to the matrix of second derivatives; with the other sign by default, as in PyMC."""
-        check_compile_kwargs(ignored)
-        return functions.compile_d2logp(self, vars, jacobian, negate_output, mode=mode, point_fn=point_fn)
-
-    def logp_dlogp_function(
-        self,
-        grad_vars: Chosen = None,
-        tempered: bool = False,
-        initial_point: functions.Point | None = None,
-        ravel_inputs: bool | None = None,
-        **ignored: Any,
-    ) -> LogpDlogp:
-        """A compiled function that gives the log density and its gradient at once.
-
-        grad_vars       continuous free variables along which the gradient is taken, and which the call gives; all by
-                        default. The others are extra values, which `set_extra_values` changes
-        tempered        the density is that of the free variables plus weights times that of data and potentials;
-                        `set_weights` changes the weights, at first 1
-        initial_point   extra values; the default starting point if none is given
-        ravel_inputs    whether a call takes one flat vector, or one value per variable
-        """
-        from consilience.model.joint_function import LogpDlogp
-
-        check_compile_kwargs(ignored)
-        return LogpDlogp(self, grad_vars, tempered, initial_point, bool(ravel_inputs))
-
-    # ---- examination
-
-    def profile(
-        self, outs: Any, *, n: int = 1000, point: functions.Point | None = None, mode: str | None = None, **ignored: Any
-    ) -> KernelProfile:
-        """Where the time of a compiled function of graphs over the value variables goes; print it, or its `summary`.
-
-        outs    a graph, a list or a dict of graphs
-        n       number of calls
-        point   where; the default starting point if none is given
-        """
-        check_compile_kwargs(ignored)
-        return functions.profile(self, outs, n, self.initial_point() if point is None else point, mode)
-
-    def labelled_outputs(self) -> list[tuple[Node, str]]:
-        """Random variables, deterministics and potentials, with "observed" beside those that are."""
-        observed = {v.name for v in self.observed}
-        shown = {name: node for name, node in self.named.items() if name not in self.data}
-        return [(node, "[observed]" if name in observed else "") for name, node in shown.items()]
-
-    def point_logps(self, point: functions.Point | None = None, round_vals: int | None = None) -> dict[str, float]:
-        """Log density of each variable with its Jacobian, and each potential; they sum to the model's.
-
-        point        values as `initial_point` gives; the default starting point if none is given
-        round_vals   decimals to round to; exact by default
-        """
-        return functions.point_logps(self, point, round_vals)
-
-    def check_start_vals(self, start: functions.Point | Sequence[functions.Point]) -> None:
-        """Raise InitialPointError, with the term at fault, for a point without a finite log density."""
-        functions.check_start_vals(self, start)
-
-    def eval_rv_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the free variables and of their value variables, by name, for the present data."""
-        return functions.eval_rv_shapes(self)
-
-    def debug(self, point: functions.Point | None = None, fn: str = "logp", verbose: bool = False) -> None:
-        """Print the log density of each variable at a point, and what is at fault if one is not finite.
-
-        fn        "logp"; "dlogp": the gradient too; "random": whether each variable can be drawn
-        verbose   print the graph of each term that is not finite
-        """
-        print(functions.report(self, point, fn, verbose))
 
 
 def modelcontext(model: Model | None = None) -> Model:

@@ -76,8 +76,7 @@ def predict(
             return _compile_draws(model, names, fixed, slots, lengths, with_data, some)
 
     compiled = kept(model.cache, "predictive", key, compile_draws)
-    inputs = [(np.asarray([seed & (2**63 - 1)], "int64"), False), (np.arange(count, dtype="int64"), True)]
-    inputs += [(array, True) for array in arrays]
+    inputs = _given(seed, count, arrays)
     inputs += [(np.ascontiguousarray(known.there), False) for known in some.values()]
     results, complete = values_of_draws(compiled.bind(values), inputs, count, names)
     drawn = dict(zip(names, results, strict=True))
@@ -210,8 +209,7 @@ def recover(
             return _compiled([seed_input, number, *leaves], [*outputs, *weights], slots, lengths)
 
     compiled = compile_recovery()
-    inputs = [(np.asarray([seed & (2**63 - 1)], "int64"), False), (np.arange(count, dtype="int64"), True)]
-    inputs += [(array, True) for array in arrays]
+    inputs = _given(seed, count, arrays)
     results, _ = values_of_draws(compiled.bind(values), inputs, count, drawn)
     split = len(drawn)
     return dict(zip(drawn, results[:split], strict=True)), dict(zip(weighed, results[split:], strict=True))
@@ -236,6 +234,12 @@ def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, c
             f"shape {shape}; draw it anew (`sample_vars`), leave it out of the draws, or restore the data."
         )
     return np.ascontiguousarray(array, dtype=numpy_dtype(node.dtype))
+
+
+def _given(seed: int, count: int, arrays: Sequence[Array]) -> list[tuple[Array, bool]]:
+    """A seed, numbers of draws and given values, and whether they count draws."""
+    numbers = np.arange(count, dtype="int64")
+    return [(np.asarray([seed & (2**63 - 1)], "int64"), False), *((array, True) for array in (numbers, *arrays))]
 
 
 def _compile_draws(

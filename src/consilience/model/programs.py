@@ -6,7 +6,6 @@ many draws.
 
 from __future__ import annotations
 
-import functools
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,7 +24,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
-from consilience.model.blocks import Needs, compile_block, total
+from consilience.model.blocks import Needs, compile_block, flat, part_of, total
 from consilience.model.layout import layout_of
 from consilience.model.minibatch import batches_of, chosen_by, has_batches
 from consilience.model.operations import operations
@@ -33,7 +32,7 @@ from consilience.model.terms import check_closed, simulated, terms_of, with_key
 from consilience.model.variables import ModelVariables
 from consilience.ops import cast
 from consilience.ops.assertion import require
-from consilience.ops.shape import broadcast_to, concatenate, reshape
+from consilience.ops.shape import broadcast_to
 from consilience.record import replace
 from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
@@ -67,9 +66,8 @@ def once(
 ) -> Callable[Concatenate[DensityPrograms, Arguments], Made]:
     """A program that is compiled when it is first asked for, once per arguments."""
 
-    @functools.wraps(write)
     def compiled(self: DensityPrograms, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Made:
-        key = (write.__name__, arguments, *named.items())
+        key = (write, arguments, *named.items())
         if key not in self.made:
             self.made[key] = write(self, *arguments, **named)
         found: Made = self.made[key]
@@ -111,12 +109,9 @@ class DensityPrograms:
             gradients, self.without_gradient = self._gradients(logp)
             self.layout = layout_of(model.free, lengths)
             self.position = tensor_input("float64", (self.layout.dimension,), "position")
-            self._parts_of_position = [
-                self.position[s.start] if s.shape == () else reshape(self.position[s.slice], s.shape)
-                for s in self.layout.stretches
-            ]
+            self._parts_of_position = [part_of(self.position, s.start, s) for s in self.layout.stretches]
             (logp, *slopes), self.static_slots = self._at_position(simplify([logp, *gradients]))
-            self.outputs = [logp, _flat(slopes)]
+            self.outputs = [logp, flat(slopes)]
             self.operations = operations(self.outputs)
             self.graph_seconds = time.perf_counter() - began
             self.inputs = [self.position, *rows]
@@ -174,7 +169,7 @@ class DensityPrograms:
         slopes = gradient(prior + power * likelihood, terms.values)
         with without_sources():
             (prior, likelihood, *slopes), slots = self._at_position(simplify([prior, likelihood, *slopes]))
-        return self._compile([self.position, power], [prior, likelihood, _flat(slopes)], {}, slots)
+        return self._compile([self.position, power], [prior, likelihood, flat(slopes)], {}, slots)
 
     @once
     def inverse(self) -> Executable:
@@ -207,11 +202,6 @@ class DensityPrograms:
         outputs = list(chosen.values())
         with without_sources():
             return list(chosen), *self._at_position(require(simplify(outputs), _owed(outputs)))
-
-
-def _flat(nodes: Sequence[Node]) -> Node:
-    """One vector of all elements, float64."""
-    return concatenate([reshape(node, (-1,)) for node in nodes]) if nodes else constant(np.zeros(0))
 
 
 def values_of_draws(

@@ -27,7 +27,7 @@ from consilience.distributions.zero_sum_normal import ZeroSumNormal
 from consilience.errors import ModelError
 from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
 from consilience.ir.side_tables import set_name, without_sources
-from consilience.model.conditioning import Rebuilt, named_in
+from consilience.model.conditioning import Rebuilt, named_in, names_in
 from consilience.model.model import Model
 from consilience.model.separability import links
 from consilience.model.variables import FreeVariable, ModelVariables
@@ -81,7 +81,7 @@ def noncenter(model: Model, var_names: Names | Mapping[str, Any] | Mapping[str |
     raises      KeyError for unknown names; ModelError for what is no free variable, has a transform of its own, or
                 is of another distribution, and for a centredness outside [0, 1]
     """
-    wanted = dict(var_names) if isinstance(var_names, Mapping) else dict.fromkeys(_listed(model, var_names), 0.0)
+    wanted = dict(var_names) if isinstance(var_names, Mapping) else dict.fromkeys(names_in(model, var_names), 0.0)
     degrees = {named_in(model, key): degree for key, degree in wanted.items()}
     free = {v.name: v for v in model.free}
     graphs: dict[str, Node] = {}
@@ -273,7 +273,7 @@ def recenter(model: Model, var_names: Names) -> Model:
     returns     a new model in which `theta` is free, and `raw` the deterministic `(theta - mu) / sigma`
     raises      KeyError for unknown names; ModelError for what is no such deterministic
     """
-    names = _listed(model, var_names)
+    names = names_in(model, var_names)
     graphs: dict[str, Node] = {}
     raws = []
     with without_sources():
@@ -416,8 +416,3 @@ def centred_hierarchies(model: ModelVariables) -> list[str]:
             if not random.isdisjoint(topological(others)):
                 found.append(variable.name)
     return found
-
-
-def _listed(model: Model, var_names: Names) -> list[str]:
-    listed = [var_names] if isinstance(var_names, str | Node) else list(var_names)
-    return list(dict.fromkeys(named_in(model, one) for one in listed))

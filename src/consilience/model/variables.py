@@ -354,10 +354,10 @@ class ModelVariables(metaclass=Declaring):
         for owner in self.lineage():
             owner.observed.append(ObservedVariable(full, node, data, weight))
 
-    def _enter(self, name: str, node: Node, dims: tuple[str | None, ...] | None) -> None:
-        """Take note of a named node; what was compiled before is out of date."""
+    def _enter(self, name: str, node: Node, dims: tuple[str | None, ...] | None, place: str = "named") -> None:
+        """Take note of a named node, at a place of its kind, too; what was compiled before is out of date."""
         for owner in self.lineage():
-            owner.named[name] = node
+            owner.named[name] = getattr(owner, place)[name] = node
             if dims is not None:
                 owner.dims_of[name] = dims
             owner.cache.clear()
@@ -471,10 +471,8 @@ class ModelVariables(metaclass=Declaring):
         """Name an expression so that its values are kept."""
         full = self._full_name(name)
         axes = self._checked_dims(full, node, dims, computed=True)
-        for owner in self.lineage():
-            owner.named_deterministics[full] = node
         _call(node, full)
-        self._enter(full, node, axes)
+        self._enter(full, node, axes, "named_deterministics")
         return node
 
     def add_potential(self, name: str, node: Node, dims: DimensionNames = None) -> Node:
@@ -486,10 +484,8 @@ class ModelVariables(metaclass=Declaring):
                 "`pt.where(condition, 0.0, -np.inf)`."
             )
         axes = self._checked_dims(full, node, dims)
-        for owner in self.lineage():
-            owner.named_potentials[full] = node
         _call(node, full)
-        self._enter(full, node, axes)
+        self._enter(full, node, axes, "named_potentials")
         return node
 
     def add_data(self, name: str, value: npt.ArrayLike, dims: DimensionNames = None) -> Node:
@@ -507,9 +503,7 @@ class ModelVariables(metaclass=Declaring):
             else:
                 shape.append(self.coordinates.open(dim, array.shape[axis], f"axis {axis} of the data `{full}`"))
         slot = data_slot(full, array, shape)
-        for owner in self.lineage():
-            owner.data[full] = slot
-        self._enter(full, slot, names if any(dim is not None for dim in names) else None)
+        self._enter(full, slot, names if any(dim is not None for dim in names) else None, "data")
         return slot
 
     def set_data(self, name: str, values: npt.ArrayLike, coords: Mapping[str, Labels] | None = None) -> None:

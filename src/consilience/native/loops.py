@@ -47,31 +47,8 @@ from consilience.native.program import (
 )
 
 __all__ = [
-    "Break",
-    "Builder",
-    "Continue",
-    "For",
-    "If",
-    "LoopFunction",
-    "Module",
-    "Return",
-    "Set",
-    "Statement",
-    "Store",
-    "Type",
-    "Value",
-    "Variable",
-    "While",
-    "WhileLoop",
-    "f32",
-    "f64",
-    "i1",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "ptr",
-    "void",
+    "Break", "Builder", "Continue", "For", "If", "LoopFunction", "Module", "Return", "Set", "Statement", "Store",
+    "Type", "Value", "Variable", "While", "WhileLoop", "f32", "f64", "i1", "i8", "i16", "i32", "i64", "ptr", "void",
 ]  # fmt: skip
 
 PREDICATES: Final = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "ult", "ule", "ugt", "uge"})
@@ -199,20 +176,16 @@ class Builder:
 
     def add_reassociated(self, x: Value, y: Value) -> Value:
         """Float sum that the optimiser may reorder with its neighbours: one step of a reduction."""
-        self._same("add_reassociated", x, y, x.type.floating)
-        return self._value(x.type, "add_reassociated", (x, y))
+        return self._pair("add_reassociated", x, y, x.type.floating)
 
     def div_unsigned(self, x: Value, y: Value) -> Value:
-        self._same("div_unsigned", x, y, x.type.integer and x.type.number)
-        return self._value(x.type, "div_unsigned", (x, y))
+        return self._pair("div_unsigned", x, y, x.type.integer and x.type.number)
 
     def rem_unsigned(self, x: Value, y: Value) -> Value:
-        self._same("rem_unsigned", x, y, x.type.integer and x.type.number)
-        return self._value(x.type, "rem_unsigned", (x, y))
+        return self._pair("rem_unsigned", x, y, x.type.integer and x.type.number)
 
     def neg(self, x: Value) -> Value:
-        self._kind("neg", x, x.type.number)
-        return self._value(x.type, "neg", (x,))
+        return self._single("neg", x, x.type.number)
 
     def fma(self, x: Value, y: Value, z: Value) -> Value:
         """x * y + z, rounded once where the machine has the instruction, else twice."""
@@ -229,61 +202,52 @@ class Builder:
         return self._arithmetic("maximum", x, y)
 
     def abs(self, x: Value) -> Value:
-        self._kind("abs", x, x.type.number)
-        return self._value(x.type, "abs", (x,))
+        return self._single("abs", x, x.type.number)
 
     def sqrt(self, x: Value) -> Value:
-        return self._float("sqrt", x)
+        return self._single("sqrt", x, x.type.floating)
 
     def floor(self, x: Value) -> Value:
-        return self._float("floor", x)
+        return self._single("floor", x, x.type.floating)
 
     def ceil(self, x: Value) -> Value:
-        return self._float("ceil", x)
+        return self._single("ceil", x, x.type.floating)
 
     def trunc(self, x: Value) -> Value:
-        return self._float("trunc", x)
+        return self._single("trunc", x, x.type.floating)
 
     def round_even(self, x: Value) -> Value:
         """Nearest integer, ties to even."""
-        return self._float("round_even", x)
+        return self._single("round_even", x, x.type.floating)
 
     def copysign(self, x: Value, sign: Value) -> Value:
-        self._same("copysign", x, sign, x.type.floating)
-        return self._value(x.type, "copysign", (x, sign))
+        return self._pair("copysign", x, sign, x.type.floating)
 
     # ---- bits
 
     def and_(self, x: Value, y: Value) -> Value:
-        self._same("and", x, y, x.type.integer)
-        return self._value(x.type, "and", (x, y))
+        return self._pair("and", x, y, x.type.integer)
 
     def or_(self, x: Value, y: Value) -> Value:
-        self._same("or", x, y, x.type.integer)
-        return self._value(x.type, "or", (x, y))
+        return self._pair("or", x, y, x.type.integer)
 
     def xor(self, x: Value, y: Value) -> Value:
-        self._same("xor", x, y, x.type.integer)
-        return self._value(x.type, "xor", (x, y))
+        return self._pair("xor", x, y, x.type.integer)
 
     def not_(self, x: Value) -> Value:
-        self._kind("not", x, x.type.integer)
-        return self._value(x.type, "not", (x,))
+        return self._single("not", x, x.type.integer)
 
     def shl(self, x: Value, y: Value) -> Value:
         """x * 2**y modulo the width; undefined for y outside [0, width)."""
-        self._same("shl", x, y, x.type.integer and x.type.number)
-        return self._value(x.type, "shl", (x, y))
+        return self._pair("shl", x, y, x.type.integer and x.type.number)
 
     def lshr(self, x: Value, y: Value) -> Value:
         """Shift right, zeros come in; undefined for y outside [0, width)."""
-        self._same("lshr", x, y, x.type.integer and x.type.number)
-        return self._value(x.type, "lshr", (x, y))
+        return self._pair("lshr", x, y, x.type.integer and x.type.number)
 
     def ashr(self, x: Value, y: Value) -> Value:
         """Shift right, the sign comes in; undefined for y outside [0, width)."""
-        self._same("ashr", x, y, x.type.integer and x.type.number)
-        return self._value(x.type, "ashr", (x, y))
+        return self._pair("ashr", x, y, x.type.integer and x.type.number)
 
     # ---- comparison and choice
 
@@ -560,13 +524,14 @@ class Builder:
         self._append(value)
         return value
 
-    def _float(self, op: str, x: Value) -> Value:
-        self._kind(op, x, x.type.floating)
-        return self._value(x.type, op, (x,))
-
-    def _same(self, op: str, x: Value, y: Value, kind: bool) -> None:
+    def _pair(self, op: str, x: Value, y: Value, kind: bool) -> Value:
         if x.type is not y.type or not kind:
             self._refuse(op, "two fitting operands of one type", x, y)
+        return self._value(x.type, op, (x, y))
+
+    def _single(self, op: str, x: Value, kind: bool) -> Value:
+        self._kind(op, x, kind)
+        return self._value(x.type, op, (x,))
 
     def _kind(self, op: str, x: Value, kind: bool) -> None:
         if not kind:

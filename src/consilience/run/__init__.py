@@ -12,11 +12,11 @@ from consilience.events import (
     RunEnded,
     RunStarted,
 )
+from consilience.run.handle import Running
 from consilience.run.launch import launch, run_chains
 from consilience.run.monitor import Monitored
-from consilience.run.options import Options
+from consilience.run.plan import RunPlan
 from consilience.run.result import Run
-from consilience.run.running import Running
 
 __all__ = [
     "ChainLost",
@@ -26,11 +26,11 @@ __all__ = [
     "Event",
     "Listener",
     "Monitored",
-    "Options",
     "Progress",
     "Restarted",
     "Run",
     "RunEnded",
+    "RunPlan",
     "RunStarted",
     "Running",
     "launch",

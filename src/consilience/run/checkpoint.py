@@ -1,7 +1,7 @@
 """A run's state on disk, so that a run that was killed goes on with the draws it would have had.
 
 One file holds the state between two segments and the windows up to then; both are written in one transaction
-(`run/storage/state_file.py`).
+(`output/storage/state_file.py`).
 """
 
 from __future__ import annotations
@@ -15,15 +15,20 @@ from consilience.errors import StorageError
 from consilience.inference.messages import Divergences, Window
 from consilience.output.storage import files, state_file
 from consilience.record import replace
-from consilience.run.controller import RunController
+from consilience.run.course import RunCourse
 from consilience.run.engine import Engine
-from consilience.run.stopping import Verdict
+from consilience.run.verdicts import Verdict
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 INTERVAL: Final = 30.0  # seconds between two writings at most
 SHARE: Final = 0.02  # of the time, that writing may take where it is fast
+# Names in the states of earlier checkpoints, with today's.
+OLDER: Final[Mapping[str, str]] = {
+    "begun": "started", "apart": "separated", "first_apart": "first_separated", "no_look_before": "next_look",
+    "asked_to_reparametrize": "asked_for_coordinates", "left": "revisited",
+}  # fmt: skip
 
 
 class Checkpoint:
@@ -76,7 +81,7 @@ class Checkpoint:
             if place.exists() and not overwrite:
                 raise StorageError(
                     f"{str(place)!r} holds the checkpoint of another run; go on with it by "
-                    f"`pm.resume({str(place)!r})`, or replace it with `overwrite=True`."
+                    f"`pm.resume({str(place)!r})`, or replace it with `pm.Save(overwrite=True)`."
                 )
             files.forget_leftovers(place)
         except BaseException as error:
@@ -96,11 +101,11 @@ class Checkpoint:
         checkpoint._count, checkpoint._digest = state["blocks"], state["digest"]
         return checkpoint
 
-    def __call__(self, controller: RunController, engine: Engine, windows: Mapping[int, Window], last: bool) -> None:
+    def __call__(self, course: RunCourse, engine: Engine, windows: Mapping[int, Window], last: bool) -> None:
         """Note the windows of a segment, and write if it is time to or nothing more will come."""
         if windows and self.fault is None:
-            self._pending.append(_block(controller, windows))
-        self.keep(lambda: _state(controller, engine), last)
+            self._pending.append(_block(course, windows))
+        self.keep(lambda: _state(course, engine), last)
 
     def keep(self, state: Callable[[], Mapping[str, Any]], last: bool) -> None:
         """Write a state of plain values, if it is time to or nothing more will come."""
@@ -150,33 +155,31 @@ def resume(
     identity: Mapping[str, Any],
     about: Mapping[str, Any],
     state: Mapping[str, Any],
-    controller: RunController,
+    course: RunCourse,
     engine: Engine,
 ) -> Checkpoint:
-    """Put controller and engine into the state that was read; the checkpoint goes on from there."""
+    """Put course and engine into the state that was read; the checkpoint goes on from there."""
     checkpoint = Checkpoint.reopened(path, identity, about, state)
     try:
         blocks = state_file.blocks(checkpoint.path, state["blocks"], state["digest"])
-        _put_back(blocks, state, controller, engine)
+        _put_back(blocks, state, course, engine)
     except BaseException:
         checkpoint.close()
         raise
     return checkpoint
 
 
-def _state(controller: RunController, engine: Engine) -> dict[str, Any]:
-    verdict = controller.verdict
+def _state(course: RunCourse, engine: Engine) -> dict[str, Any]:
+    verdict = course.verdict
     return {
-        "controller": controller.save(),
-        "workers": engine.save(controller.living),
+        "controller": course.save(),
+        "workers": engine.save(course.living),
         "verdict": None if verdict is None else [verdict.status, verdict.reason, verdict.worst],
     }
 
 
-def _put_back(
-    blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], controller: RunController, engine: Engine
-) -> None:
-    """Put controller and engine into the state that was read, with the windows up to then."""
+def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], course: RunCourse, engine: Engine) -> None:
+    """Put course and engine into the state that was read, with the windows up to then."""
     tuning: list[dict[int, Window]] = []
     sampling: list[dict[int, Window]] = []
     attempt = len(state["controller"]["restarts"])
@@ -185,20 +188,27 @@ def _put_back(
         if block["sampled"] and block["attempt"] == attempt:
             sampling.append(windows)
         else:
-            tuning.append(windows if controller.options.keep_tuning else {c: _forgotten(w) for c, w in windows.items()})
-    controller.tuning_windows = tuning
-    controller.load(state["controller"], sampling)
+            tuning.append(windows if course.plan.keep_tuning else {c: _forgotten(w) for c, w in windows.items()})
+    course.tuning_windows = tuning
+    course.load(_as_now(state["controller"], course), sampling)
     if state["verdict"] is not None:
-        controller.verdict = Verdict(*state["verdict"])
+        course.verdict = Verdict(*state["verdict"])
     engine.load(state["workers"])
 
 
-def _block(controller: RunController, windows: Mapping[int, Window]) -> dict[str, Any]:
+def _as_now(saved: Mapping[str, Any], course: RunCourse) -> dict[str, Any]:
+    """The state of a course as it is named today."""
+    attempt = saved["sampling"]
+    renamed = None if attempt is None else {OLDER.get(name, name): value for name, value in attempt.items()}
+    return {"most": course.plan.max_draws, "continued": 0, **saved, "sampling": renamed}
+
+
+def _block(course: RunCourse, windows: Mapping[int, Window]) -> dict[str, Any]:
     """Windows as plain values. Draws that became tuning keep the number of the attempt they were made in."""
-    sampled = controller.last_sampled
-    kept = sampled or controller.options.keep_tuning
+    sampled = course.last_sampled
+    kept = sampled or course.plan.keep_tuning
     return {
-        "attempt": controller.last_attempt,
+        "attempt": course.last_attempt,
         "sampled": sampled,
         "windows": {
             str(c): {

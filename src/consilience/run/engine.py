@@ -1,7 +1,7 @@
 """What moves the chains of a run: segments of work enter, windows leave.
 
 An engine decides nothing: how long chains tune and draw, whether they begin again and when they stop is decided by
-`RunController` from the windows, for all engines alike.
+the `RunCourse` of the run from the windows, for all engines alike.
 """
 
 from __future__ import annotations
@@ -10,12 +10,53 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from consilience.errors import SamplingError
 from consilience.events import ChainProgress, Event
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Segment, Tuning, Window
+from consilience.inference.messages import ChainTuning, Segment, Window
+from consilience.record import Record
+
+SUPERCHAINS: Final = 16
+FEWEST_OF_SUPERCHAINS: Final = 4  # chains that a superchain has at least
+FEWEST_DRAWS: Final = 16  # of each chain at the first check, where superchains are judged
+USUAL_CHAINS: Final = 4  # that `min_draws` is meant for: more chains have as many draws all together at the first check
+
+
+def superchains_of(chains: int) -> int:
+    """How many superchains so many chains make up; 0 for few, which are judged one by one."""
+    return SUPERCHAINS if chains >= SUPERCHAINS * FEWEST_OF_SUPERCHAINS else 0
+
+
+class Chains(Record, eq=False):
+    """The chains of an engine, and how draws are judged: few chains make many draws each, many chains make few.
+
+    count        how many begin
+    dimension    their coordinates
+    columns      their statistics
+    longest      transitions of a segment at most; None: no limit
+    superchains  how many the chains make up (`diagnostics.superchains`): R-hat, E-BFMI and disagreement are theirs, and
+                 the draws at the first check are shared; 0: chains are judged one by one
+    every_check  whether every check looks at the draws, however few they were worth at the one before
+    memory       whether a scalar in which chains were once far from each other has to be known at all its quantiles
+    at_the_end   whether draws may be given up for a remedy at the end, too
+    once         whether other coordinates are thought of once in a run, and not once in every attempt to sample
+    """
+
+    count: int
+    dimension: int
+    columns: Columns
+    longest: int | None = None
+    superchains: int = 0
+    every_check: bool = False
+    memory: bool = True
+    at_the_end: bool = False
+    once: bool = False
+
+    def fewest(self, asked: int) -> int:
+        """Draws of each chain at the first check, where `asked` is meant for the usual number of chains."""
+        return max(FEWEST_DRAWS, -(-asked * USUAL_CHAINS // self.count)) if self.superchains else asked
 
 
 class Overseer(Protocol):
@@ -33,15 +74,15 @@ class Overseer(Protocol):
 class Engine(ABC):
     """The chains of one run, and how they are moved; what is not abstract is that of chains which move all at once.
 
-    columns   their statistics
+    chains    what is to be known of them
     threads   how many threads move them
     stopping  whether a stop was asked for
     """
 
-    columns: Columns
     threads: int = 1
 
-    def __init__(self) -> None:
+    def __init__(self, chains: Chains) -> None:
+        self.chains = chains
         self.stopping = False  # no Event: its lock is not made for a second Ctrl-C during the first one
         self._going = threading.Event()
         self._going.set()
@@ -69,7 +110,7 @@ class Engine(ABC):
     @property
     def living(self) -> tuple[int, ...]:
         """Numbers of the chains that were not left out."""
-        return tuple(range(len(self.evaluations)))
+        return tuple(range(self.chains.count))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -87,7 +128,7 @@ class Engine(ABC):
         """Spent on every chain."""
 
     @abstractmethod
-    def tuning(self, chain: int) -> Tuning:
+    def tuning(self, chain: int) -> ChainTuning:
         """What a chain has learnt."""
 
     @abstractmethod

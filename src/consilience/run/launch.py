@@ -1,4 +1,4 @@
-"""How a run begins: a density, a kernel, starting points and options enter, a run at work leaves."""
+"""How a run begins: a density, a kernel, starting points and a plan enter, a run at work leaves."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from consilience.inference.density import LogDensity
 from consilience.inference.kernel import Kernel
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.streams import chain_key
-from consilience.run.chain_worker import ChainWorker
-from consilience.run.controller import RunController, Setting
+from consilience.run.course import RunCourse
+from consilience.run.engine import Chains
+from consilience.run.handle import Running
 from consilience.run.monitor import Monitored
-from consilience.run.options import Options
+from consilience.run.plan import RunPlan
 from consilience.run.result import Run
-from consilience.run.running import Running
 from consilience.run.supervisor import Keep, Supervisor
-from consilience.run.thread_engine import ThreadEngine
-from consilience.run.thread_pool import usable_cores
+from consilience.run.threads.chain_worker import ChainWorker
+from consilience.run.threads.engine import ThreadEngine
+from consilience.run.threads.thread_pool import usable_cores
 
 
 def launch(
     density: LogDensity,
     kernel: Kernel,
     initial_points: ArrayLike,
-    options: Options,
+    plan: RunPlan,
     *,
     seed: int,
     cores: int | None = None,
@@ -39,7 +40,7 @@ def launch(
     operations: float | None = None,
     listeners: Iterable[Listener] = (),
     keep: Keep | None = None,
-    reparametrized: Callable[[NDArray[np.float64]], Supervisor | None] | None = None,
+    other_coordinates: Callable[[NDArray[np.float64]], Supervisor | None] | None = None,
 ) -> Running:
     """A run with one chain from each starting point, ready to start.
 
@@ -53,8 +54,8 @@ def launch(
                      directions of an "auto" metric
     listeners        are given the events of the run
     keep             is given the run's state after every window
-    reparametrized   gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in other
-                     coordinates that goes on in place of this one, or None; asked once, where a run decides its length
+    other_coordinates   gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in
+                     other coordinates that goes on in place of this one, or None; asked where a run decides its length
     raises           InitialPointError if the starting points have another shape
     """
     points = check_points(initial_points, density.dimension)
@@ -63,35 +64,32 @@ def launch(
         raise SamplingError(f"{type(kernel).__name__} needs at least {kernel.fewest_chains} chains, got {chains}.")
     columns, parts = kernel.columns, kernel.parts
     watched = monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension)))
-    setting = Setting(chains, dimension, columns, watched, reparametrized)
-    known = tuners.TuningSetting(
+    facts = Chains(chains, dimension, columns)
+    setting = tuners.TuningSetting(
         chains=chains,
         dimension=dimension,
         columns=columns,
-        tune=options.tune,
-        min_tune=options.min_tune,
-        max_tune=options.max_tune,
-        pool=options.pool,
+        lengths=plan,
         operations=operations,
         blocks=tuple(block_of(density, part.vars, part.needs) for part in parts) if kernel.joint else (),
     )
-    tuner = kernel.tuner(known) or SelfTuning(known)
-    controller = RunController(options, setting, tuner)
+    tuner = kernel.tuner(setting) or SelfTuning(setting)
     workers = []
     for c in range(chains):
         stop = np.zeros(1, np.int64)
         make = functools.partial(kernel.chain, density, points[c], chain_key(seed, c), tuner.length, stop)
         workers.append(ChainWorker(c, make, stop, columns, dimension, watched.without_turns))
     threads = min(chains, usable_cores() if cores is None else max(1, cores))
-    engine = ThreadEngine(workers, threads, columns, watched.names, options.window_budget)
-    return Running(Supervisor(controller, engine, seed, keep), listeners)
+    engine = ThreadEngine(facts, workers, threads, watched.names, plan.window_budget)
+    course = RunCourse(plan, engine.chains, tuner, watched, other_coordinates)
+    return Running(Supervisor(course, engine, seed, keep), listeners)
 
 
 def run_chains(
     density: LogDensity,
     kernel: Kernel,
     initial_points: ArrayLike,
-    options: Options | None = None,
+    plan: RunPlan | None = None,
     *,
     seed: int,
     cores: int | None = None,
@@ -108,7 +106,7 @@ def run_chains(
         density,
         kernel,
         initial_points,
-        options or Options(),
+        plan or RunPlan(),
         seed=seed,
         cores=cores,
         monitored=monitored,

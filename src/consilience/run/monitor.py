@@ -63,7 +63,7 @@ class Monitor:
     nearness     what another monitor of as many scalars found of them; see `ConvergenceMonitor.nearness`
     superchains  how many the chains make up, see `diagnostics.superchains`; 0: they are judged one by one
     constants    derived scalars that have not varied so far; they are not monitored
-    surprise     whether one of these has varied meanwhile: then another monitor is needed, from the first draw on
+    outdated     whether one of these has varied meanwhile: then another monitor is needed, from the first draw on
     names        of all scalars, once draws have come; the log density is the last one
     """
 
@@ -79,7 +79,7 @@ class Monitor:
         self.chains = tuple(chains)
         self.known = frozenset(known)
         self.superchains = superchains
-        self.surprise = False
+        self.outdated = False
         self.constants: tuple[str, ...] = ()
         self.names: tuple[str, ...] = ()
         whole = monitored.discrete
@@ -134,10 +134,10 @@ class Monitor:
             self._convergence.nearness[:] = self._nearness
 
     def _chosen(self, derived: Matrix) -> Matrix:
-        """The derived scalars that are monitored; others that vary by now are a surprise."""
+        """The derived scalars that are monitored; others that vary by now make it outdated."""
         unknown = set(np.flatnonzero((derived != self.first).any(axis=0)).tolist()).difference(self._varying)
         if unknown:
-            self.surprise = True
+            self.outdated = True
             self.known = self.known | unknown
         return derived[:, self._varying] if len(self._varying) < derived.shape[1] else derived
 

@@ -1,8 +1,11 @@
-"""What a run leaves: draws, statistics, what the chains have learnt and how it all came to its end."""
+"""What a run leaves: draws, statistics, what the chains have learnt and how it all came to its end.
+
+Its arrays are made of windows that follow each other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +13,9 @@ from numpy.typing import NDArray
 
 from consilience.events import CheckFigures
 from consilience.inference.columns import Columns
-from consilience.inference.messages import Divergences, Tuning
-from consilience.record import Record
-from consilience.run.stopping import Verdict
+from consilience.inference.messages import ChainTuning, Divergences, Window
+from consilience.record import Record, replace
+from consilience.run.verdicts import Verdict
 
 
 class Run(Record):
@@ -50,7 +53,7 @@ class Run(Record):
     warmup_draws: NDArray[np.float64]
     warmup_statistics: Mapping[str, NDArray[Any]]
     divergences: tuple[Divergences, ...]
-    tuning: tuple[Tuning, ...]
+    tuning: tuple[ChainTuning, ...]
     evaluations: tuple[int, ...]
     tuning_evaluations: int
     tuned: int
@@ -73,3 +76,80 @@ class Run(Record):
 def name_statistics(table: NDArray[np.float64], columns: Columns) -> dict[str, NDArray[Any]]:
     """A table (chain, statistic, transition) as one array per statistic."""
     return {name: table[:, place].astype(np.dtype(type_)) for place, (name, type_) in enumerate(columns.types.items())}
+
+
+def cut(window: Window, count: int) -> Window:
+    """The first transitions of a window."""
+    early = window.divergences.transitions < count
+    return replace(
+        window,
+        draws=window.draws[:count],
+        statistics=window.statistics[:, :count],
+        gradients=None,
+        divergences=Divergences(
+            window.divergences.transitions[early], window.divergences.begins[early], window.divergences.ends[early]
+        ),
+    )
+
+
+def joined(windows: Sequence[Window]) -> Window:
+    """Windows of one chain as one; gradients are left out."""
+    if len(windows) == 1:
+        return windows[0]
+    return replace(
+        windows[-1],
+        draws=np.concatenate([w.draws for w in windows]),
+        statistics=np.concatenate([w.statistics for w in windows], axis=1),
+        gradients=None,
+        divergences=all_divergences(windows, windows[0].draws.shape[1]),
+    )
+
+
+def all_divergences(windows: Sequence[Window], dimension: int) -> Divergences:
+    """Divergences of one chain; transitions are counted from the first window on."""
+    if not windows:
+        return Divergences(np.zeros(0, np.int64), np.zeros((0, dimension)), np.zeros((0, dimension)))
+    begins = np.cumsum([0, *(len(w.draws) for w in windows[:-1])])
+    return Divergences(
+        np.concatenate([w.divergences.transitions + b for w, b in zip(windows, begins, strict=True)]),
+        np.concatenate([w.divergences.begins for w in windows]),
+        np.concatenate([w.divergences.ends for w in windows]),
+    )
+
+
+def stacked(windows: Mapping[int, Window], chains: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draws (chain, transition, coordinate) and statistics (chain, statistic, transition) of one segment."""
+    return np.stack([windows[c].draws for c in chains]), np.stack([windows[c].statistics for c in chains])
+
+
+def of_all_chains(
+    windows: Sequence[dict[int, Window]], chains: Sequence[int], dimension: int, columns: int, share: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draws (chain, transition, coordinate) and statistics (chain, statistic, transition) of all segments, copied once.
+
+    Windows of tuning may have statistics only. `share`: as soon as a chain is copied its windows are made views of
+    the copy, so that both are there for one chain at a time only.
+    """
+    if not windows:
+        return np.empty((len(chains), 0, dimension)), np.empty((len(chains), columns, 0))
+    first = chains[0]
+    draws = np.empty((len(chains), sum(len(some[first].draws) for some in windows), dimension))
+    table = np.empty((len(chains), columns, sum(some[first].statistics.shape[1] for some in windows)))
+    for place, c in enumerate(chains):
+        np.concatenate([some[c].draws for some in windows], out=draws[place])
+        np.concatenate([some[c].statistics for some in windows], axis=1, out=table[place])
+        if share:
+            _make_views(windows, c, draws[place], table[place])
+    return draws, table
+
+
+def _make_views(
+    windows: Sequence[dict[int, Window]], chain: int, draws: NDArray[np.float64], table: NDArray[np.float64]
+) -> None:
+    """Let the windows of a chain be parts of these arrays, which hold the same numbers."""
+    row = column = 0
+    for some in windows:
+        window = some[chain]
+        next_row, next_column = row + len(window.draws), column + window.statistics.shape[1]
+        some[chain] = replace(window, draws=draws[row:next_row], statistics=table[:, column:next_column])
+        row, column = next_row, next_column

@@ -1,6 +1,6 @@
 """The supervisor of a run: it hands segments to an engine, takes their windows in, and says what has come of them.
 
-It lives in a thread of its own; all decisions are those of `RunController`, taken from windows in the order of chains.
+It lives in a thread of its own; all decisions are those of `RunCourse`, taken from windows in the order of chains.
 """
 
 from __future__ import annotations
@@ -11,19 +11,17 @@ from typing import Protocol
 
 from consilience.events import CheckFigures, DrawsMade, Event, Progress, RunEnded, RunStarted
 from consilience.inference.messages import Window
-from consilience.run.controller import RunController
+from consilience.run.course import Attempt, RunCourse
 from consilience.run.engine import Engine
-from consilience.run.options import Options
-from consilience.run.result import Run, name_statistics
-from consilience.run.sampling import Sampling
-from consilience.run.stopping import Verdict
-from consilience.run.windows import all_divergences, cut, of_all_chains, stacked
+from consilience.run.plan import RunPlan
+from consilience.run.result import Run, all_divergences, cut, name_statistics, of_all_chains, stacked
+from consilience.run.verdicts import Verdict
 
 
 class Keep(Protocol):
     """What keeps the state of a run."""
 
-    def __call__(self, controller: RunController, engine: Engine, windows: Mapping[int, Window], last: bool, /) -> None:
+    def __call__(self, course: RunCourse, engine: Engine, windows: Mapping[int, Window], last: bool, /) -> None:
         """Keep the state after a segment with these windows; `last`: nothing more will come."""
         ...
 
@@ -35,14 +33,14 @@ class Keep(Protocol):
 class Supervisor:
     """A run at work.
 
-    controller   what is to be done and what has come of it
+    course   what is to be done and what has come of it
     engine       the chains
     keep         called after every segment, and closed at the end
     send         takes the events of the run, in order
     """
 
-    def __init__(self, controller: RunController, engine: Engine, seed: int, keep: Keep | None = None) -> None:
-        self.controller = controller
+    def __init__(self, course: RunCourse, engine: Engine, seed: int, keep: Keep | None = None) -> None:
+        self.course = course
         self.engine = engine
         self.seed = seed
         self.keep = keep
@@ -68,9 +66,9 @@ class Supervisor:
 
     def progress(self) -> Progress:
         """Where the chains are."""
-        sampling = self.controller.sampling
-        drawn = 0 if sampling is None else sampling.count
-        taken = sampling.windows[-1] if sampling is not None and sampling.windows else {}
+        attempt = self.course.attempt
+        drawn = 0 if attempt is None else attempt.count
+        taken = attempt.windows[-1] if attempt is not None and attempt.windows else {}
         states = self.engine.states(drawn, taken, self.divergences, self.ended)
         return Progress(states, self.last_check, self.seconds, self.engine.paused)
 
@@ -85,31 +83,31 @@ class Supervisor:
     @property
     def successor(self) -> Supervisor | None:
         """The run in other coordinates to go on with, once this one is at its end and there is one."""
-        successor: Supervisor | None = self.controller.successor
+        successor: Supervisor | None = self.course.successor
         return successor
 
     # --- before and between runs ------------------------------------------------------------------------------
 
     def started(self) -> RunStarted:
         """The event with which the run begins."""
-        options, setting, tune = self.controller.options, self.controller.setting, self.controller.tuner.fixed
+        plan, chains, tune = self.course.plan, self.engine.chains, self.course.tuner.fixed
         return RunStarted(
-            chains=setting.chains,
+            chains=chains.count,
             threads=self.engine.threads,
-            dimension=setting.dimension,
+            dimension=chains.dimension,
             tune=tune,
-            draws=options.draws,
-            target_ess=options.rule.target_ess if options.draws is None else None,
-            min_draws=self.controller.plan.fewest,
-            max_draws=options.max_draws,
-            max_tune=options.max_tune if tune is None else tune,
+            draws=plan.draws,
+            target_ess=plan.rule.target_ess if plan.draws is None else None,
+            min_draws=self.course.fewest,
+            max_draws=plan.max_draws,
+            max_tune=plan.max_tune if tune is None else tune,
         )
 
-    def again(self, options: Options) -> Supervisor:
-        """The same chains, to go on under other options once this run is over."""
+    def again(self, plan: RunPlan) -> Supervisor:
+        """The same chains, to go on under another plan once this run is over."""
         self.engine.again()
-        self.controller.extend(options)
-        other = Supervisor(self.controller, self.engine, self.seed, self.keep)
+        self.course.extend(plan)
+        other = Supervisor(self.course, self.engine, self.seed, self.keep)
         other.divergences = self.divergences
         other.tuning_seconds = self.tuning_seconds
         return other
@@ -120,7 +118,7 @@ class Supervisor:
         self.check_seconds = other.check_seconds
         self.tuning_seconds = sum(other.engine.seconds)
         self.engine.follow(other.engine)
-        self.controller.follow(other.engine.evaluations)
+        self.course.follow(other.engine.evaluations)
         if other.engine.stopping:
             self.by_user = other.by_user
             self.engine.stop()
@@ -128,7 +126,7 @@ class Supervisor:
     # --- the supervisor's own thread --------------------------------------------------------------------------
 
     def run(self) -> Run:
-        """Work until the controller is at its end, or a stop is asked for. Where there is a `successor`, that goes on.
+        """Work until the course is at its end, or a stop is asked for. Where there is a `successor`, that goes on.
 
         Raises what the first chain raised if no chain is left.
         """
@@ -149,8 +147,8 @@ class Supervisor:
         return run
 
     def _follow(self) -> Verdict:
-        controller = self.controller
-        while (segment := controller.next()) is not None:
+        course = self.course
+        while (segment := course.next()) is not None:
             windows = self.engine.advance(segment, self)
             if windows is None:
                 return self._stopped()
@@ -158,23 +156,23 @@ class Supervisor:
             began = time.perf_counter()
             if segment.phase == "tuning":
                 self.tuning_seconds += sum(w.seconds for w in windows.values())
-            attempt = controller.sampling
-            controller.take(windows)
+            attempt = course.attempt
+            course.take(windows)
             self._tell_of(attempt, windows)
             self.check_seconds += time.perf_counter() - began
             self._keep(windows)
         self.engine.end()
         self._keep({}, last=True)
-        assert controller.verdict is not None
-        return controller.verdict
+        assert course.verdict is not None
+        return course.verdict
 
     def _keep(self, windows: Mapping[int, Window], last: bool = False) -> None:
         if self.keep is not None and self.successor is None:
-            self.keep(self.controller, self.engine, windows, last)
+            self.keep(self.course, self.engine, windows, last)
 
     def seconds_left(self) -> float | None:
         """See `engine.Overseer`."""
-        limit = self.controller.options.max_time
+        limit = self.course.plan.max_time
         if limit is None or self.engine.paused:
             return None
         left = limit + self.paused_seconds - self.seconds
@@ -187,15 +185,15 @@ class Supervisor:
         """See `engine.Overseer`."""
         self.send(event)
 
-    def _tell_of(self, attempt: Sampling | None, windows: Mapping[int, Window]) -> None:
+    def _tell_of(self, attempt: Attempt | None, windows: Mapping[int, Window]) -> None:
         """Events about what was taken in."""
-        controller, columns = self.controller, self.engine.columns
-        for event in controller.news:
+        course, columns = self.course, self.engine.chains.columns
+        for event in course.news:
             if isinstance(event, CheckFigures):
                 self.last_check = event
             self.send(event)
-        controller.news.clear()
-        if attempt is not None and controller.sampling is attempt and self.successor is None:
+        course.news.clear()
+        if attempt is not None and course.attempt is attempt and self.successor is None:
             draws, table = stacked(windows, attempt.chains)
             if (place := columns.place("divergence")) is not None:
                 for c, count in zip(attempt.chains, table[:, place].sum(axis=1).tolist(), strict=True):
@@ -208,38 +206,38 @@ class Supervisor:
     def _stopped(self) -> Verdict:
         """The end that was asked for: draws of the segment under way count as far as all chains have them."""
         self._keep({}, last=True)  # without the segment under way, which a resumed run makes anew
-        sampling = self.controller.sampling
+        attempt = self.course.attempt
         drawn = 0
-        if sampling is not None:
+        if attempt is not None:
             parts = self.engine.cut_short()
             made = min((len(w.draws) for w in parts.values()), default=0)
             if made:
                 self.partial = {c: cut(w, made) for c, w in parts.items()}
-                chains = [c for c in sampling.chains if c in parts]  # some may have been lost in this segment
+                chains = [c for c in attempt.chains if c in parts]  # some may have been lost in this segment
                 draws, table = stacked(self.partial, chains)
-                self.send(DrawsMade(sampling.count, draws, name_statistics(table, self.engine.columns)))
-            drawn = sampling.count + made
+                self.send(DrawsMade(attempt.count, draws, name_statistics(table, self.engine.chains.columns)))
+            drawn = attempt.count + made
         kept = f"the first {drawn} draws of each chain are kept" if drawn else "no draws had been made"
         if self.out_of_time:
-            limit = self.controller.options.max_time
+            limit = self.course.plan.max_time
             return Verdict("not_converged", f"max_time={limit} seconds were over; {kept}")
         return Verdict("interrupted", f"the run was stopped; {kept}")
 
     def _result(self, verdict: Verdict, last: bool = False) -> Run:
         """What there is; `last`: the windows become parts of its arrays, so that there is one copy of the draws."""
-        controller, engine, columns = self.controller, self.engine, self.engine.columns
-        sampling = controller.sampling
-        chains = tuple(c for c in engine.living if sampling is None or c in sampling.chains)
+        course, engine, columns = self.course, self.engine, self.engine.chains.columns
+        attempt = course.attempt
+        chains = tuple(c for c in engine.living if attempt is None or c in attempt.chains)
         learnt = tuple(engine.tuning(c) for c in chains)
         if last:
-            if sampling is not None:
-                sampling.rest()
+            if attempt is not None:
+                attempt.rest()
             engine.release()
-        dimension = controller.setting.dimension
-        windows = [] if sampling is None else list(sampling.windows)
+        dimension = engine.chains.dimension
+        windows = [] if attempt is None else list(attempt.windows)
         if self.partial:
             windows.append(self.partial)
-        tuning = [some for some in controller.tuning_windows if all(c in some for c in chains)]
+        tuning = [some for some in course.tuning_windows if all(c in some for c in chains)]
         draws, table = of_all_chains(windows, chains, dimension, len(columns.types), last)
         warm, warm_table = of_all_chains(tuning, chains, dimension, len(columns.types), last)
         evaluations, seconds = engine.evaluations, engine.seconds
@@ -251,21 +249,21 @@ class Supervisor:
             warmup_statistics=name_statistics(warm_table, columns),
             divergences=tuple(all_divergences([w[c] for w in windows], dimension) for c in chains),
             tuning=learnt,
-            evaluations=tuple(evaluations[c] + controller.given_up[c] for c in chains),
-            tuning_evaluations=controller.tuning_evaluations,
-            tuned=controller.tuned,
-            windows=controller.tuner.reports,
-            restarts=tuple(controller.restarts),
+            evaluations=tuple(evaluations[c] + course.given_up[c] for c in chains),
+            tuning_evaluations=course.tuning_evaluations,
+            tuned=course.tuned,
+            windows=course.tuner.reports,
+            restarts=tuple(course.restarts),
             verdict=verdict,
             check=self.last_check,
             rank=learnt[0].scales.rank,
             notes=engine.notes,
-            constants=() if sampling is None else sampling.monitor.constants,
+            constants=() if attempt is None else attempt.monitor.constants,
             chain_seconds=tuple(seconds[c] for c in chains),
             tuning_seconds=self.tuning_seconds,
             check_seconds=self.check_seconds,
             seconds=self.seconds,
             interrupted=self.by_user and verdict.status == "interrupted",
             seed=self.seed,
-            superchains=controller.setting.judging.superchains,
+            superchains=engine.chains.superchains,
         )

@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from consilience.distributions.seeds import is_integer
 from consilience.errors import ModelError, SamplingError
 
 EXTRAS: Final = ("log_likelihood", "log_prior", "include_transformed")
-
-
-def whole_number(name: str, value: Any, least: int) -> int:
-    """The value as an integer; SamplingError, naming the argument, unless it is one of at least `least`."""
-    if not is_integer(value) or value < least:
-        raise SamplingError(f"`{name}` must be an integer of at least {least}, got {value!r}.")
-    return int(value)
 
 
 def one_of(name: str, value: Any, known: Sequence[str]) -> None:

@@ -18,13 +18,13 @@ from consilience.model.diagnosis import diagnosis
 from consilience.model.model import Model
 from consilience.model.reparametrization import centred_hierarchies
 from consilience.run import Run
-from consilience.vectorised import ChEES
+from consilience.run.lock_step import ChEES
 
 if TYPE_CHECKING:
     from consilience.sample.work import Work
 
 ENDS: Final = 5  # of diverging steps that are looked at
-LINES: Final = 4  # of what is told of one
+LINES: Final = 4  # of what is said of one
 NOWHERE: Final = "Steps end where the model has no density"
 
 
@@ -52,7 +52,7 @@ def warn(work: Work, run: Run, stacklevel: int) -> None:
     raised = failures()
     if raised:
         warnings.warn(raised, ConsilienceWarning, stacklevel=stacklevel + 1)
-    if not work.result.checks or (not run.draws.shape[1] and run.interrupted):
+    if not work.plan.checks or (not run.draws.shape[1] and run.interrupted):
         return
     for message in findings(work, run, bool(raised)):
         warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
@@ -63,28 +63,28 @@ def failures() -> str:
     if not FAILURES:
         return ""
     first = FAILURES[0]
-    told = (
+    said = (
         f"a Python function of the model raised at {len(FAILURES)} points, which counted as points of density 0; "
         f"the first time: {type(first).__name__}: {first}\n{''.join(traceback.format_exception(first))}"
     )
     FAILURES.clear()
-    return told
+    return said
 
 
 def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
     """Why the draws should not be trusted as they are: the verdict, and what the statistics add to it.
 
-    raised   whether Python functions of the model raised: why there was no density is told already
+    raised   whether Python functions of the model raised: why there was no density is said already
     """
     where = divergence_location(work, run, raised)
     verdict = run.verdict
-    told = verdict.reason
+    said = verdict.reason
     match verdict.status:
         case "converged":
             if verdict.reason:
                 yield f"The run has converged, but {verdict.reason}."
         case "converged_with_divergences":
-            told += "divergences"
+            said += "divergences"
             yield (
                 f"The run has converged, but {verdict.reason}. The sampler could not follow the posterior in some "
                 f"region, so the estimates may be biased. {where} Increase `target_accept` or reparameterize."
@@ -93,7 +93,7 @@ def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
             yield f"The chains disagree: {verdict.reason}."
         case "not_converged":
             extra = f" {where}" if where and ("divergences" in verdict.reason or NOWHERE in where) else ""
-            told += "divergences" if extra else ""
+            said += "divergences" if extra else ""
             yield (
                 f"The run has not converged: {verdict.reason}.{extra} The draws should not be trusted as they "
                 "are. Go on with `result.extend(target_ess=…)` if what is missing are draws; reparameterize if "
@@ -104,9 +104,9 @@ def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
         judged = {"energy"} if isinstance(work.kernel, ChEES) else set()
         statistics = {name: values for name, values in run.statistics.items() if name not in judged}
         for finding in diagnostics.inspect({}, statistics):
-            if finding.kind == "divergences" and finding.kind not in told:
+            if finding.kind == "divergences" and finding.kind not in said:
                 yield f"{finding.message} {where}".rstrip()
-            elif finding.kind == "treedepth" or (finding.kind == "ebfmi" and "E-BFMI" not in told):
+            elif finding.kind == "treedepth" or (finding.kind == "ebfmi" and "E-BFMI" not in said):
                 yield finding.message
 
 
@@ -117,7 +117,7 @@ def divergence_location(work: Work, run: Run, raised: bool) -> str:
         return ""
     names = work.running.monitored.names
     where = describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
-    if work.result.centredness is not None:
+    if work.plan.centredness is not None:
         return where
     nowhere = "" if raised else without_density(work.model, np.concatenate([d.ends for d in run.divergences]))
     return nowhere or f"{where} {other_coordinates(work.model)}".strip()
@@ -129,10 +129,10 @@ def without_density(model: Model, ends: npt.NDArray[np.float64]) -> str:
     ends   positions (divergence, coordinate) at which they ended
     """
     looked_at = ends[:: -(-len(ends) // ENDS)]
-    told = [lines for lines in (diagnosis(model, end) for end in looked_at) if lines]
-    if 2 * len(told) <= len(looked_at):
+    found = [lines for lines in (diagnosis(model, end) for end in looked_at) if lines]
+    if 2 * len(found) <= len(looked_at):
         return ""
-    lines = "; ".join(line.strip() for line in told[0][:LINES])
+    lines = "; ".join(line.strip() for line in found[0][:LINES])
     return (
         f"{NOWHERE}, just beside the draws: {lines}. A condition that holds at the "
         "starting point alone, such as a sum that must be 1, leaves no room to move: build it in, as `pm.Dirichlet` or "

@@ -25,11 +25,11 @@ IGNORED: Final[Mapping[str, str | None]] = {
     "nuts_sampler_kwargs": _ONE_SAMPLER,
     "progressbar_theme": None,
     "quiet": None,
-    "zarr_store": "draws are written while they are made with `store=`.",
+    "zarr_store": "draws are written while they are made with `save=pm.Save(store=…)`.",
 }
 
 ABSENT: Final[Mapping[str, str]] = {
-    "trace": "write the draws to the disk while they are made with `store=`.",
+    "trace": "write the draws to the disk while they are made with `save=pm.Save(store=…)`.",
     "nuts_kwargs": _SETTINGS,
     "step_kwargs": _SETTINGS,
     "start": "starting values are `initvals=`.",
@@ -51,9 +51,16 @@ SAME: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def check(function: str, given: Mapping[str, Any], accepted: Collection[str], stacklevel: int = 1) -> None:
+def check(
+    function: str,
+    given: Mapping[str, Any],
+    accepted: Collection[str],
+    stacklevel: int = 1,
+    spelled: Mapping[str, str] | None = None,
+) -> None:
     """Pass over what has no meaning here among the keywords given besides a function's own; refuse the rest.
 
+    spelled  further words that may be meant, with how they are written
     raises   TypeError for unknown keywords, with the nearest one; SamplingError for values that ask for what is
              not there
     """
@@ -73,12 +80,14 @@ def check(function: str, given: Mapping[str, Any], accepted: Collection[str], st
     if rest.get("n_init") == 200_000:  # PyMC's default
         del rest["n_init"]
     absent = {**ABSENT, **{old: f"it is `{new}=`." for old, new in SAME.items()}}
-    take(function, rest, IGNORED, accepted, absent, stacklevel + 1)
+    take(function, rest, IGNORED, accepted, absent, stacklevel + 1, spelled)
 
 
-def nuts_settings(given: Mapping[str, Any] | None, target_accept: float, max_treedepth: int) -> tuple[float, int]:
+def nuts_settings(
+    given: Mapping[str, Any] | None, target_accept: float, max_treedepth: int, jumps: int | str
+) -> tuple[float, int, Any]:
     """Settings of NUTS from PyMC's `nuts={…}`, over those given one by one."""
-    settings = {"target_accept": target_accept, "max_treedepth": max_treedepth}
+    settings = {"target_accept": target_accept, "max_treedepth": max_treedepth, "jumps": jumps}
     take("nuts", {name: value for name, value in (given or {}).items() if name not in settings}, {}, settings)
     settings |= given or {}
-    return float(settings["target_accept"]), int(settings["max_treedepth"])
+    return float(settings["target_accept"]), int(settings["max_treedepth"]), settings["jumps"]

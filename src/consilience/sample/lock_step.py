@@ -6,52 +6,47 @@ A model and what is asked of the run enter, a run that can be started leaves. Ke
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from consilience.errors import MissingPackageError, ModelError, SamplingError
 from consilience.model.log_density import ModelDensity
 from consilience.model.programs import KEPT
 from consilience.model.signature import signature
-from consilience.model.starting_point import starting_positions
 from consilience.model.warm_start import is_result
-from consilience.run import Monitored, Options, Running
-from consilience.run.judging import superchains_of
-from consilience.run.supervisor import Supervisor
+from consilience.run import Running
+from consilience.run.engine import superchains_of
+from consilience.run.lock_step import ChEES
+from consilience.sample.beginning import Floats, OtherCoordinates
+from consilience.sample.groups import Save, Tuning
 from consilience.sample.monitoring import monitored_of
-from consilience.sample.result_options import ResultOptions
-from consilience.vectorised import ChEES
-
-if TYPE_CHECKING:
-    from consilience.sample.work import Work
+from consilience.sample.plan import ModelPlan
 
 try:
-    from consilience.vectorised.launch import launch
+    from consilience.run.lock_step.engine import launch
 except ModuleNotFoundError as error:
     raise MissingPackageError(
         'chains in lock step are computed by JAX, which is not installed: pip install "consilience[jax]".'
     ) from error
 
-ABSENT: Final[Mapping[str, tuple[Any, str]]] = {
-    "step": (None, "its chains move by ChEES-HMC"),
-    "nuts": (None, "its chains move by ChEES-HMC; give `target_accept`"),
-    "checkpoint": (None, "its runs are not resumed"),
-    "window_budget": (None, "all its chains make the same steps; see `max_time`"),
-    "pool": (True, "its chains tune together always"),
-}
 _FUNCTIONS: Final[OrderedDict[tuple[tuple[str, str], ...], Callable[[Any], Any]]] = OrderedDict()  # latest last
 
 
-def refuse(given: Mapping[str, Any]) -> None:
-    """SamplingError for keywords of `pm.sample` that ask for what chains in lock step have not."""
-    for name, (default, why) in ABSENT.items():
-        if given[name] is not default and given[name] != default:
+def refuse(*, step: Any, nuts: Any, save: Save, tuning: Tuning, jumps: Any) -> None:
+    """SamplingError for what `pm.sample` is asked for and chains in lock step have not."""
+    for name, there, why in (
+        ("step", step is not None, "its chains move by ChEES-HMC"),
+        ("nuts", nuts is not None, "its chains move by ChEES-HMC; give `target_accept`"),
+        ("checkpoint", save.checkpoint is not None, "its runs are not resumed"),
+        ("budget", tuning.budget is not None, "all its chains make the same steps; see `pm.Stop(max_time=…)`"),
+        ("pool", not tuning.pool, "its chains tune together always"),
+        ("jumps", jumps not in (0, "auto"), "its chains do not jump"),
+    ):
+        if there:
             raise SamplingError(f'`sample(backend="jax")` has no `{name}`: {why}.')
-    if given["jumps"] not in (0, "auto"):
-        raise SamplingError('`sample(backend="jax")` has no `jumps`: its chains do not jump.')
-    if given["metric"] not in ("auto", "diag"):
+    if tuning.metric not in ("auto", "diag"):
         raise SamplingError(
-            f'`sample(backend="jax")` has no metric {given["metric"]!r}: chains in lock step have a diagonal one.'
+            f'`sample(backend="jax")` has no metric {tuning.metric!r}: chains in lock step have a diagonal one.'
         )
 
 
@@ -65,26 +60,14 @@ def function_of(density: ModelDensity) -> Callable[[Any], Any]:
     return found
 
 
-def in_lock_step(
-    density: ModelDensity,
-    kernel: ChEES,
-    options: Options,
-    monitored: Monitored,
-    *,
-    chains: int,
-    seed: int,
-    initvals: Any,
-    jitter: bool,
-    attempts: int,
-    width: float,
-    climb: bool,
-    device: Any,
-    reparametrized: Callable[[Any], Supervisor | None] | None = None,
-) -> Running:
-    """A run of a model's density; starting values as in `starting_positions`, `reparametrized` as in `run.launch`.
+def starting_points(chains: int, initvals: Any) -> int:
+    """At how many points so many chains begin."""
+    own = isinstance(initvals, list | tuple) or is_result(initvals)
+    return chains if own else superchains_of(chains) or chains
 
-    raises   ModelError for models without gradient; InitialPointError where no finite starting point is found
-    """
+
+def check(density: ModelDensity) -> None:
+    """ModelError for models without gradient."""
     discrete = [v.name for v in density.model.free if not v.continuous]
     if discrete:
         raise ModelError(
@@ -93,29 +76,31 @@ def in_lock_step(
         )
     if density.without_gradient:
         raise ModelError(f"chains in lock step move along gradients: {density.without_gradient}")
-    own = isinstance(initvals, list | tuple) or is_result(initvals)
-    count = chains if own else superchains_of(chains) or chains
-    points = starting_positions(density, count, seed, initvals, jitter=jitter, attempts=attempts, width=width)
+
+
+def in_lock_step(
+    density: ModelDensity,
+    points: Floats | int,
+    plan: ModelPlan,
+    other_coordinates: OtherCoordinates | None,
+    *,
+    kernel: ChEES,
+    chains: int,
+    seed: int,
+    device: Any,
+    climb: bool,
+) -> Running:
+    """A run of so many chains from these points (point, coordinate); see `beginning.Begin`."""
+    assert not isinstance(points, int)  # such runs are not resumed
     return launch(
         function_of(density),
         kernel,
         points,
-        options,
+        plan,
         chains=chains,
         seed=seed,
-        monitored=monitored,
+        monitored=monitored_of(density, plan),
         device=device,
         climb=climb,
-        reparametrized=reparametrized,
+        other_coordinates=other_coordinates,
     )
-
-
-def in_other_coordinates(settings: Mapping[str, Any]) -> Callable[[Work, ModelDensity, ResultOptions], Supervisor]:
-    """How a run with these settings goes on in other coordinates."""
-
-    def begin(work: Work, density: ModelDensity, result: ResultOptions) -> Supervisor:
-        assert isinstance(work.kernel, ChEES)
-        run = in_lock_step(density, work.kernel, work.options, monitored_of(density, result), **settings)
-        return run.supervisor
-
-    return begin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -10,18 +10,21 @@ import numpy.typing as npt
 
 from consilience.distributions.transforms import Circular
 from consilience.errors import ModelError
+from consilience.inference.integrability import endless_direction
 from consilience.model.log_density import ModelDensity
 from consilience.model.variables import ModelVariables
 from consilience.run import Monitored
-from consilience.sample.result_options import ResultOptions
+from consilience.sample.plan import ModelPlan
 
 Floats = npt.NDArray[np.float64]
 
 
 MOST_ELEMENTS: Final = 32  # of simplexes and the like: each takes 50 us in a check
+MOST_NAMED: Final = 3  # coordinates
+SMALL_PART: Final = 0.1  # of the largest one in a direction
 
 
-def monitored_of(density: ModelDensity, result: ResultOptions) -> Monitored:
+def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
     """All coordinates of the free variables, elements of some, and elements of the deterministics named in `monitor`.
 
     Variables that are written by others are monitored as if they were named.
@@ -29,24 +32,22 @@ def monitored_of(density: ModelDensity, result: ResultOptions) -> Monitored:
     to 32 in all; others, unless they are named, cannot be told from their coordinates, or cost more than they tell.
     """
     model = density.model
-    told = {f"{name}_raw": f"standardized {name}" for name in result.centredness or ()}
-    told |= {f"{name}_init_raw": f"standardized start of {name}" for name in result.centredness or ()}
-    names = tuple(coordinate_names(density, told))
-    unknown = [
-        n for n in result.monitor if n not in model.named_deterministics and n not in {v.name for v in model.free}
-    ]
+    shown = {f"{name}_raw": f"standardized {name}" for name in plan.centredness or ()}
+    shown |= {f"{name}_init_raw": f"standardized start of {name}" for name in plan.centredness or ()}
+    names = tuple(coordinate_names(density, shown))
+    unknown = [n for n in plan.monitor if n not in model.named_deterministics and n not in {v.name for v in model.free}]
     if unknown:
         raise ModelError(
             f"`monitor` names {unknown}; the free variables, which are always watched, and the deterministics are "
             f"{[v.name for v in model.free] + list(model.named_deterministics)}."
         )
-    asked = dict.fromkeys((*result.monitor, *(result.centredness or ())))
-    deterministic = tuple(n for n in asked if n in model.named_deterministics)
+    named = dict.fromkeys((*plan.monitor, *(plan.centredness or ())))
+    deterministic = tuple(n for n in named if n in model.named_deterministics)
     whole = np.concatenate([np.full(s.size, not s.variable.continuous) for s in density.layout.stretches])
     angles = angular_coordinates(density)
     joint = {v.name for v in model.free if v.sampled is not None and v.sampled.rank() > 0}
     if not joint and not deterministic:
-        return Monitored(names, discrete=whole, angles=angles, enabled=result.checks)
+        return Monitored(names, discrete=whole, angles=angles, enabled=plan.checks)
 
     def expand(draws: Floats) -> dict[str, Floats]:
         values = density.expand(draws, False) if joint else {}
@@ -58,7 +59,7 @@ def monitored_of(density: ModelDensity, result: ResultOptions) -> Monitored:
     places = {}
     for name in [v.name for v in model.free if v.name in joint]:
         moving = np.flatnonzero(np.reshape(two[name][0] != two[name][1], -1))
-        if name in result.monitor or len(moving) <= left:
+        if name in plan.monitor or len(moving) <= left:
             places[name] = moving
             left -= len(moving)
     places |= {name: np.arange(two[name][0].size) for name in deterministic}
@@ -73,8 +74,8 @@ def monitored_of(density: ModelDensity, result: ResultOptions) -> Monitored:
         return np.concatenate(columns, axis=1)
 
     if not labels:
-        return Monitored(names, discrete=whole, angles=angles, enabled=result.checks)
-    return Monitored(names, tuple(labels), derive, whole, angles, enabled=result.checks)
+        return Monitored(names, discrete=whole, angles=angles, enabled=plan.checks)
+    return Monitored(names, tuple(labels), derive, whole, angles, enabled=plan.checks)
 
 
 def angular_coordinates(density: ModelDensity) -> npt.NDArray[np.bool_] | None:
@@ -85,10 +86,36 @@ def angular_coordinates(density: ModelDensity) -> npt.NDArray[np.bool_] | None:
     return angles if angles.any() else None
 
 
-def coordinate_names(density: ModelDensity, told: Mapping[str, str]) -> Iterator[str]:
+def properness(density: ModelDensity, names: tuple[str, ...], threads: int) -> Callable[[Floats], str]:
+    """What tells of draws (chain, draw, coordinate) in words how the posterior is improper; nothing where it is not.
+
+    Angles, whose densities repeat for ever on the unconstrained line, are left out.
+    """
+    angles = angular_coordinates(density)
+    lines = np.ones(density.dimension)
+    if angles is not None:
+        lines[angles] = 0.0
+
+    def improper(draws: Floats) -> str:
+        direction = endless_direction(density, draws, lines, threads)
+        parts = np.flatnonzero(np.abs(direction) > SMALL_PART)
+        if not len(parts):
+            return ""
+        named = ", ".join(f"`{names[i]}`" for i in parts[:MOST_NAMED])
+        more = f" and {len(parts) - MOST_NAMED} more" if len(parts) > MOST_NAMED else ""
+        where = f"`{names[parts[0]]}` alone" if len(parts) == 1 else f"{named}{more} together"
+        return (
+            f"the posterior seems to be improper: moving {where}, its density does not fall off however far one goes; "
+            "give a proper prior to what the data leave open"
+        )
+
+    return improper
+
+
+def coordinate_names(density: ModelDensity, shown: Mapping[str, str]) -> Iterator[str]:
     """A name per coordinate: `theta[A]` where the coordinate stands for one element, else `p_simplex__[0]`.
 
-    told   names by which variables are told of in place of their own
+    shown  names by which variables are shown in place of their own
     """
     for stretch in density.layout.stretches:
         own = tuple(stretch.variable.node.static_shape)
@@ -97,7 +124,7 @@ def coordinate_names(density: ModelDensity, told: Mapping[str, str]) -> Iterator
         )
         own_name = stretch.variable.name
         for name in element_names(density.model, own_name if whole else stretch.variable.coordinates, stretch.shape):
-            yield told.get(own_name, own_name) + name.removeprefix(own_name)
+            yield shown.get(own_name, own_name) + name.removeprefix(own_name)
 
 
 def element_names(model: ModelVariables, name: str, shape: tuple[int, ...]) -> Iterator[str]:

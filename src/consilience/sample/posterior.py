@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
 from consilience.errors import SamplingError
 from consilience.inference import NUTS, CompoundStep, Kernel
-from consilience.inference.fisher_metric import Form
 from consilience.model.model import Model, modelcontext
 from consilience.model.reparametrization import centred_hierarchies
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
 from consilience.output import storage
-from consilience.record import as_plain, replace
-from consilience.run import Options
+from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
+from consilience.run.lock_step import ChEES
+from consilience.run.plan import whole_number
 from consilience.sample import keywords
-from consilience.sample.ahead import prepare_sampler
-from consilience.sample.arguments import extras, one_of, wanted, whole_number
-from consilience.sample.background import BackgroundSampling
-from consilience.sample.beginning import begun
-from consilience.sample.identity import identity
-from consilience.sample.less_centred import WIDE, LessCentred, on_threads
-from consilience.sample.monitoring import angular_coordinates, monitored_of
-from consilience.sample.result_options import ResultOptions
+from consilience.sample.arguments import extras, one_of, wanted
+from consilience.sample.background import delivered
+from consilience.sample.beginning import Begin, on_threads
+from consilience.sample.compiling import compiled, prepare_sampler
+from consilience.sample.groups import REMEDIES, SPELLED, Save, Stop, Tuning, whole
+from consilience.sample.monitoring import angular_coordinates
+from consilience.sample.plan import ModelPlan, identity
 from consilience.sample.step_methods import assigned
-from consilience.sample.work import Work, compiled
-from consilience.vectorised import ChEES
+from consilience.sample.work import WIDE, Work
 
 StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | None
 
@@ -47,7 +45,6 @@ FITS: Final = {
     "advi": "pm.fit().sample()",
     "map": "pm.find_MAP()",
 }
-RHATS: Final = ("noise-adjusted", "strict")
 
 
 def sample(
@@ -70,26 +67,10 @@ def sample(
     idata_kwargs: Mapping[str, Any] | None = None,
     callback: Callable[..., Any] | None = None,
     model: Model | None = None,
-    target_ess: float | None = 400,
-    target_rhat: float = 1.01,
-    rhat: Literal["noise-adjusted", "strict"] = "noise-adjusted",
-    min_tune: int = 50,
-    max_tune: int = 1500,
-    min_draws: int = 400,
-    max_draws: int = 4000,
-    pool: bool = True,
-    metric: Form = "auto",
-    escalate: bool = True,
-    reparametrize: bool = True,
-    jumps: int | Literal["auto"] = "auto",
-    modes: bool = True,
-    monitor: str | Sequence[str] | None = None,
-    max_time: float | None = None,
-    window_budget: int | None = None,
-    checkpoint: str | Path | None = None,
-    store: str | Path | None = None,
-    overwrite: bool = False,
-    deterministics: Literal["lazy", "eager"] = "lazy",
+    stop: Stop | None = None,
+    tuning: Tuning | None = None,
+    remedies: Sequence[str] = REMEDIES,
+    save: Save | None = None,
     blocking: bool = True,
     nuts: Mapping[str, Any] | None = None,
     backend: Literal["llvm", "jax"] | None = None,
@@ -99,7 +80,7 @@ def sample(
     """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
 
     Without numbers the chains tune together for as long as metric and step size change, then draw until every
-    scalar has `target_ess` effective draws, in bulk and tails, and the chains agree. `draws` and `tune` fix the
+    scalar has 400 effective draws (`stop`), in bulk and tails, and the chains agree. `draws` and `tune` fix the
     length of either phase instead, as in PyMC.
 
     draws, tune    kept draws per chain, and tuning draws before them
@@ -115,7 +96,7 @@ def sample(
                    `pm.fit_pathfinder` or an earlier run: chains begin at draws of it, without noise by default
     init           "lbfgs": wide noise on the starting values, then some steps of L-BFGS to the typical set; "auto"
                    or "jitter+adapt_diag" (or "…_grad"): starting values with noise; "adapt_diag": without. "adapt_full"
-                   and "jitter+adapt_full": the same, with `metric="dense"` unless another is asked for
+                   and "jitter+adapt_full": the same, with the metric "dense" unless another is asked for
     target_accept  mean acceptance probability that the step size is tuned for, between 0 and 1
     max_treedepth  greatest number of doublings of a trajectory
     jitter_max_retries          attempts to find a starting point with a finite log density
@@ -126,43 +107,35 @@ def sample(
     callback       called with the events of the run (`consilience.events`), or, if its arguments have the names `trace`
                    and `draw`, once per kept draw as in PyMC; never in the way of the chains. Raising KeyboardInterrupt
                    in it ends the run
-    target_ess     effective draws asked for, the smaller of bulk and tail; None: only the chains' agreement
-    target_rhat    R-hat may be above it only as far as noise explains, and never by 0.04
-    rhat           "strict": R-hat must be below `target_rhat`, whatever the noise
-    min_tune, max_tune    tuning draws per chain where the run decides
-    min_draws, max_draws  kept draws per chain where the run decides: at the first check, and at most
-    pool           False: every chain tunes by itself
-    metric         "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay
-    escalate       whether divergences lead to another tuning with smaller steps, once
-    reparametrize  whether hierarchies whose draws diverge, would have to be many times as many, or hardly move between
-                   energies are sampled in less centred coordinates, as `pm.noncenter` writes them, each element as far
-                   as the draws ask for: once, with a restart. The variables of the result stay those of the model, and
-                   its attribute `centredness` tells what was chosen. Only where the run decides its length, chains
-                   begin by `init="lbfgs"`, and `jumps` is not a number above 0
-    jumps          jumps between past points of all chains after each transition, for separate modes; "auto": 4, with a
-                   restart, where the run decides its length and chains disagree, or do not come back to where some of
-                   them were, or to modes found before. 0: none
-    modes          whether separate modes are looked for before the chains begin, by some thousand gradients: chains
+    stop           when draws are good enough, and where the run ends all the same: `pm.Stop(ess=400, rhat=1.01,
+                   max_draws=4000, max_time=None, …)`
+    tuning         how chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`
+    remedies       what the run may do by itself where draws show the need; `()`: nothing.
+                   "steps": divergences lead to another tuning with smaller steps, once.
+                   "metric": draws that contradict the metric lead to another tuning with one made of them.
+                   "coordinates": hierarchies whose draws diverge, would have to be many times as many, or hardly move
+                   between energies go on in partially non-centred coordinates, as `pm.noncenter` writes them, each
+                   element as far as the draws ask for: once, with a restart. The variables of the result stay those of
+                   the model, and its attribute `centredness` tells what was chosen. Only where the run decides its
+                   length, chains begin by `init="lbfgs"`, and no number of jumps is given.
+                   "jumps": 4 jumps between past points of all chains after each transition, with a restart, where the
+                   run decides its length and chains disagree, or do not come back to where some of them were, or to
+                   modes found before; `nuts={"jumps": 4}` has them from the first draw on.
+                   "modes": separate modes are looked for before the chains begin, by some thousand gradients: chains
                    then begin in each that has more than 0.5 % of the mass, and one that no draw has come to forbids
                    "converged". Only where convergence is checked, chains begin by `init="lbfgs"`, one step method that
                    uses gradients moves all variables, and none is an angle
-    monitor        names of deterministics to watch besides the free variables, whose coordinates and, of simplexes and
-                   the like, up to 32 elements are watched always. Others may be worth fewer draws than `target_ess`;
-                   to watch 85 or 200 elements takes 10 ms of a run of 120 or 45 ms, and compiling them comes first
-    max_time       seconds for the run, from where chains begin; it then ends with the draws it has
-    window_budget  evaluations of the log density a chain may spend between two checks; one that spends more
-                   is restarted once, then left out
-    checkpoint     file in which the run's state is kept while it goes on; see `pm.resume`
-    store          "….zarr": draws are appended there while the run goes on; "….nc": written at the end
-    overwrite      whether checkpoint and store may replace those of another run
-    deterministics "lazy": computed from the draws when they are looked at; "eager": at the end of the run
+                   "draws", which has to be named: where nothing but effective draws are missing at `max_draws`, and
+                   as many draws again would do, the run goes on
+    save           what is written while the run goes on: `pm.Save(checkpoint="run", store="run.zarr")`
     blocking       False returns at once with a `BackgroundSampling`, whose `wait()` gives the result
-    nuts           `{"target_accept": …, "max_treedepth": …}`, as in PyMC
+    nuts           `{"target_accept": …, "max_treedepth": …}`, as in PyMC; "jumps" is a number of them
     backend        "llvm": chains on threads. "jax": chains in lock step on one device, by ChEES-HMC, for hundreds and
                    thousands of chains (128 by default). From 64 on they begin at 16 points and are judged by nested
-                   R-hat, and `min_draws` is that of four chains: more have as many draws in all at the first check
+                   R-hat, and `pm.Stop(min_draws=…)` is that of four chains: more have as many in all at the first check
     device         of JAX: "cpu", "gpu", "gpu:1"; its first by default, an accelerator where there is one
-    pymc           PyMC's other keywords: those without meaning here pass, the rest are refused with what to use
+    pymc           PyMC's other keywords: those without meaning here pass, the rest are refused with what to use. Older
+                   names of parts of `stop`, `tuning`, `remedies` and `save`, as `target_ess`, work as ever
     returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`,
                    `worst`, `extend(target_ess=…)`. Status is "converged", "converged_with_divergences",
                    "not_converged", "chains_disagree", or "interrupted" after Ctrl-C, then with the draws made so far
@@ -171,138 +144,102 @@ def sample(
                    checkpoint or store cannot be written; MissingPackageError for `backend="jax"` without JAX
     warns          ConvergenceWarning where the draws should not be trusted as they are
     """
-    asked = dict(locals())
+    rest = dict(pymc)
+    groups = whole("sample", rest, stop=stop, tuning=tuning, remedies=remedies, save=save)
+    stop, tuning, save, may = groups.stop, groups.tuning, groups.save, groups.remedies
+    keywords.check("sample", rest, KEYWORDS, spelled=SPELLED)
     owner = modelcontext(model)
-    keywords.check("sample", pymc, KEYWORDS)
-    target_accept, max_treedepth = keywords.nuts_settings(nuts, target_accept, max_treedepth)
+    jumps: int | Literal["auto"] = groups.jumps or ("auto" if "jumps" in may else 0)
+    target_accept, max_treedepth, jumps = keywords.nuts_settings(nuts, target_accept, max_treedepth, jumps)
     if isinstance(init, str) and (method := next((m for m in FITS if m in init), None)):
         raise SamplingError(
             f"`init={init!r}`: chains begin at draws of a fit that was made before: give `initvals={FITS[method]}`."
         )
     one_of("init", init, INITS)
-    metric = "dense" if init.endswith("full") and metric == "auto" else metric
-    one_of("rhat", rhat, RHATS)
-    one_of("deterministics", deterministics, ("lazy", "eager"))
+    metric = "dense" if init.endswith("full") and tuning.metric == "auto" else tuning.metric
     if jumps != "auto":
         whole_number("jumps", jumps, 0)
-    options = Options(
-        draws=None if draws is None else whole_number("draws", draws, 1),
-        tune=None if tune is None else whole_number("tune", tune, 0),
-        rule=StoppingRule(target_ess, target_rhat, rhat == "strict"),
-        min_tune=whole_number("min_tune", min_tune, 0),
-        max_tune=whole_number("max_tune", max_tune, 1),
-        min_draws=whole_number("min_draws", min_draws, 4),
-        max_draws=whole_number("max_draws", max_draws, 4),
-        pool=pool,
-        escalate=escalate,
-        max_time=max_time,
-        window_budget=None if window_budget is None else whole_number("window_budget", window_budget, 1),
-        keep_tuning=not discard_tuned_samples,
-    )
     backend = "llvm" if backend is None else backend
     one_of("backend", backend, BACKENDS)
     lock_step = backend == "jax"
     if lock_step:
-        from consilience.sample.lock_step import in_lock_step, in_other_coordinates, refuse
+        from consilience.sample import lock_step as together
 
-        refuse(asked)
+        together.refuse(step=step, nuts=nuts, save=save, tuning=tuning, jumps=jumps)
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
-    usual = LOCK_STEP_CHAINS if lock_step else DEFAULT_CHAINS
-    chains = usual if chains is None else whole_number("chains", chains, 1)
-    cores = None if cores is None else whole_number("cores", cores, 1)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
     climbing = init == "lbfgs"
+    free = initvals is None and climbing
+    alone = draws is None and free
+    movable = "coordinates" in may and alone and bool(centred_hierarchies(owner))
+    plan = ModelPlan(
+        draws=None if draws is None else whole_number("draws", draws, 1),
+        tune=tune,
+        rule=StoppingRule(stop.ess, stop.rhat, stop.strict),
+        min_tune=tuning.min,
+        max_tune=tuning.max,
+        min_draws=stop.min_draws,
+        max_draws=stop.max_draws,
+        pool=tuning.pool,
+        remedies=tuple(name for name in may if name != "modes" and (movable or name != "coordinates")),
+        max_time=stop.max_time,
+        window_budget=tuning.budget,
+        keep_tuning=not discard_tuned_samples,
+        names=tuple(wanted(var_names, [v.name for v in owner.free] + list(owner.named_deterministics))),
+        monitor=(stop.monitor,) if isinstance(stop.monitor, str) else tuple(stop.monitor or ()),
+        checks=compute_convergence_checks,
+        extras=extras(idata_kwargs),
+        lazily=save.deterministics == "lazy",
+        store=None if save.store is None else str(save.store),
+    )
+    usual = LOCK_STEP_CHAINS if lock_step else DEFAULT_CHAINS
+    chains = usual if chains is None else whole_number("chains", chains, 1)
+    cores = None if cores is None else whole_number("cores", cores, 1)
+    seed = seed_from(random_seed)
+    attempts = max(1, whole_number("jitter_max_retries", jitter_max_retries, 0))
     default = NUTS(
         target_accept=target_accept, max_treedepth=max_treedepth, metric=metric, jumps=jumps, initialize=climbing
     )
-    result = ResultOptions(
-        names=tuple(wanted(var_names, [v.name for v in owner.free] + list(owner.named_deterministics))),
-        monitor=(monitor,) if isinstance(monitor, str) else tuple(monitor or ()),
-        checks=compute_convergence_checks,
-        extras=extras(idata_kwargs),
-        lazily=deterministics == "lazy",
-        store=None if store is None else str(store),
-    )
-    seed = seed_from(random_seed)
-    attempts = max(1, whole_number("jitter_max_retries", jitter_max_retries, 0))
-    jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
-    free = initvals is None and climbing
-    alone = draws is None and free
-    if lock_step:
-        chees = ChEES(target_accept)
-        density, compile_seconds = compiled(owner)
-        result = replace(result, noncenter=reparametrize and alone and bool(centred_hierarchies(owner)))
-        settings: dict[str, Any] = {
-            "chains": chains,
-            "seed": seed,
-            "initvals": initvals,
-            "jitter": jitter,
-            "attempts": attempts,
-            "width": width,
-            "climb": climbing,
-            "device": device,
-        }
-        other = LessCentred(in_other_coordinates(settings), once=True) if result.noncenter else None
-        run = in_lock_step(density, chees, options, monitored_of(density, result), **settings, reparametrized=other)
-        work = Work(owner, density, chees, options, result, run, compile_seconds)
-        if other is not None:
-            other.work = work
-        return _begun(work, asked)
-    prepare_sampler(default if step is None else None)
-    storage.prepare()
+    if not lock_step:
+        prepare_sampler(default if step is None else None)
+        storage.prepare()
     density, compile_seconds = compiled(owner)
-    kernel = assigned(owner, density, step, default)
-    points = starting_positions(
-        density,
-        chains,
-        seed,
-        initvals,
-        jitter=jitter,
-        attempts=attempts,
-        width=width,
-    )
-    along_gradients = kernel.needs == "gradient" and not isinstance(kernel, CompoundStep)
-    judged = draws is None or compute_convergence_checks
-    result = replace(
-        result,
-        modes=modes and free and along_gradients and judged and angular_coordinates(density) is None,
-        noncenter=reparametrize
-        and alone
-        and isinstance(kernel, NUTS)
-        and jumps in (0, "auto")
-        and bool(centred_hierarchies(owner)),
-    )
+    kernel: Kernel | ChEES
+    begin: Begin
+    if lock_step:
+        together.check(density)
+        kernel = ChEES(target_accept)
+        begin = partial(together.in_lock_step, kernel=kernel, chains=chains, seed=seed, device=device, climb=climbing)
+        starts = together.starting_points(chains, initvals)
+    else:
+        kernel = assigned(owner, density, step, default)
+        begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores)
+        starts = chains
+        judged = draws is None or compute_convergence_checks
+        along_gradients = kernel.needs == "gradient" and not isinstance(kernel, CompoundStep)
+        plain = "modes" in may and free and along_gradients and judged and angular_coordinates(density) is None
+        plan = replace(plan, modes=plain)
+        if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
+            plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
+    jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
+    points = starting_positions(density, starts, seed, initvals, jitter=jitter, attempts=attempts, width=width)
     keeper = None
-    if checkpoint is not None:
-        known = identity(signature(density), kernel, options, chains, seed)
-        keeper = checkpoints.Checkpoint.create(checkpoint, known, as_plain(result), overwrite)
-    coordinates = LessCentred(on_threads(cores)) if result.noncenter else None
+    if save.checkpoint is not None and isinstance(kernel, Kernel):
+        known = identity(signature(density), kernel, plan, chains, seed)
+        keeper = checkpoints.Checkpoint.create(save.checkpoint, known, plan.of_the_result, save.overwrite)
     try:
-        running = begun(
-            density, kernel, points, options, result, seed=seed, cores=cores, keep=keeper, reparametrized=coordinates
-        )
+        work = Work(owner, density, kernel, plan, begin, points, compile_seconds, keeper)
     except BaseException:
         if keeper is not None:
             keeper.close()  # or its lock would outlive the failed call
         raise
-    work = Work(owner, density, kernel, options, result, running, compile_seconds, keeper)
     moved = [f"`{v.name}`" for v in owner.free if v.continuous]
     if step is None and density.without_gradient and moved:
         listed = ", ".join(moved[:5]) + ", …" * (len(moved) > 5)
         work.notes.append(f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}")
-    if coordinates is not None:
-        coordinates.work = work
-    return _begun(work, asked)
-
-
-def _begun(work: Work, asked: Mapping[str, Any]) -> Any:
-    """The result of a run with its callback, progress display and store, or the run in the background."""
-    work.listen(asked["callback"])
-    work.progressbar = bool(asked["progressbar"])
-    work.open_store(asked["overwrite"])
-    return work.run(stacklevel=3) if asked["blocking"] else BackgroundSampling.begun(work)
+    return delivered(work, callback, progressbar, overwrite=save.overwrite, blocking=blocking)
 
 
 KEYWORDS: Final = tuple(inspect.signature(sample).parameters)[:-1]

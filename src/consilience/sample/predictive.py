@@ -11,17 +11,17 @@ import numpy.typing as npt
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ImplicitFreezeWarning, ModelError
 from consilience.model.model import Model, modelcontext
-from consilience.model.predictive import log_likelihood, predict, redrawn
+from consilience.model.predictive import log_likelihood, predict, recover, redrawn
 from consilience.model.resampling import Resampling, default_outputs, resampling
-from consilience.output import storage as storage
+from consilience.output import storage
 from consilience.output.storage.datatree import label_array
+from consilience.run.plan import whole_number
 from consilience.sample import keywords
-from consilience.sample.ahead import prepare_sampler
-from consilience.sample.arguments import extras, wanted, whole_number
+from consilience.sample.arguments import extras, wanted
 from consilience.sample.by_label import ByLabel
+from consilience.sample.compiling import naming_the_largest, prepare_sampler
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.given import Given, variables_of
-from consilience.sample.memory import naming_the_largest
 
 Array = npt.NDArray[Any]
 Names: TypeAlias = Sequence[str] | str | None
@@ -354,3 +354,53 @@ def _check(function: str, given: Mapping[str, Any], accepted: str) -> None:
     rest = {name: value for name, value in given.items() if name not in ("progressbar", "idata_kwargs")}
     extras(given.get("idata_kwargs"))
     keywords.check(function, rest, (*accepted.split(), "progressbar"), stacklevel=2)
+
+
+def recover_marginals(
+    idata: Any,
+    *,
+    model: Model | None = None,
+    var_names: Names = None,
+    return_samples: bool = True,
+    extend_inferencedata: bool = True,
+    random_seed: Any = None,
+) -> Any:
+    """Draw marginalized variables for every draw of the posterior, given all other variables and the data.
+
+    idata                  a result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …)
+    model                  the marginalized model; the one around by default
+    var_names              variables to keep; by default all marginalized ones and deterministics of them
+    return_samples         False: log probabilities only
+    extend_inferencedata   add the results to the group `posterior` of `idata`, and return it; False: a data set of them
+    returns   for each variable `z` its draws, and as `lp_z` with a last axis of all its values their log probabilities
+              given the free variables (and given the draws of marginalized variables that were summed out later, where
+              there are several that act together)
+    raises    ModelError without marginalized variables, or where draws of free variables are missing
+    """
+    import xarray
+
+    owner = modelcontext(model)
+    if not owner.marginalized:
+        raise ModelError("the model has no marginalized variables; make one with `pm.marginalize(model, [names])`.")
+    names = wanted(var_names, [*(v.name for v in owner.marginalized), *owner.conditional_deterministics])
+    draws = Given.of(owner, idata, None)
+    lacking = [v.name for v in owner.free if v.name not in draws.values]
+    if lacking:
+        raise ModelError(f"the draws hold no {', '.join(f'`{n}`' for n in lacking)}, on which those to recover depend.")
+    seed = seed_from(random_seed)
+    found, weights = recover(owner, draws.values, draws.count, seed)
+    made = {name: found[name] for name in names if name in found}
+    derived = [name for name in names if name in owner.conditional_deterministics]
+    if derived:
+        made |= predict(owner, derived, {**draws.values, **found}, draws.count, seed, with_data=True)
+    arrays = dict(made) if return_samples else {}
+    arrays |= {f"lp_{name}": weights[name] for name in names if name in weights}
+    dims = {f"lp_{name}": (*axes, None) for name, axes in owner.dims_of.items() if name in weights}
+    data = draws.dataset(owner, draws.unfolded(arrays), {**owner.dims_of, **dims}, "posterior")
+    if not extend_inferencedata:
+        return data
+    if not isinstance(idata, xarray.DataTree):
+        raise ModelError("only a tree can be extended; pass `extend_inferencedata=False`.")
+    before = variables_of(idata)
+    idata["posterior"] = xarray.DataTree(before.drop_vars([name for name in arrays if name in before]).merge(data))
+    return idata

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +13,13 @@ import numpy.typing as npt
 from consilience.ir.dimension import is_computed
 from consilience.model.log_density import ModelDensity
 from consilience.native import target
+from consilience.native.threads import NativeThreads
 from consilience.output.storage.datatree import branches
 from consilience.output.storage.deferred import Deferred
 from consilience.record import as_plain
 from consilience.run import Run
+from consilience.run.threads.thread_pool import usable_cores
 from consilience.sample.data import constant_data, observed_data
-from consilience.sample.parallel import in_parallel
 
 if TYPE_CHECKING:
     from consilience.sample.tree import Posterior
@@ -25,13 +27,15 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
+FEWEST_ROWS = 2000  # per thread: below it starting one takes longer than the work
+
 
 def tree(work: Work, run: Run) -> Posterior:
     """The draws and all that is known of the run."""
     from consilience.sample.tree import Posterior
 
     began = time.perf_counter()
-    posterior = named(work, run.draws, work.result.lazily)
+    posterior = named(work, run.draws, work.plan.lazily)
     about = attributes(work, run, time.perf_counter() - began)
     model = work.model
     groups = {
@@ -40,9 +44,9 @@ def tree(work: Work, run: Run) -> Posterior:
         "observed_data": observed_data(model),
         "constant_data": constant_data(model),
     }
-    if work.options.keep_tuning and run.warmup_draws.shape[1]:
+    if work.plan.keep_tuning and run.warmup_draws.shape[1]:
         groups |= {
-            "warmup_posterior": named(work, run.warmup_draws, work.result.lazily),
+            "warmup_posterior": named(work, run.warmup_draws, work.plan.lazily),
             "warmup_sample_stats": run.warmup_statistics,
         }
     coords = {**model.coords, "chain": list(run.chains)}
@@ -56,7 +60,7 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
     """
     chains, count, dimension = draws.shape
     flat = np.ascontiguousarray(draws).reshape(chains * count, dimension)
-    derived = [name for name in work.result.names if name in work.density.model.named_deterministics]
+    derived = [name for name in work.plan.names if name in work.density.model.named_deterministics]
     expanded = work.density.expand(flat, bool(derived) and not lazily)
     arrays: dict[str, Any] = {
         name: values.reshape(chains, count, *values.shape[1:]) for name, values in expanded.items()
@@ -67,8 +71,8 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
         found = work.density.expand(flat, at_once) if at_once else {}
         arrays |= {name: values.reshape(chains, count, *values.shape[1:]) for name, values in found.items()}
         arrays |= {name: deferred(work.density, draws, name) for name in derived if name not in found}
-    kept = {name: arrays[name] for name in work.result.names}
-    if "include_transformed" in work.result.extras:
+    kept = {name: arrays[name] for name in work.plan.names}
+    if "include_transformed" in work.plan.extras:
         owners = {s.key: s.variable.name for s in work.density.layout.stretches}
         for key, values in work.density.layout.transformed(flat).items():
             if owners[key] in kept:
@@ -86,6 +90,17 @@ def deferred(density: ModelDensity, draws: Array, name: str) -> Deferred:
         return values.reshape(*some.shape[:2], *shape)
 
     return Deferred((*draws.shape[:2], *shape), dtype, compute)
+
+
+def in_parallel(function: Callable[[Array], Array], rows: Array) -> Array:
+    """`function` of consecutive parts of the rows, its results joined. It has to release the interpreter's lock."""
+    threads = min(usable_cores(), len(rows) // FEWEST_ROWS)
+    if threads < 2:
+        return function(rows)
+    first, *rest = np.array_split(rows, threads)
+    with NativeThreads(threads) as pool:
+        futures = [pool.submit(function, part) for part in rest]
+        return np.concatenate([function(first), *(future.result() for future in futures)])
 
 
 def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]:
@@ -106,7 +121,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "tuning_steps": run.tuned,
         "retuned": int("divergences" in run.restarts),
         "restarts": json.dumps(run.restarts),
-        "centredness": json.dumps(work.result.centredness or {}),
+        "centredness": json.dumps(work.plan.centredness or {}),
         "notes": json.dumps(run.notes),
         "warmup_windows": json.dumps([as_plain(w) for w in run.windows]),
         "last_check": json.dumps(None if run.check is None else as_plain(run.check)),
@@ -116,7 +131,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "superchains": run.superchains,
         "sampler": type(work.kernel).__name__,
         "settings": repr(work.kernel),
-        "options": json.dumps(as_plain(work.options)),
+        "options": json.dumps(work.plan.of_the_run),
         "vector_lanes": target.host().lanes,
         "interrupted": int(run.interrupted),
         "sampling_time": run.seconds,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,12 @@ from consilience.model.signature import signature
 from consilience.output import storage as storage
 from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
-from consilience.sample.background import BackgroundSampling
-from consilience.sample.beginning import begun
-from consilience.sample.identity import identity, options_from
-from consilience.sample.less_centred import LessCentred, on_threads, rewritten
-from consilience.sample.result_options import ResultOptions
+from consilience.sample.background import delivered
+from consilience.sample.beginning import on_threads
+from consilience.sample.compiling import compiled
+from consilience.sample.plan import identity, plan_from
 from consilience.sample.step_methods import kernel_from
-from consilience.sample.work import Work, compiled
+from consilience.sample.work import Work, rewritten
 
 
 def resume(
@@ -31,11 +31,11 @@ def resume(
     callback: Callable[..., Any] | None = None,
     blocking: bool = True,
 ) -> Any:
-    """Go on with a run that was sampled with `checkpoint=path` and cut off, by Ctrl-C, a crash or the end of a machine.
+    """Go on with a run of `pm.sample(save=pm.Save(checkpoint=path))` that Ctrl-C, a crash or a machine's end cut off.
 
     The draws are those of a run that was never cut off, bit for bit. A run that had ended gives its result.
 
-    path      the file given as `checkpoint`
+    path      the file given to `pm.Save(checkpoint=…)`
     model     the same model with the same data, defined as then
     max_time  seconds for what is left of the run; the limit of the run that was cut off does not count any more
     returns   as `sample`; the other arguments are as there
@@ -46,28 +46,22 @@ def resume(
     saved, about, state = checkpoints.read(path)
     if saved.get("method") == "SMC":
         raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample_smc`; go on with it by `pm.smc.resume`.")
-    result = ResultOptions.of(about)
+    plan = plan_from(saved["options"], about)
     storage.prepare()
-    density, compile_seconds = compiled(rewritten(owner, result.centredness))
-    options = options_from(saved["options"])
+    density, compile_seconds = compiled(rewritten(owner, plan.centredness))
     kernel = kernel_from(saved["kernel"])
     chains, seed = int(saved["chains"]), int(saved["seed"])
-    present = identity(signature(density), kernel, options, chains, seed)
-    differences = list(checkpoints.differences(saved, present))
+    present = identity(signature(density), kernel, plan, chains, seed)
+    differences = list(checkpoints.differences({**saved, "options": present["options"]}, present))
     if differences:
         raise SamplingError(
             f"the run in {str(path)!r} cannot be resumed with the same draws: {'; '.join(differences)}. Define the "
-            "model and its data as they were, or sample anew with `overwrite=True`."
+            "model and its data as they were, or sample anew with `pm.Save(overwrite=True)`."
         )
-    options = replace(options, max_time=max_time)
-    reparametrized = LessCentred(on_threads(cores)) if result.noncenter else None
-    running = begun(density, kernel, chains, options, result, seed=seed, cores=cores, reparametrized=reparametrized)
-    supervisor = running.supervisor
-    supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.controller, supervisor.engine)
-    work = Work(owner, density, kernel, options, result, running, compile_seconds, supervisor.keep)
-    if reparametrized is not None:
-        reparametrized.work = work
-    work.listen(callback)
-    work.progressbar = bool(progressbar)
-    work.open_store(overwrite=True)
-    return work.run(stacklevel=2) if blocking else BackgroundSampling.begun(work)
+    plan = replace(plan, max_time=max_time)
+    begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores)
+    work = Work(owner, density, kernel, plan, begin, chains, compile_seconds)
+    supervisor = work.running.supervisor
+    supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.engine)
+    work.checkpoint = supervisor.keep
+    return delivered(work, callback, progressbar, overwrite=True, blocking=blocking)

@@ -46,7 +46,7 @@ class SeparateModes:
         """Starting points (chain, coordinate) in all regions that hold more than 0.5 %; the same where there is one."""
         return starting_points(self.density, self.found, points, seed=self.seed, threads=self.threads).points
 
-    def told(self, monitored: Monitored) -> Monitored:
+    def watched(self, monitored: Monitored) -> Monitored:
         """What is monitored, with regions that are missed, and with places in them where there are several."""
         several = sum(region.substantial for region in self.found.regions) > 1
         return replace(monitored, missed=self.missed, places=self.places if several else None)

@@ -124,6 +124,6 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
         if work is None:
             raise SamplingError(
                 "only the result that `pm.sample` returned can be extended, not one read from disk or derived from "
-                "it; sample with `checkpoint=` and go on with `pm.resume`."
+                "it; sample with `save=pm.Save(checkpoint=…)` and go on with `pm.resume`."
             )
         return work.extend(target_ess, draws, max_draws, progressbar)

@@ -1,69 +1,123 @@
-"""A run of a model and what belongs to it: stores and checkpoint, the progress display, the result at its end."""
+"""A run of a model and what belongs to it: stores and checkpoint, the progress display, the result at its end.
+
+Where its draws ask for them, it goes on in partially non-centred coordinates of the same posterior.
+"""
 
 from __future__ import annotations
 
+import contextvars
 import copy
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from consilience.errors import ModelError, SamplingError
+import numpy as np
+
+from consilience.errors import ConsilienceError, SamplingError
 from consilience.inference import Kernel
+from consilience.model.centredness import less_centred
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
+from consilience.model.reparametrization import noncenter
+from consilience.model.signature import signature
+from consilience.model.starting_point import starting_positions
 from consilience.output.display import reporter
 from consilience.record import replace
-from consilience.run import Listener, Options, Run, Running
+from consilience.run import Listener, Run
 from consilience.run.checkpoint import Checkpoint
-from consilience.run.interrupt import interrupts_stop
+from consilience.run.handle import interrupts_stop
+from consilience.run.lock_step import ChEES
+from consilience.run.supervisor import Supervisor
+from consilience.sample.beginning import Begin, Floats
 from consilience.sample.findings import failures, warn
-from consilience.sample.identity import plain_options
-from consilience.sample.memory import naming_the_largest
+from consilience.sample.plan import ModelPlan, identity
 from consilience.sample.predictive import compute_log_likelihood, compute_log_prior
-from consilience.sample.result_options import ResultOptions
 from consilience.sample.results import tree
 from consilience.sample.storing import Storing
-from consilience.vectorised import ChEES
 
 if TYPE_CHECKING:
     from consilience.sample.tree import Posterior
 
+MOST_DRAWS: Final = 2000  # to find other coordinates from
+WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 
-@dataclass
+
 class Work:
     """All that belongs to one run of a model.
 
-    density            of the coordinates that the chains move in, which may become less centred than the model's
+    density            of the coordinates that the chains move in, which may become partially non-centred
+    begin, points      how the run begins, and where: see `beginning.Begin`
     compile_seconds    time until the density was compiled
     checkpoint, store  where the run is written to while it goes on
     progressbar        whether to show the run
     notes              what is to be said at its end besides its own findings
     """
 
-    model: Model
-    density: ModelDensity
-    kernel: Kernel | ChEES
-    options: Options
-    result: ResultOptions
-    running: Running
-    compile_seconds: float
-    checkpoint: Checkpoint | None = None
-    store: Storing | None = None
-    netcdf: str | None = None
-    overwrite: bool = False
-    listeners: list[Listener] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    progressbar: bool = True
+    def __init__(
+        self,
+        model: Model,
+        density: ModelDensity,
+        kernel: Kernel | ChEES,
+        plan: ModelPlan,
+        begin: Begin,
+        points: Floats | int,
+        compile_seconds: float,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self.model = model
+        self.density = density
+        self.kernel = kernel
+        self.plan = plan
+        self.begin = begin
+        self.points = points if isinstance(points, int) else len(points)
+        self.compile_seconds = compile_seconds
+        self.checkpoint = checkpoint
+        self.store: Storing | None = None
+        self.netcdf: str | None = None
+        self.overwrite = False
+        self.listeners: list[Listener] = []
+        self.notes: list[str] = []
+        self.progressbar = True
+        self.context = contextvars.copy_context()  # the run may have a thread of its own
+        other = self.in_other_coordinates if "coordinates" in plan.remedies else None
+        self.running = begin(density, points, plan, other)
+        self.running.supervisor.keep = checkpoint
+
+    def in_other_coordinates(self, draws: Floats) -> Supervisor | None:
+        """The run to go on with, given draws (chain, draw, coordinate); None where they ask for no other coordinates.
+
+        The density of this run is that of the new coordinates from then on, and its checkpoint is that of the new run.
+        """
+        try:
+            return self.context.run(self._partially_noncentred, draws)
+        except ConsilienceError as error:  # the run goes on as it was, and says so at its end
+            self.notes.append(f"the hierarchies stay in the model's own coordinates: {error}")
+            return None
+
+    def _partially_noncentred(self, draws: Floats) -> Supervisor | None:
+        flat = draws.reshape(-1, draws.shape[-1])[:: -(-draws.shape[0] * draws.shape[1] // MOST_DRAWS)]
+        values = {name: a[None] for name, a in self.density.expand(flat, False).items()}
+        centredness = {name: np.asarray(c).tolist() for name, c in less_centred(self.model, values).items()}
+        if not centredness:
+            return None
+        density, plan = model_density(rewritten(self.model, centredness)), replace(self.plan, centredness=centredness)
+        points = starting_positions(density, self.points, self.running.seed, None, width=WIDE)
+        supervisor = self.begin(density, points, plan, None).supervisor
+        if self.checkpoint is not None:
+            assert isinstance(self.kernel, Kernel)
+            known = identity(signature(density), self.kernel, plan, self.running.chains, self.running.seed)
+            self.checkpoint.begin_again(known, plan.of_the_result)
+        supervisor.keep = self.checkpoint
+        self.density, self.plan = density, plan
+        return supervisor
 
     def run(self, stacklevel: int) -> Posterior:
         """Start the run, wait for its end, and give its result."""
         # Ctrl-C while the result is made would lose it: it asks the run to stop, and that is over by then.
         with self.released_on_error(), interrupts_stop(self.running.stop):
-            with reporter(self.progressbar) as report:
-                self.running.listeners.add([report, *self._own_listeners()])
+            with self._shown(self.progressbar) as shown:
+                self.running.listeners.add([*shown, *self._own_listeners()])
                 self.running.start(background=False)
                 run = self.running.wait()
             return self.finish(run, stacklevel + 1)
@@ -93,12 +147,18 @@ class Work:
 
             self.listeners = [listener_of(callback, lambda: self.density)]
 
+    @contextmanager
+    def _shown(self, progressbar: bool) -> Iterator[list[Listener]]:
+        """The progress display, if there is to be one, as a listener."""
+        with reporter(progressbar) as report:
+            yield [report] if progressbar else []
+
     def _own_listeners(self) -> list[Listener]:
         return [*([] if self.store is None else [self.store]), *self.listeners]
 
     def open_store(self, overwrite: bool) -> None:
         """Have the run written to the store that was asked for while it goes on, or at its end."""
-        store, self.overwrite = self.result.store, overwrite
+        store, self.overwrite = self.plan.store, overwrite
         try:
             if store is None:
                 return
@@ -125,9 +185,9 @@ class Work:
     def finish(self, run: Run, stacklevel: int) -> Posterior:
         """The tree of a finished run, with the warnings it deserves."""
         result = tree(self, run)
-        if "log_likelihood" in self.result.extras:
+        if "log_likelihood" in self.plan.extras:
             compute_log_likelihood(result, model=self.model)
-        if "log_prior" in self.result.extras:
+        if "log_prior" in self.plan.extras:
             compute_log_prior(result, model=self.model)
         if self.store is not None:
             self.store.finish(result, stacklevel + 1)
@@ -143,7 +203,7 @@ class Work:
         self, target_ess: float | None, draws: int | None, max_draws: int | None, progressbar: bool | None
     ) -> Posterior:
         """See `Posterior.extend`."""
-        options = self.options
+        plan = self.plan
         drawn = self.running.drawn
         if drawn is None:
             raise SamplingError("the run was stopped before it had drawn anything; sample anew.")
@@ -152,37 +212,29 @@ class Work:
         if draws is not None:
             if draws < drawn:
                 raise SamplingError(f"`draws` counts those there are, which are {drawn}; got {draws}.")
-            options = replace(options, draws=draws)
+            plan = replace(plan, draws=draws)
         else:
-            rule = replace(options.rule, target_ess=target_ess)
-            most = options.max_draws if max_draws is None else max_draws
+            rule = replace(plan.rule, target_ess=target_ess)
+            most = plan.max_draws if max_draws is None else max_draws
             if max_draws is not None and max_draws < drawn:
                 raise SamplingError(f"`max_draws` counts those there are, which are {drawn}; got {max_draws}.")
             if max_draws is None and drawn >= most:
                 most += drawn
-            options = replace(options, draws=None, rule=rule, max_draws=most)
+            plan = replace(plan, draws=None, rule=rule, max_draws=most)
         if self.checkpoint is not None:
-            self.checkpoint.identity["options"] = plain_options(options)
+            self.checkpoint.identity["options"] = plan.of_the_run
         if self.store is not None:
             self.store.again()
         with self.released_on_error():
-            with reporter(self.progressbar if progressbar is None else progressbar) as report:
-                running = self.running.again(options, [report, *self._own_listeners()])
+            with self._shown(self.progressbar if progressbar is None else progressbar) as shown:
+                running = self.running.again(plan, [*shown, *self._own_listeners()])
                 running.start(background=False)
                 run = running.wait()
             further = copy.copy(self)
-            further.running, further.options = running, options
+            further.running, further.plan = running, plan
             return further.finish(run, stacklevel=3)
 
 
-def compiled(model: Model) -> tuple[ModelDensity, float]:
-    """The density of a model and the seconds until it was there; ModelError where there is nothing to infer."""
-    began = time.perf_counter()
-    with naming_the_largest(model):
-        density = model_density(model)
-    if not density.dimension:
-        raise ModelError(
-            f"the free variables have no elements ({', '.join(f'`{v.name}`' for v in model.free)}), so there is "
-            "nothing to infer; check the lengths of dims and data."
-        )
-    return density, time.perf_counter() - began
+def rewritten(model: Model, centredness: Mapping[str, Any] | None) -> Model:
+    """The model in the coordinates of a result: itself, or with hierarchies partially non-centred."""
+    return model if centredness is None else noncenter(model, centredness)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from consilience.backends import llvm
 from consilience.backends.c.compiler import CLibrary, command, load
 from consilience.backends.c.file import LINK, CFile, program_of
-from consilience.backends.c.text import identifier
+from consilience.backends.c.names import identifier
 from consilience.backends.registry import Executable
 from consilience.backends.shapes import Lengths
 from consilience.ir import Node

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from consilience.backends.c.inline_functions import Helpers
-from consilience.backends.c.text import function_text, identifier, prototype, signature_of
+from consilience.backends.c.names import identifier, prototype, signature_of
+from consilience.backends.c.text import function_text
 from consilience.native import vectormath
 from consilience.native.loops import Module
 from consilience.native.mathematics import LIBRARY

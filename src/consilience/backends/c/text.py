@@ -6,12 +6,12 @@ one lane are ISO C; wider ones use the vectors of GCC and Clang (`helpers`). Out
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, cast
 
 from consilience.backends.c.inline_functions import Helpers
+from consilience.backends.c.names import RESERVED, identifier, number_text, parameter_names, prototype
 from consilience.backends.c.written import MEMORY, Pending, Uses
 from consilience.errors import VerificationError
 from consilience.native.program import (
@@ -22,7 +22,6 @@ from consilience.native.program import (
     LoopFunction,
     Return,
     Set,
-    Signature,
     Statement,
     Store,
     Type,
@@ -45,51 +44,6 @@ _ROUNDINGS: Final = {
 _UNSIGNED: Final = {"div_unsigned": "/", "rem_unsigned": "%"}
 # Texts up to this length are written into the expressions that use them.
 _LONGEST: Final = 72
-_KEYWORDS: Final = """
-auto break case char const continue default do double else enum extern float for goto if inline int long register
-restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
-main asm catch class delete friend namespace new operator private protected public template this throw try typename
-using virtual
-"""
-# What <math.h> and <string.h> declare that a parameter or a function could be called, and this file's own macros.
-_HEADERS: Final = """
-acos asin atan atan2 cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma fmod hypot lgamma log log10
-log1p log2 nearbyint pow round sin sinh sqrt tan tanh tgamma trunc signgam gamma j0 j1 jn y0 y1 yn index
-F64 F32 I64 I32 I16 I8 I1 PTR
-"""
-_RESERVED: Final = frozenset(_KEYWORDS.split())
-HEADER_NAMES: Final = frozenset(_HEADERS.split())
-
-
-def identifier(symbol: str) -> str:
-    """A symbol as C may call it."""
-    name = re.sub(r"\W", "_", symbol)
-    return f"{name}_" if name in _RESERVED else name
-
-
-def signature_of(helpers: Helpers, name: str, signature: Signature) -> str:
-    """The declaration of a function, without parameters' names."""
-    result, parameters = signature
-    return f"{helpers.name(result)} {name}({', '.join(map(helpers.name, parameters)) or 'void'})"
-
-
-def prototype(helpers: Helpers, function: LoopFunction, export: bool) -> str:
-    """What stands before a function's body; `export` says that other files call it."""
-    names = _parameter_names(function)
-    parameters = ", ".join(
-        f"{helpers.name(p.type)}{' restrict' if own in function.noalias else ''} {name}".replace("* ", "*")
-        for own, name, p in zip(function.parameter_names, names, function.parameters, strict=True)
-    )
-    storage = "" if export else "static "
-    if function.inline and not export:
-        storage = "ALWAYS_INLINE static inline "
-    elif function.shared or function.rare:
-        storage = f"NEVER_INLINE {storage}"
-    return f"{storage}{helpers.name(function.result)} {identifier(function.name)}({parameters or 'void'})"
-
-
-def _parameter_names(function: LoopFunction) -> list[str]:
-    return [f"{n}_" if n in HEADER_NAMES or n in _RESERVED else identifier(n) for n in function.parameter_names]
 
 
 def function_text(helpers: Helpers, function: LoopFunction, pure: Collection[str], fused: bool, export: bool) -> str:
@@ -111,7 +65,7 @@ class _CText:
         self.contract = fused and function.contract
         self.uses = Uses(function, pure)
         self.names: dict[Value | Variable, str] = {}
-        self.taken = {*_parameter_names(function), *_RESERVED}
+        self.taken = {*parameter_names(function), *RESERVED}
         self.pending: dict[Value, Pending] = {}
         self.declared: set[Variable] = set()
         self.used: set[Value] = set()
@@ -120,7 +74,7 @@ class _CText:
         self._offsets: dict[Value, tuple[str, str]] = {}
         self._reads: set[object] = set()
         self._numbers: dict[str, int] = {}
-        self.names.update(zip(function.parameters, _parameter_names(function), strict=True))
+        self.names.update(zip(function.parameters, parameter_names(function), strict=True))
 
     def _fresh(self, stem: str) -> str:
         number = self._numbers.get(stem, 0)
@@ -605,22 +559,3 @@ def _small(v: Value) -> bool:
     if v.op == "const":
         return isinstance(v.detail, int) and abs(v.detail) < 2**31
     return v.op == "index" or (v.op in ("add", "sub", "mul", "div", "rem") and all(map(_small, v.args)))
-
-
-def number_text(type: Type, number: float) -> str:
-    """A number of one type in C."""
-    if type.floating:
-        suffix = "f" if type.kind == "f32" else ""
-        if math.isnan(number):
-            return "NAN"
-        if math.isinf(number):
-            return "INFINITY" if number > 0 else "-INFINITY"
-        return f"{float(number)!r}{suffix}"
-    whole = int(number)
-    if type.kind == "ptr":
-        return "NULL" if whole == 0 else f"(char *)(intptr_t)INT64_C({whole})"
-    if type.kind == "i1":
-        return "true" if whole else "false"
-    if whole == -(2**63):
-        return "INT64_MIN"
-    return str(whole) if abs(whole) < 2**15 else f"INT{max(32, type.bits)}_C({whole})"

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from consilience.backends.c.text import HEADER_NAMES, identifier
+from consilience.backends.c.names import HEADER_NAMES, identifier
 from consilience.backends.function import Function
 from consilience.engines.c_library import interface
 from consilience.engines.c_library.chain import chain_of, declarations, example, functions

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from consilience.errors import SamplingError
-from consilience.estimators.calibration.replications import Replication, Sampler, replicate, sampler_of
+from consilience.estimators.calibration.replications import Replication, Replications, Sampler, sampler_of
 from consilience.model.model import Model, modelcontext
 from consilience.record import Record
 from consilience.sample.posterior import sample
@@ -47,18 +47,20 @@ def power(
     random_seed: Any = None,
     cores: int | None = None,
     store: str | Path | None = None,
-) -> Power:
+    progressbar: bool = False,
+    callback: Callable[..., Any] | None = None,
+    blocking: bool = True,
+) -> Any:
     """The share of simulated data sets in which a decision holds: power, or, averaged over the prior, assurance.
 
     decision   function of the draws, a tree with a group `posterior`, -> whether it holds
     n          data sets
     fixed      values of free variables from which all data are simulated; the others come from their prior. The
                analysis does not know them
-    sampler, cores, store   as for `pm.sbc`
+    sampler, cores, store, progressbar, callback, blocking   as for `pm.sbc`
+    returns    a `Power`; after Ctrl-C or a stop of the data sets that were done
     raises     SamplingError where the sampler failed on every data set
     """
-    from scipy import stats
-
     if not 0 < prob < 1:
         raise ValueError(f"`prob` must lie between 0 and 1, got {prob}.")
     title, run = sampler_of(sampler)
@@ -73,13 +75,25 @@ def power(
         "decision": getattr(decision, "__qualname__", type(decision).__name__),
         "fixed": given,
     }
-    found = replicate(
-        modelcontext(model), answer, n, identity, fixed=given, random_seed=random_seed, cores=cores, store=store
-    )
-    errors = {k: one["error"] for k, one in enumerate(found) if "error" in one}
-    decisions = {k: one["holds"] for k, one in enumerate(found) if "holds" in one}
+
+    def shared(found: dict[int, dict[str, Any]]) -> Power:
+        return _shared(found, prob)
+
+    study = Replications(
+        modelcontext(model), answer, n, identity, shared, fixed=given, random_seed=random_seed, cores=cores,
+        store=store, progressbar=progressbar, callback=callback,
+    )  # fmt: skip
+    return study.delivered(blocking, stacklevel=2)
+
+
+def _shared(found: dict[int, dict[str, Any]], prob: float) -> Power:
+    from scipy import stats
+
+    errors = {k: one["error"] for k, one in found.items() if "error" in one}
+    decisions = {k: one["holds"] for k, one in found.items() if "holds" in one}
     if not decisions:
-        raise SamplingError(f"the sampler failed on every one of {n} data sets, the first with: {errors[0]}")
+        first = next(iter(errors.values()))
+        raise SamplingError(f"the sampler failed on every one of {len(found)} data sets, the first with: {first}")
     held, count, tail = sum(decisions.values()), len(decisions), (1 - prob) / 2
     low = float(stats.beta.ppf(tail, held, count - held + 1)) if held else 0.0
     high = float(stats.beta.ppf(1 - tail, held + 1, count - held)) if held < count else 1.0

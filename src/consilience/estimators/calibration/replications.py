@@ -6,38 +6,57 @@ a copy of the model, whose data are exchanged, so that it compiles once. A repli
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from concurrent.futures import as_completed
+from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceError, ConsilienceWarning, ModelError, StorageError
+from consilience.errors import (
+    ConsilienceError,
+    ConsilienceWarning,
+    ConvergenceWarning,
+    ModelError,
+    SamplingError,
+    StorageError,
+)
 from consilience.estimators.approximations.laplace import fit_laplace
 from consilience.estimators.approximations.pathfinder import fit_pathfinder
 from consilience.estimators.smc.sampling import sample_smc
+from consilience.events import Listener
 from consilience.ir import constant_value
 from consilience.model.data import data_slot
 from consilience.model.model import Model
 from consilience.model.predictive import predict
 from consilience.model.variables import ObservedVariable
 from consilience.native.threads import NativeThreads
+from consilience.run.handle import TICK
+from consilience.run.steps import Steps
 from consilience.sample.posterior import sample
 
+R = TypeVar("R")
 Values = dict[str, npt.NDArray[Any]]
 Sampler = Callable[..., Any] | str
 SAMPLERS: dict[str, Callable[..., Any]] = {
     "nuts": lambda model, seed: sample(
-        model=model, random_seed=seed, cores=1, progressbar=False, compute_convergence_checks=False, modes=False
+        model=model,
+        random_seed=seed,
+        cores=1,
+        progressbar=False,
+        compute_convergence_checks=False,
+        remedies=("steps", "coordinates", "jumps"),
     ),
-    "smc": lambda model, seed: sample_smc(model=model, random_seed=seed, cores=1, draws=1000, chains=2),
+    "smc": lambda model, seed: sample_smc(
+        model=model, random_seed=seed, cores=1, draws=1000, chains=2, progressbar=False
+    ),
     "pathfinder": lambda model, seed: fit_pathfinder(model=model, random_seed=seed),
     "laplace": lambda model, seed: fit_laplace(model=model, random_seed=seed),
 }
@@ -110,63 +129,108 @@ def simulate(model: Model, seed: int, replication: int, fixed: Mapping[str, Any]
     return Replication(model, {name: drawn[name][0] for name in free}, data, seed_of(seed, replication, 1))
 
 
-def replicate(
-    model: Model,
-    answer: Callable[[Replication], Mapping[str, Any]],
-    count: int,
-    identity: Mapping[str, Any],
-    *,
-    fixed: Mapping[str, Any] | None = None,
-    random_seed: Any,
-    cores: int | None,
-    store: str | Path | None,
-) -> list[dict[str, Any]]:
-    """What `answer` says of each of `count` data sets, in their order; {"error": message} where it raised.
+class Replications(Steps[R]):
+    """What `answer` says of each of `count` data sets; {"error": message} where it raised. A data set is a step.
 
-    fixed      values of free variables from which all data are simulated
+    result_of  what is to be made of what was found, by number of the data set
     identity   what the file must have been written for
+    fixed      values of free variables from which all data are simulated
     store      file of lines; what it holds is not computed again
     raises     StorageError where the file belongs to something else
     """
-    if count < 1 or (cores is not None and cores < 1):
-        raise ValueError(f"`n` and `cores` must be at least 1, got {count} and {cores}.")
-    prepared = exchangeable(model)
-    unknown = [name for name in fixed or {} if name not in {v.name for v in model.free}]
-    if unknown:
-        raise ModelError(f"`fixed` has `{unknown[0]}`; free variables are {', '.join(v.name for v in model.free)}.")
-    file = ReplicationFile(Path(store), identity, random_seed) if store is not None else None
-    seed = file.seed if file is not None else seed_from(random_seed)
-    if file is not None:
-        first = simulate(prepared.copy(), seed, 0, fixed or {})
-        file.check({name: float(np.sum(v)) for name, v in {**first.truth, **first.data}.items()})
-    done = dict(file.found) if file is not None else {}
-    waiting = [k for k in range(count) if k not in done]
-    own = threading.local()
-    copying = threading.Lock()
 
-    def one(k: int) -> tuple[int, dict[str, Any]]:
-        if not hasattr(own, "model"):
-            with copying:
-                own.model = prepared.copy()
-        simulation = simulate(own.model, seed, k, fixed or {})
+    def __init__(
+        self,
+        model: Model,
+        answer: Callable[[Replication], Mapping[str, Any]],
+        count: int,
+        identity: Mapping[str, Any],
+        result_of: Callable[[dict[int, dict[str, Any]]], R],
+        *,
+        fixed: Mapping[str, Any] | None = None,
+        random_seed: Any,
+        cores: int | None,
+        store: str | Path | None,
+        progressbar: bool = False,
+        callback: Listener | None = None,
+    ) -> None:
+        super().__init__(progressbar, callback)
+        if count < 1 or (cores is not None and cores < 1):
+            raise ValueError(f"`n` and `cores` must be at least 1, got {count} and {cores}.")
+        self._model, self._answer, self._count, self._result_of = exchangeable(model), answer, count, result_of
+        self._fixed, self._cores = fixed or {}, cores
+        unknown = [name for name in self._fixed if name not in {v.name for v in model.free}]
+        if unknown:
+            raise ModelError(f"`fixed` has `{unknown[0]}`; free variables are {', '.join(v.name for v in model.free)}.")
+        self._file = ReplicationFile(Path(store), identity, random_seed) if store is not None else None
+        self._seed = seed_from(random_seed) if self._file is None else self._file.seed
+        self._done: dict[int, dict[str, Any]] = {}
+        if self._file is not None:
+            first = simulate(self._model.copy(), self._seed, 0, self._fixed)
+            self._file.check({name: float(np.sum(v)) for name, v in {**first.truth, **first.data}.items()})
+            self._done |= {k: one for k, one in self._file.found.items() if k < count}
+        self._own, self._copying = threading.local(), threading.Lock()
+
+    def work(self) -> None:
+        """All data sets that the file does not have."""
+        missing = [k for k in range(self._count) if k not in self._done]
+        threads = max(1, min(len(missing), self._cores or os.cpu_count() or 1))
+        # Filters are the whole process's: a thread of its own must not exchange them under the feet of others.
+        with contextlib.nullcontext() if self.in_background else warnings.catch_warnings():
+            if not self.in_background:
+                warnings.simplefilter("ignore", ConsilienceWarning)  # what they tell is counted
+            pool = NativeThreads(threads)
+            try:
+                waiting = {pool.submit(self._one, k) for k in missing}
+                while waiting:
+                    finished, waiting = wait(waiting, TICK, FIRST_COMPLETED)
+                    for one in finished:
+                        self._note(one.result())
+                    self.tell()
+            finally:
+                self.stop()  # if it is not over
+                pool.shutdown(cancel_futures=True)
+
+    def _one(self, k: int) -> tuple[int, dict[str, Any]] | None:
+        if not self.step():
+            return None
+        if not hasattr(self._own, "model"):
+            with self._copying:
+                self._own.model = self._model.copy()
+        simulation = simulate(self._own.model, self._seed, k, self._fixed)
         try:
-            return k, dict(answer(simulation))
+            return k, dict(self._answer(simulation))
         except ConsilienceError as error:
             return k, {"error": f"{type(error).__name__}: {error}"}
 
-    threads = max(1, min(len(waiting), cores or os.cpu_count() or 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConsilienceWarning)  # what they tell is counted
-        pool = NativeThreads(threads)
-        try:
-            for finished in as_completed([pool.submit(one, k) for k in waiting]):
-                k, found = finished.result()
-                done[k] = found
-                if file is not None:
-                    file.append(k, found)
-        finally:
-            pool.shutdown(cancel_futures=True)
-    return [done[k] for k in range(count)]
+    def _note(self, answered: tuple[int, dict[str, Any]] | None) -> None:
+        if answered is not None:
+            k, found = answered
+            self._done[k] = found
+            if self._file is not None:
+                self._file.append(k, found)
+
+    def result(self, stacklevel: int) -> R:
+        """What was found; ConvergenceWarning where it was stopped before the last data set."""
+        if len(self._done) < self._count:
+            warnings.warn(
+                f"the study was stopped after {len(self._done)} of {self._count} data sets; this is what they tell.",
+                ConvergenceWarning,
+                stacklevel=stacklevel + 1,
+            )
+        return self.so_far()
+
+    def so_far(self) -> R:
+        """Of the data sets that are done; SamplingError as long as there is none."""
+        if not self._done:
+            raise SamplingError("no data set has been analysed yet.")
+        return self._result_of(dict(sorted(self._done.items())))
+
+    def where(self) -> tuple[int, int, str]:
+        """Data sets that are done, and how many of them failed."""
+        done = list(self._done.values())
+        failed = sum("error" in one for one in done)
+        return len(done), self._count, f"{len(done)} of {self._count} data sets · {failed} failed"
 
 
 class ReplicationFile:

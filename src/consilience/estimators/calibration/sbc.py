@@ -17,7 +17,7 @@ import numpy.typing as npt
 from consilience.diagnostics.effective_sample_size import ess_bulk
 from consilience.errors import ModelError, SamplingError
 from consilience.estimators.approximations.importance import LARGEST
-from consilience.estimators.calibration.replications import Replication, Sampler, Values, replicate, sampler_of
+from consilience.estimators.calibration.replications import Replication, Replications, Sampler, Values, sampler_of
 from consilience.estimators.calibration.uniformity import Uniformity, uniformity
 from consilience.model.log_density import model_density
 from consilience.model.model import Model, modelcontext
@@ -106,7 +106,9 @@ def sbc(
     cores: int | None = None,
     store: str | Path | None = None,
     progressbar: bool = False,
-) -> Calibration:
+    callback: Callable[..., Any] | None = None,
+    blocking: bool = True,
+) -> Any:
     """Simulation-based calibration: whether a sampler's draws are from the posterior, on data from the prior.
 
     sampler         `pm.sample`, "nuts", "smc", "pathfinder", "laplace", or a function (model, seed) -> draws: a tree
@@ -120,11 +122,14 @@ def sbc(
     cores           threads; the ranks do not depend on it
     store           file where replications are kept as they end; a run that was killed goes on from there, and one
                     that is longer begins with what is there. It needs the same `random_seed`, or none
-    progressbar     accepted
+    progressbar     whether a line is shown
+    callback        called with `consilience.events.StepProgress` while the study goes on
+    blocking        False returns at once with a handle, whose `wait()` gives the result, as for `pm.sample`
+    returns         a `Calibration`: `ranks`, `tests()`, `summary()`, `passed()`, `plot()`; after Ctrl-C or a stop
+                    of the replications that were done
     raises          ModelError where the data cannot be simulated; StorageError where `store` belongs to another
                     study; SamplingError where every replication failed
     """
-    del progressbar
     owner = modelcontext(model)
     if draws < 1:
         raise ValueError(f"`draws` must be at least 1, got {draws}.")
@@ -148,8 +153,11 @@ def sbc(
         "draws": draws,
         "quantities": [*names, *own, *(["log_likelihood"] if log_likelihood else [])],
     }
-    found = replicate(owner, answer, n, identity, random_seed=random_seed, cores=cores, store=store)
-    return _labelled(owner, found, draws + 1)
+    study = Replications(
+        owner, answer, n, identity, lambda found: _labelled(owner, found, draws + 1),
+        random_seed=random_seed, cores=cores, store=store, progressbar=progressbar, callback=callback,
+    )  # fmt: skip
+    return study.delivered(blocking, stacklevel=2)
 
 
 def _ranked(
@@ -211,13 +219,14 @@ def _wrong(tree: Any, chains: Mapping[str, npt.NDArray[Any]], draws: int) -> lis
     return found
 
 
-def _labelled(model: Model, found: list[dict[str, Any]], levels: int) -> Calibration:
+def _labelled(model: Model, found: Mapping[int, dict[str, Any]], levels: int) -> Calibration:
     import xarray
 
-    errors = {k: one["error"] for k, one in enumerate(found) if "error" in one}
-    good = [k for k in range(len(found)) if k not in errors]
+    errors = {k: one["error"] for k, one in found.items() if "error" in one}
+    good = [k for k in found if k not in errors]
     if not good:
-        raise SamplingError(f"every one of {len(found)} replications failed, the first with: {errors[0]}")
+        first = next(iter(errors.values()))
+        raise SamplingError(f"every one of {len(found)} replications failed, the first with: {first}")
     variables = {}
     for name in found[good[0]]["ranks"]:
         values = np.array([found[k]["ranks"][name] for k in good], dtype=np.int64)

@@ -12,7 +12,7 @@ from consilience.backends.function import function
 from consilience.ir import Node, substitute, tensor_input
 from consilience.native.threads import NativeThreads
 from consilience.ops.random import fold_in
-from consilience.run.thread_pool import threads
+from consilience.run.threads.thread_pool import threads
 
 Named = dict[Any, npt.NDArray[Any]]
 

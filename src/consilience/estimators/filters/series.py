@@ -14,6 +14,7 @@ import numpy.typing as npt
 from consilience.errors import DtypeError, ModelError, ShapeError
 from consilience.estimators.filters.definition import DATUM, Definition
 from consilience.ir import numpy_dtype
+from consilience.model.data import given_data
 from consilience.record import Record
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -50,22 +51,18 @@ def series_of(given: Any, definition: Definition, times: Any = None) -> Series:
     data, seen = {}, {}
     together = definition.missing_together()
     for name, leaf in leaves.items():
-        values = np.ma.asarray(named[name])
-        if values.dtype.kind not in "biuf":
-            raise DtypeError(f"the data of `{name}` must be numbers, got the type {values.dtype}.")
+        given = given_data(name, named[name])
+        values = given.values if given.masked else given.numbers()
         if values.ndim == 0 or values.shape[1:] != leaf.static_shape or not len(values):
             wanted = ", ".join(["time", *map(str, leaf.static_shape)])
             raise ShapeError(
                 f"the data of `{name}` must have the shape ({wanted}) with at least one time, got {values.shape}."
             )
-        here = ~np.ma.getmaskarray(values)
-        plain = np.asarray(np.ma.getdata(values))
-        if plain.dtype.kind == "f":
-            here &= ~np.isnan(plain)
-        axes = tuple(range(plain.ndim - together[name], plain.ndim))
+        here = np.ones(values.shape, bool) if given.missing is None else ~given.missing
+        axes = tuple(range(values.ndim - together[name], values.ndim))
         if not np.array_equal(here.any(axes), here.all(axes)):
             raise ModelError(f"at some times a part of the vector `{name}` is missing; give all of it, or none.")
-        filled = np.where(here, plain, 0)
+        filled = np.where(here, values, 0)
         typed = filled.astype(numpy_dtype(leaf.dtype))
         if leaf.dtype in ("int64", "int32") and not np.array_equal(typed, filled):
             raise DtypeError(f"the data of `{name}` must be whole numbers, as its distribution's.")

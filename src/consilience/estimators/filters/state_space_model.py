@@ -26,7 +26,7 @@ from consilience.estimators.filters.resampling import SCHEMES
 from consilience.estimators.filters.series import Arrays, Series, series_of, times_after
 from consilience.ir import Node, constant, numpy_dtype, substitute
 from consilience.ops.reduce import reduce
-from consilience.run.thread_pool import usable_cores
+from consilience.run.threads.thread_pool import usable_cores
 
 if TYPE_CHECKING:
     import xarray

@@ -10,13 +10,13 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from consilience.estimators.smc.moves import Steps, Temperature, check_share
+from consilience.estimators.smc.moves import AdaptiveSteps, Temperature, check_share
 from consilience.estimators.smc.particles import Floats, Particles
 
 LENGTH: Final = 0.5 * np.pi  # mean length of paths, in standard deviations: a quarter of a normal posterior's period
 
 
-class HMC(Steps):
+class HMC(AdaptiveSteps):
     """Hamiltonian Monte Carlo, in coordinates in which the particles are uncorrelated and have deviation 1.
 
     Paths have a random number of leapfrog steps, the same for all particles. The length of steps follows the share of

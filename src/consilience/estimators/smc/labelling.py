@@ -32,6 +32,7 @@ def labelled(model: Model, density: ModelDensity, found: Sequence[Population]) -
         method="SMC",
         log_marginal_likelihood=mean,
         log_marginal_likelihood_error=error,
+        **({"status": "interrupted"} if np.isnan(evidences).any() else {}),
     )
     stages = max(len(one.betas) for one in found)
     table = {

@@ -193,7 +193,7 @@ class IMH(ParticleKernel):
         return found, _log_student(back) - _log_student(standard)
 
 
-class Steps(ParticleKernel):
+class AdaptiveSteps(ParticleKernel):
     """Base of kernels whose steps have one length, which goes from one temperature to the next.
 
     It follows the share of proposals that are accepted, over all particles, by less and less. Carried are its
@@ -216,7 +216,7 @@ class Steps(ParticleKernel):
         return min(longer, float(np.log(self.longest))), moves + 1
 
 
-class MH(Steps):
+class MH(AdaptiveSteps):
     """Random-walk Metropolis-Hastings: steps of a normal distribution of the particles' covariance.
 
     threshold, correlation_threshold   as all kernels have them

@@ -22,7 +22,7 @@ from consilience.estimators.smc.sampling import density_of
 from consilience.model.model import Model, modelcontext
 from consilience.native.threads import NativeThreads
 from consilience.record import Record
-from consilience.run.thread_pool import threads
+from consilience.run.threads.thread_pool import threads
 from consilience.sample.inference_data import to_inference_data
 
 if TYPE_CHECKING:

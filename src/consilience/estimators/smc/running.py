@@ -8,10 +8,9 @@ from __future__ import annotations
 import importlib.metadata
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, wait
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -20,22 +19,27 @@ from consilience.estimators.smc.moves import MOST_MOVES, ParticleKernel
 from consilience.estimators.smc.particles import TemperedDensity, TwoFactors
 from consilience.estimators.smc.population import Population, advanced, begun
 from consilience.estimators.smc.prior_draws import PriorDraws
-from consilience.estimators.smc.stages import Stages
+from consilience.events import Listener
 from consilience.model.log_density import ModelDensity
 from consilience.model.signature import signature
 from consilience.native import target as machine
 from consilience.native.threads import NativeThreads
+from consilience.record import replace
 from consilience.run.checkpoint import Checkpoint
-from consilience.run.thread_pool import threads
+from consilience.run.steps import Steps
+from consilience.run.threads.thread_pool import threads
 
+R = TypeVar("R")
 INTERVAL: Final = 0.2  # seconds between two looks at the stages
 
 
-class PopulationRun:
-    """Chains on their way; a context manager that owns their threads.
+class PopulationRun(Steps[R]):
+    """Chains on their way, a stage a step; it owns their threads.
 
     path          places of each particle that count
     cores         threads for chains and for the particles of each; None for all processors
+    checks        whether it warns of particles that did not settle
+    result_of     what is to be made of populations
     populations   the last of each chain
     """
 
@@ -47,16 +51,21 @@ class PopulationRun:
         seed: int,
         chains: int,
         cores: int | None,
-        progressbar: bool,
         checkpoint: Checkpoint | None,
+        *,
+        checks: bool,
+        result_of: Callable[[Sequence[Population]], R],
+        progressbar: bool = False,
+        callback: Listener | None = None,
     ) -> None:
+        super().__init__(progressbar, callback)
         if cores is not None and cores < 1:
             raise ValueError(f"`cores` must be at least 1, got {cores}.")
         count = threads(cores)
         side_by_side = min(chains, count)
         self._kernel, self._path, self._seed, self._chains = kernel, path, seed, chains
-        self._checkpoint, self._stages = checkpoint, Stages(progressbar)
-        self._lock, self._stop = threading.Lock(), threading.Event()
+        self._checkpoint, self._checks, self._result_of = checkpoint, checks, result_of
+        self._lock = threading.Lock()
         self._chain_threads = NativeThreads(side_by_side, "consilience-populations")
         self._row_threads = NativeThreads(count, "consilience-particles")
         self._target = TemperedDensity(density, self._row_threads, -(-count // side_by_side))
@@ -64,62 +73,83 @@ class PopulationRun:
         if kernel.needs_gradient:  # compiled once, and not by every thread
             self._target.slopes(np.zeros((1, density.dimension)), 1.0)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stop.set()
-        self._chain_threads.shutdown(cancel_futures=True)
-        self._row_threads.shutdown()
-        self._stages.close()
-        if self._checkpoint is not None:
-            if error is not None and self.populations:
-                self._keep(last=True)
-            self._checkpoint.close()
-
     def begin(self, starts: PriorDraws) -> None:
         """Populations at draws of the prior."""
-        self.populations = [
-            begun(self._target, points, self._seed, i, starts.log_share) for i, points in enumerate(starts.chains)
-        ]
+        try:
+            self.populations = [
+                begun(self._target, points, self._seed, i, starts.log_share) for i, points in enumerate(starts.chains)
+            ]
+        except BaseException:
+            self._close()
+            raise
 
-    def ended(self, checks: bool, stacklevel: int) -> list[Population]:
-        """The populations at the posterior.
+    def work(self) -> None:
+        """All stages of all chains; raises what `advanced` raises."""
+        try:
+            self._keep(last=False)
+            waiting = {self._chain_threads.submit(self._chain, i) for i in range(self._chains)}
+            while waiting:
+                finished, waiting = wait(waiting, INTERVAL, FIRST_EXCEPTION)
+                for run in finished:
+                    run.result()
+                self.tell()
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            self._chain_threads.shutdown(cancel_futures=True)
+            self._keep(last=True)
+            self._close()
 
-        raises   what `advanced` raises; KeyboardInterrupt, after the stages under way
-        warns    where particles had not forgotten where they began, if `checks`
-        """
-        self._keep(last=False)
-        runs = [self._chain_threads.submit(self._chain, i) for i in range(self._chains)]
-        waiting = set(runs)
-        while waiting:
-            finished, waiting = wait(waiting, INTERVAL, FIRST_EXCEPTION)
-            for run in finished:
-                run.result()
-            self._stages.show(self.populations)
-        self._keep(last=True)
-        self._stages.finish(self.populations)
-        unsettled = [p.unsettled for p in self.populations]
-        if checks and any(unsettled):
+    def result(self, stacklevel: int) -> R:
+        """What there is; ConvergenceWarning where it was stopped, or particles had not forgotten where they began."""
+        unsettled, done = [p.unsettled for p in self.populations], [p.done for p in self.populations]
+        if not all(done):
+            least = min(p.betas[-1] if p.betas else 0.0 for p in self.populations)
+            warnings.warn(
+                f"the run was stopped at the power {least:.3g} of the likelihood, with {sum(done)} of {len(done)} "
+                "chains done: particles of the others are of the prior times the likelihood to a power below 1, and "
+                "not of the posterior.",
+                ConvergenceWarning,
+                stacklevel=stacklevel + 1,
+            )
+        elif self._checks and any(unsettled):
             warnings.warn(
                 f"in {sum(unsettled)} of {sum(len(p.betas) for p in self.populations)} stages particles "
                 f"still resembled those they began as after {MOST_MOVES} moves: draws and evidence may be wrong. Take "
                 "another kernel, or more `draws`.",
                 ConvergenceWarning,
-                stacklevel=stacklevel,
+                stacklevel=stacklevel + 1,
             )
         if self._checkpoint is not None and self._checkpoint.fault is not None:
             warnings.warn(
                 f"the checkpoint was not written to the end: {self._checkpoint.fault}",
                 ConsilienceWarning,
-                stacklevel=stacklevel,
+                stacklevel=stacklevel + 1,
             )
-        return self.populations
+        return self.so_far()
+
+    def so_far(self) -> R:
+        """Of the populations as they are; those that are not at the posterior have no evidence."""
+        return self._result_of([p if p.done else replace(p, evidence=np.nan) for p in self.populations])
+
+    def where(self) -> tuple[int, None, str]:
+        """Stages of the chain with the fewest."""
+        least = min(self.populations, key=lambda p: p.betas[-1] if p.betas else 0.0)
+        done = sum(p.done for p in self.populations)
+        parts = [f"stage {len(least.betas)}", f"power {least.betas[-1] if least.betas else 0.0:.3g}"]
+        if least.betas:
+            parts.append(f"{least.moves[-1]} moves, accepted {least.acceptance[-1]:.2f}")
+        return len(least.betas), None, " · ".join([*parts, f"{done} of {len(self.populations)} chains done"])
+
+    def _close(self) -> None:
+        self._chain_threads.shutdown()
+        self._row_threads.shutdown()
+        if self._checkpoint is not None:
+            self._checkpoint.close()
 
     def _chain(self, chain: int) -> None:
-        while not self.populations[chain].done and not self._stop.is_set():
+        while not self.populations[chain].done and self.step():
             self.populations[chain] = advanced(
                 self.populations[chain], self._target, self._kernel, self._path, self._seed, chain
             )

@@ -8,9 +8,10 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,9 +27,7 @@ from consilience.model.model import Model, modelcontext
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from consilience.sample import keywords
-
-if TYPE_CHECKING:
-    import xarray
+from consilience.sample.groups import SPELLED, Save, whole
 
 LEAST_EFFECTIVE: Final = 8  # particles for each dimension; with half as many, evidences of 30 are 0.3 to 0.5 off
 USUAL_PATH: Final = 20  # places of each particle that count in waste-free populations
@@ -44,12 +43,13 @@ def sample_smc(
     chains: int | None = None,
     cores: int | None = None,
     waste_free: bool | int = False,
-    checkpoint: str | Path | None = None,
-    overwrite: bool = False,
+    save: Save | None = None,
     compute_convergence_checks: bool = True,
     progressbar: bool = True,
+    callback: Callable[..., Any] | None = None,
+    blocking: bool = True,
     **kernel_kwargs: Any,
-) -> xarray.DataTree:
+) -> Any:
     """Draws of the posterior by particles that are moved from the prior to it, through powers of the likelihood.
 
     draws          particles of each chain
@@ -61,14 +61,17 @@ def sample_smc(
                    do not depend on it
     waste_free     whether all places count at which particles were between two temperatures, and not the last ones
                    alone: a number is how many of each particle, of which there are as many fewer; it divides `draws`
-    checkpoint     file in which particles are kept while the run goes on; see `pm.smc.resume`
-    overwrite      whether it may replace that of another run
+    save           `pm.Save(checkpoint="file")`: particles are kept there while the run goes on; see `pm.smc.resume`
     compute_convergence_checks   whether it warns of particles that did not settle
     progressbar    whether stages are shown
+    callback       called with `consilience.events.StepProgress` while the run goes on
+    blocking       False returns at once with a handle, whose `wait()` gives the result, as for `pm.sample`
     kernel_kwargs  settings of the kernel, as `threshold`, `correlation_threshold`; PyMC's keywords that mean nothing
                    here are passed over
     returns        a tree with the groups `posterior` and `sample_stats`, which has `log_marginal_likelihood` and
-                   `stages` for each chain; the mean evidence and its standard error are attributes of the posterior
+                   `stages` for each chain; the mean evidence and its standard error are attributes of the posterior.
+                   After Ctrl-C or a stop particles as far as they came, whose evidences are NaN, and the attribute
+                   `status` "interrupted"; a checkpoint goes on from there
     raises         ModelError for discrete free variables; SamplingError where no particle of the prior explains the
                    data, where there are fewer particles than dimensions, and where tempering stalls or does not end;
                    StorageError where the checkpoint cannot be written
@@ -85,6 +88,9 @@ def sample_smc(
         raise SamplingError(
             f"`draws` must be more particles than the model has dimensions, {density.dimension}; got {draws}."
         )
+    save = whole("sample_smc", kernel_kwargs, save=save).save
+    if save.store is not None or save.deterministics != "lazy":
+        raise SamplingError("`sample_smc` has no `pm.Save(store=…, deterministics=…)`: it keeps a `checkpoint` alone.")
     own = made_kernel(kernel, kernel_kwargs, density)
     enough = int(np.ceil(LEAST_EFFECTIVE * density.dimension / own.threshold))
     if compute_convergence_checks and draws < enough:
@@ -100,12 +106,16 @@ def sample_smc(
     path = path_length(draws, waste_free)
     seed = seed_from(random_seed)
     keeper = None
-    if checkpoint is not None:
+    if save.checkpoint is not None:
         known = identity(density, own, draws, count, path, seed)
-        keeper = Checkpoint.create(checkpoint, known, {}, overwrite)
-    with PopulationRun(density, own, path, seed, count, cores, progressbar, keeper) as run:
-        run.begin(prior_draws(owner, density, draws, count, start, seed))
-        return labelled(owner, density, run.ended(compute_convergence_checks, stacklevel=3))
+        keeper = Checkpoint.create(save.checkpoint, known, {}, save.overwrite)
+    starts = prior_draws(owner, density, draws, count, start, seed)
+    run = PopulationRun(
+        density, own, path, seed, count, cores, keeper, checks=compute_convergence_checks,
+        result_of=partial(labelled, owner, density), progressbar=progressbar, callback=callback,
+    )  # fmt: skip
+    run.begin(starts)
+    return run.delivered(blocking, stacklevel=2)
 
 
 def resume(
@@ -115,10 +125,12 @@ def resume(
     cores: int | None = None,
     compute_convergence_checks: bool = True,
     progressbar: bool = True,
-) -> xarray.DataTree:
-    """Go on with a run of `pm.sample_smc(checkpoint=path)` that was cut off; the draws are those it would have had.
+    callback: Callable[..., Any] | None = None,
+    blocking: bool = True,
+) -> Any:
+    """Go on with a run of `pm.sample_smc(save=pm.Save(checkpoint=path))` that was cut off, with the same draws.
 
-    path      the file given as `checkpoint`
+    path      the file given to `pm.Save(checkpoint=…)`
     model     the same model with the same data, defined as then
     returns   as `pm.sample_smc`, as are the other arguments
     raises    StorageError where there is no checkpoint or it is damaged; SamplingError, with the reasons, where model,
@@ -136,12 +148,15 @@ def resume(
     if differences:
         raise SamplingError(
             f"the run in {str(path)!r} cannot be resumed with the same draws: {'; '.join(differences)}. Define the "
-            "model and its data as they were, or sample anew with `overwrite=True`."
+            "model and its data as they were, or sample anew with `pm.Save(overwrite=True)`."
         )
     keeper = Checkpoint.reopened(path, saved, about, state)
-    with PopulationRun(density, kernel, length, seed, chains, cores, progressbar, keeper) as run:
-        run.populations = [population_from(plain) for plain in state["populations"]]
-        return labelled(owner, density, run.ended(compute_convergence_checks, stacklevel=3))
+    run = PopulationRun(
+        density, kernel, length, seed, chains, cores, keeper, checks=compute_convergence_checks,
+        result_of=partial(labelled, owner, density), progressbar=progressbar, callback=callback,
+    )  # fmt: skip
+    run.populations = [population_from(plain) for plain in state["populations"]]
+    return run.delivered(blocking, stacklevel=2)
 
 
 def path_length(draws: int, waste_free: bool | int) -> int:
@@ -185,7 +200,7 @@ def made_kernel(
         )
     known = inspect.signature(kind).parameters
     others = {name: value for name, value in settings.items() if name not in known}
-    keywords.check("sample_smc", others, [*inspect.signature(sample_smc).parameters, *known], stacklevel=3)
+    keywords.check("sample_smc", others, [*inspect.signature(sample_smc).parameters, *known], 3, SPELLED)
     own = {name: value for name, value in settings.items() if name in known}
     if kind is not kernel and own:
         raise TypeError(

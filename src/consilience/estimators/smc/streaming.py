@@ -95,9 +95,14 @@ def assimilate(
             found = [_copies(*pair, seed, i) for i, pair in enumerate(zip(points, reached, strict=True))]
         else:
             draws = before.unconstrained(stacked(result["posterior"]))
-            with PopulationRun(bridge, own, 1, seed, len(points), cores, progressbar, None) as run:
-                run.begin(PriorDraws(np.split(draws, len(points))))
-                found, reached = run.ended(compute_convergence_checks, stacklevel=3), np.zeros(0)
+            run = PopulationRun(
+                bridge, own, 1, seed, len(points), cores, None, checks=compute_convergence_checks, result_of=list,
+                progressbar=progressbar,
+            )  # fmt: skip
+            run.begin(PriorDraws(np.split(draws, len(points))))
+            found, reached = run.delivered(blocking=True, stacklevel=2), np.zeros(0)
+            if run.stopping:
+                raise KeyboardInterrupt
         found = [replace(p, evidence=p.evidence + float(e)) for p, e in zip(found, evidences, strict=True)]
     except BaseException:
         old = {dim: known for dim in longer if (known := labels.get(dim)) is not None}
@@ -187,6 +192,8 @@ def _check(result: xarray.DataTree, new_data: Mapping[str, Any], present: Arrays
     if unknown := [name for name in new_data if name not in present]:
         raise ModelError(f"the model has no `pm.Data` named {unknown[0]!r}; it has {', '.join(present) or 'none'}.")
     stats = result.get("sample_stats")
+    if stats is not None and np.isnan(stats.get("log_marginal_likelihood", 0.0)).any():
+        raise ModelError("`result` is of a run that was stopped before its particles came to the posterior.")
     if stats is None or "log_marginal_likelihood" not in stats or "posterior" not in result:
         raise ModelError("`result` has no evidences; it must come from `pm.sample_smc` or `pm.smc.assimilate`.")
     kept = result.get("constant_data")

@@ -6,13 +6,12 @@ An approximation, a rule for steps and callbacks in; the approximation where it 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from consilience.errors import ConvergenceWarning, SamplingError
+from consilience.errors import SamplingError
 from consilience.estimators.approximations.target import Floats
 from consilience.estimators.variational.approximation import Approximation
 from consilience.estimators.variational.ascent import preparing
@@ -79,10 +78,11 @@ class Course:
         self.rate = optimizer.learning_rate
         if optimizer.rule == NATURAL and family == FULL_RANK:
             self.rate *= draws / (draws + 4.0 * n)  # the noise of the covariance grows with the dimension
-        self.taken, self.arrived, self.ended = 0, False, False
+        self.taken, self.arrived, self.ended, self.interrupted = 0, False, False, False
         self._stop = stop
         self.bounds: Floats = np.zeros(0)
-        self.level = -math.inf
+        self.level = self.bound = -math.inf  # at its end, and of the last block
+        self.latest: Floats = parameters.copy()  # after the last block
         self._sums, self._pulls, self._turns = np.zeros(count), np.zeros(2 * n), np.zeros(2)
         self._scales = np.ones(n)
         self.memory = np.zeros(optimizer.memory(count))
@@ -181,8 +181,8 @@ class Course:
         self._scales[:] = scales
         self.ascent.bandwidth = max(float(np.median(apart)) / np.log(len(own) + 1.0), 1e-12)
 
-    def ascend(self, n: int, called: Callbacks, converge: bool) -> None:
-        """Up to `n` steps, and fewer where the rule or a callback ends them."""
+    def ascend(self, n: int, called: Callbacks, converge: bool, going: Callable[[], bool] = lambda: True) -> None:
+        """Up to `n` steps, and fewer where the rule or a callback ends them, or `going`, asked before every block."""
         natural = self.optimizer.rule == NATURAL
         rule = Arrival(self._moved, decays=natural or self.flow)
         chunk = self.block if not called else math.gcd(self.block, *(int(getattr(c, "every", 1)) for c in called))
@@ -190,7 +190,7 @@ class Course:
         block: list[Floats] = []
         try:
             while self.taken < n and not self.arrived and not self.ended:
-                if self._stop[0]:
+                if not going() or self._stop[0]:
                     self.ended = True
                     break
                 if not block:
@@ -198,6 +198,9 @@ class Course:
                     self._pulls[:] = self._turns[:] = 0.0
                 block.append(self.steps(min(chunk, n - self.taken)))
                 bounds.append(block[-1])
+                self.latest = self.parameters
+                if len(block[-1]):
+                    self.bound = float(np.mean(block[-1]))
                 if called:
                     self._show(called, np.concatenate(bounds))
                 if converge and sum(map(len, block)) >= self.block:
@@ -207,12 +210,7 @@ class Course:
                     self.arrived = pace.arrived
                     block = []
         except KeyboardInterrupt:
-            warnings.warn(
-                f"the fit was interrupted after {self.taken} steps; this is how far it got.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-            self.ended = True
+            self.interrupted = self.ended = True
         self.bounds = np.concatenate(bounds) if bounds else np.zeros(0)
         last = self.bounds[-2 * BLOCK :]
         self.level = float(np.mean(last)) if np.isfinite(last).all() and len(last) else -math.inf

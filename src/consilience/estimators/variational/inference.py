@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, Literal, overload
 import numpy as np
 
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, ConvergenceWarning, ModelError, SamplingError, ShapeError
+from consilience.errors import ConsilienceWarning, ModelError, ShapeError
 from consilience.estimators.approximations.target import Floats, TargetDensity
 from consilience.estimators.inla.nested_laplace import NestedLaplace, fit_INLA
 from consilience.estimators.variational.approximation import (
@@ -27,11 +27,12 @@ from consilience.estimators.variational.approximation import (
 )
 from consilience.estimators.variational.ascent import preparing
 from consilience.estimators.variational.course import Callbacks, Course
+from consilience.estimators.variational.fitting import Fitting
 from consilience.estimators.variational.flow import NormalizingFlow, flow_of, layers_of
 from consilience.estimators.variational.optimizers import NATURAL, Optimizer, adam, optimizer_of
 from consilience.estimators.variational.reliability import examined
 from consilience.estimators.variational.short_chains import moved
-from consilience.estimators.variational.state import FLOW, FULL_RANK, PARTICLES
+from consilience.estimators.variational.state import FLOW, FULL_RANK
 from consilience.inference.streams import chain_key
 from consilience.model.model import Model
 from consilience.native.threads import NativeThreads
@@ -149,13 +150,15 @@ class Inference:
         restarts: int = 1,
         converge: bool = True,
         check: bool = True,
-    ) -> Approximation:
+        blocking: bool = True,
+    ) -> Any:
         """Ascend the evidence lower bound, from where the last call ended.
 
         n              steps at most
         score          accepted: `hist` always has the bounds
         callbacks      called between steps, as `pm.callbacks` has them
-        progressbar    accepted; nothing is shown. So are progressbar_theme and backend, for PyMC's sake
+        progressbar    whether a line is shown of a fit that takes long. progressbar_theme and backend are accepted, for
+                       PyMC's sake
         include_transformed   whether draws of the approximation also have values on the unconstrained line
         obj_n_mc       draws per step, in pairs of opposite ones; 8 by default
         obj_optimizer  rule of the steps, as `pm.adam(learning_rate=0.01)`; the natural gradient by default
@@ -166,7 +169,9 @@ class Inference:
                        are, and to return these averages; else all `n` steps are taken and the last parameters returned
         check          whether to look how far the approximation is from the posterior: 300 to 4,000 evaluations of the
                        density of all data
-        returns        the approximation, `self.approx`
+        blocking       False returns at once with a handle, whose `wait()` gives the approximation, as for `pm.sample`;
+                       callbacks are then called in another thread
+        returns        the approximation, `self.approx`; after Ctrl-C or a stop as far as it came
         raises         SamplingError where no draw has a finite log density
         warns          ConvergenceWarning where the rule did not find it to have arrived within `n` steps;
                        ConsilienceWarning where importance ratios say that the approximation is far off
@@ -188,25 +193,20 @@ class Inference:
         stop = np.zeros(1, np.int64)
         runs = [self.course(optimizer, draws, most, k, begin, stop) for k, begin in enumerate(begins)]
         runs[0].approx = self.approx
-        self._ascend(runs, int(n), called, converge, stop)
-        best = max(runs, key=lambda run: run.level)
+        self.approx.include_transformed = bool(include_transformed)
+        fitting = Fitting(
+            self, optimizer, runs, int(n), called, stop, converge=converge, check=check, progressbar=progressbar
+        )
+        return fitting.delivered(blocking, stacklevel=3)
+
+    def went_on(self, optimizer: Optimizer, best: Course) -> None:
+        """Take over what an ascent ended with."""
         self.taken += best.taken
         self._memory = optimizer, best.memory
-        if best is not runs[0]:
+        if best.approx is not self.approx:
             self.approx.take(best.approx.parameters)
         self.approx.hist = np.concatenate([self.approx.hist, -best.bounds])
         self.approx.elbo, self.approx.converged = best.level, best.arrived
-        self.approx.include_transformed = bool(include_transformed)
-        if converge and not (best.arrived or best.ended):
-            warnings.warn(
-                f"the fit had not converged after {best.taken} steps: its bound was rising, or its parameters moved by "
-                "more than the noise. Take more steps (`n`), another `obj_optimizer`, or go on with `.refine`.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        if check and self.approx.family != PARTICLES:
-            self._examine()
-        return self.approx
 
     def course(
         self, optimizer: Optimizer, draws: int, most: float = 0.0, number: int = 0, begin: Any = None, stop: Any = None
@@ -219,27 +219,12 @@ class Inference:
             course.memory[:] = self._memory[1]
         return course
 
-    def refine(self, n: int, progressbar: bool = True, progressbar_theme: Any = None, **options: Any) -> Approximation:
+    def refine(self, n: int, progressbar: bool = True, progressbar_theme: Any = None, **options: Any) -> Any:
         """Further steps, all of them; options are those of `fit`."""
         del progressbar_theme
         return self.fit(n, progressbar=progressbar, converge=False, **options)
 
-    def _ascend(self, runs: list[Course], n: int, called: Callbacks, converge: bool, stop: Any) -> None:
-        if len(runs) == 1:
-            runs[0].ascend(n, called, converge)
-            return
-        with NativeThreads(min(len(runs), os.cpu_count() or 1), "consilience-fit") as pool:
-            work = [pool.submit(run.ascend, n, (), converge) for run in runs]
-            try:
-                errors = [one.exception() for one in work]
-            except BaseException:
-                stop[0] = 1
-                raise
-        for error in errors:
-            if error is not None and not (isinstance(error, SamplingError) and None in errors):
-                raise error
-
-    def _examine(self) -> None:
+    def examine(self, stacklevel: int) -> None:
         """How far the approximation is from the posterior, by importance ratios, slopes and short chains."""
         approx = self.approx
         generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), 4]))
@@ -256,7 +241,7 @@ class Inference:
                 f"the {type(self).__name__} approximation may be far from the posterior: {found.warning}. Compare with "
                 "`pm.sample`.",
                 ConsilienceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel + 1,
             )
 
     def _checked(self) -> int:

@@ -6,18 +6,17 @@ What a caller gave enters; the arguments of our `sample`, and what the result sh
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from consilience.errors import SamplingError
-from consilience.record import Record
-from consilience.sample import sample
+from consilience.record import Record, replace
+from consilience.sample.groups import REMEDIES, Groups, whole
 
-# Settings of this sampler, given in `nuts={…}`; some of PyMC's are among them.
+# Settings of this sampler, given in `nuts={…}`; some of PyMC's are among them. Groups of them are taken, too.
 SETTINGS: Final = (
     "target_accept", "max_treedepth", "metric", "pool", "escalate", "reparametrize", "jumps", "modes", "target_ess",
-    "target_rhat", "rhat", "monitor", "max_time", "min_tune", "window_budget",
+    "target_rhat", "rhat", "monitor", "max_time", "min_tune", "window_budget", "stop", "tuning", "remedies",
 )  # fmt: skip
 WITHOUT_MEANING: Final = {
     "backend", "blas_cores", "compile_kwargs", "keep_warning_stat", "mp_ctx", "n_init", "nuts_sampler",
@@ -35,7 +34,6 @@ KEYWORDS: Final = (
     *SETTINGS[:2],
 )  # fmt: skip
 MEANT_FOR_NUTS: Final = "PyMC's own step methods have more settings; here `nuts` takes " + ", ".join(SETTINGS)
-SMALLEST_TUNING: Final = inspect.signature(sample).parameters["min_tune"].default
 FEWEST_JUDGED: Final = 4  # draws of a chain that can be judged
 
 
@@ -89,10 +87,14 @@ def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
     if absent is not None:
         raise SamplingError(f'`nuts={{"{absent}": …}}` is no setting of this sampler. {MEANT_FOR_NUTS}.')
     quiet = bool(given.pop("quiet", False))
+    settings = dict(options)
+    groups = {"stop": None, "tuning": None, "remedies": REMEDIES}
+    groups |= {name: settings.pop(name) for name in groups if name in settings}
+    asked = whole("nuts", settings, stacklevel=None, **groups)
     names, idata = given.pop("var_names", None), given.pop("idata_kwargs", None) or {}
     ours: dict[str, Any] = {
-        **options,
-        **lengths(given.pop("draws"), given.pop("tune"), given["discard_tuned_samples"], options),
+        **settings,
+        **lengths(given.pop("draws"), given.pop("tune"), given["discard_tuned_samples"], asked),
         "chains": given.pop("chains", None),
         "cores": given.pop("cores", None),
         "random_seed": seed(given.pop("random_seed", None)),
@@ -115,18 +117,21 @@ def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
         near = difflib.get_close_matches(unknown, KEYWORDS, n=1, cutoff=0.6)
         hint = f"did you mean `{near[0]}`?" if near else f"{MEANT_FOR_NUTS}."
         raise SamplingError(f"`{unknown}` is no keyword of this sampler; {hint}")
+    ours |= {"remedies": asked.remedies, "nuts": {"jumps": asked.jumps} if asked.jumps else None}
     return Asked(ours, names, warmup, quiet, bool(checks), idata)
 
 
-def lengths(draws: Any, tune: Any, discard: bool, options: Mapping[str, Any]) -> dict[str, Any]:
+def lengths(draws: Any, tune: Any, discard: bool, asked: Groups) -> dict[str, Any]:
     """So many draws of each chain exactly; tuning draws at most, or exactly where they are kept."""
     fixed = draws < FEWEST_JUDGED or tune == 0  # nothing to judge by, or nothing to tune anew after a judgement
-    given = {"draws": draws} if fixed else {"min_draws": draws, "max_draws": draws}
+    given = {"draws": draws} if fixed else {}
+    stop = asked.stop if fixed else replace(asked.stop, min_draws=draws, max_draws=draws)
+    given |= {"stop": stop, "tuning": asked.tuning}
     if tune is None:
         return given
-    if not discard or tune < options.get("min_tune", SMALLEST_TUNING):
+    if not discard or tune < asked.tuning.min:
         return {**given, "tune": tune}
-    return {**given, "max_tune": tune}
+    return {**given, "tuning": replace(asked.tuning, max=tune)}
 
 
 def seed(given: Any) -> int:

@@ -337,7 +337,7 @@ def _search(element: type) -> NativeFunction[..., None]:
                 rest -= half
             begin = end
 
-    places.__annotations__ |= {"ordered": Array[element], "values": Array[element]}  # type: ignore[valid-type]
+    places.__annotations__ |= {"ordered": Array[element], "values": Array[element]}  # type: ignore[valid-type]  # of this call
     return native(places)
 
 

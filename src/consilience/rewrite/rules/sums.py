@@ -7,7 +7,7 @@ is not kept.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -84,14 +84,40 @@ def _terms(node: Node, facts: Facts) -> list[tuple[int, Node]]:
     return found
 
 
-class _Like:
-    """Terms with one base: their coefficients, and the node of the only one as it was."""
+# Its sign, what it is multiplied by if that is a number, and the term itself.
+_Term: TypeAlias = tuple[int, Any, Node]
 
-    __slots__ = ("coefficients", "original")
 
-    def __init__(self) -> None:
-        self.coefficients: list[Any] = []
-        self.original: tuple[int, Node] | None = None
+def _is_settled(node: Node, facts: Facts) -> bool:
+    """Whether a quick look shows that a sum or a negative stays as it is."""
+    if function_of(node) == "add":
+        return _is_normal(node, facts)
+    if function_of(node) != "neg":
+        return False
+    inner = node.inputs[0]
+    if inner in facts.shared_nodes and function_of(inner) == "add":
+        return True
+    return function_of(inner) not in ("add", "sub", "neg") and split_coefficient(inner)[0] is None
+
+
+def _collected(base: Node, alike: list[_Term], dtype: str, facts: Facts) -> list[Node] | None:
+    """Terms with one base as one term, or two where infinities must stay NaN; none where they cancel.
+
+    returns   None where a coefficient overflows
+    """
+    coefficients = [sign if own is None else sign * own for sign, own, _ in alike]
+    if len(alike) == 1:
+        ((sign, _, x),) = alike
+        return [x if sign > 0 else _with_coefficient(coefficients[0], base, dtype)]
+    whole = sum(coefficients)
+    if dtype not in INTEGERS and not usable(whole):
+        return None
+    if whole != 0:
+        return [_with_coefficient(whole, base, dtype)]
+    if dtype in INTEGERS or facts.finite(base):
+        return []
+    signed = sum(c for c in coefficients if c > 0), sum(c for c in coefficients if c < 0)
+    return [_with_coefficient(c, base, dtype) for c in signed]
 
 
 @rewrites(
@@ -113,69 +139,35 @@ class _Like:
 )
 def collect_sum(node: Node, facts: Facts) -> Node | None:
     """The normal form of a sum, difference or negative."""
-    if node.dtype == "bool":
+    if node.dtype == "bool" or _is_settled(node, facts):
         return None
-    if function_of(node) == "neg":
-        inner = node.inputs[0]
-        if inner in facts.shared_nodes and function_of(inner) == "add":
-            return None
-        if function_of(inner) not in ("add", "sub", "neg") and split_coefficient(inner)[0] is None:
-            return None
-    elif function_of(node) == "add" and _is_normal(node, facts):
-        return None
-    dtype = node.dtype
-    exact = dtype in INTEGERS
-    total: Any = np.zeros((), dtype)
-    arrays: list[npt.NDArray[Any]] = []
-    constants: list[Node] = []
-    like: dict[Node, _Like] = {}
-    with np.errstate(all="ignore"):
-        for sign, x in _terms(node, facts):
-            if isinstance(x.op, Constant):
-                if is_number(x):
-                    total = total + value_of(x) if sign > 0 else total - value_of(x)
-                else:
-                    arrays.append(value_of(x) if sign > 0 else -value_of(x))
-                    constants.append(x if sign > 0 else constant(-value_of(x)))
-                continue
+    terms = _terms(node, facts)
+    arrays = [(sign, x) for sign, x in terms if isinstance(x.op, Constant) and not is_number(x)]
+    like: dict[Node, list[_Term]] = {}
+    for sign, x in terms:
+        if not isinstance(x.op, Constant):
             coefficient, base = split_coefficient(x)
-            known = like.get(base)
-            if known is None:
-                known = like[base] = _Like()
-                known.original = (sign, x)
-            else:
-                known.original = None
-            known.coefficients.append(sign if coefficient is None else sign * coefficient)
-    if not exact and not np.isfinite(total):
-        return None
-    operands: list[Node] = []
-    dropped = False
-    for base, terms in like.items():
-        if terms.original is not None:
-            sign, x = terms.original
-            operands.append(x if sign > 0 else _with_coefficient(terms.coefficients[0], base, dtype))
-            continue
-        whole = sum(terms.coefficients)
-        if not exact and not usable(whole):
+            like.setdefault(base, []).append((sign, coefficient, x))
+    with np.errstate(all="ignore"):
+        total: Any = np.zeros((), node.dtype)
+        for sign, x in terms:
+            if is_number(x):
+                total = total + value_of(x) if sign > 0 else total - value_of(x)
+        if node.dtype not in INTEGERS and not np.isfinite(total):
             return None
-        if whole != 0:
-            operands.append(_with_coefficient(whole, base, dtype))
-        elif exact or facts.finite(base):
-            dropped = True
-        else:
-            for part in (
-                sum(c for c in terms.coefficients if c > 0),
-                sum(c for c in terms.coefficients if c < 0),
-            ):
-                operands.append(_with_coefficient(part, base, dtype))  # noqa: PERF401  # a pair, not a list
-    operands[:0] = _folded(arrays, constants)
-    numbers = [number(total, dtype)] if total != 0 or not operands else []
-    if numbers and operands and isinstance(operands[0].op, Constant) and total != 0:
+        groups = [_collected(base, alike, node.dtype, facts) for base, alike in like.items()]
+        operands = _folded(arrays)
+    for group in groups:
+        if group is None:
+            return None
+        operands += group
+    numbers = [number(total, node.dtype)] if total != 0 or not operands else []
+    if not operands and like:
+        return numbers[0]
+    if numbers and operands and isinstance(operands[0].op, Constant):
         # A number beside an array constant is added to it.
         operands[0] = constant(value_of(operands[0]) + total)
         numbers = []
-    if dropped and not operands:
-        return numbers[0]
     shape = full_shape([*numbers, *operands])
     result = combine(ADD, numbers, operands, shape)
     return None if result is node else result
@@ -194,11 +186,12 @@ def _with_coefficient(c: Any, base: Node, dtype: str) -> Node:
     return combine(MUL, [number(c, dtype)], factors, base.static_shape)
 
 
-def _folded(arrays: list[npt.NDArray[Any]], nodes: list[Node]) -> list[Node]:
+def _folded(terms: list[tuple[int, Node]]) -> list[Node]:
     """Array constants of one shape added up."""
-    if len(arrays) <= 1:
-        return nodes
+    if len(terms) == 1 and terms[0][0] > 0:
+        return [terms[0][1]]
     sums: dict[tuple[int, ...], npt.NDArray[Any]] = {}
-    for array in arrays:
+    for sign, x in terms:
+        array = value_of(x) if sign > 0 else -value_of(x)
         sums[array.shape] = sums[array.shape] + array if array.shape in sums else array
     return [constant(array) for array in sums.values()]

@@ -10,42 +10,42 @@ from consilience.record import replace
 from consilience.run.remedies.remedy import Look, Restart
 
 if TYPE_CHECKING:
-    from consilience.run.sampling import Sampling
+    from consilience.run.course import Attempt
 
 FEWEST_DRAWS: Final = 600  # of each chain that do not suffice, where separate regions are known
 SAID: Final = "chains disagree: sampling again with jumps between their regions"
 
 
-def jump(sampling: Sampling, look: Look | None) -> Restart | None:
+def jump(attempt: Attempt, look: Look | None) -> Restart | None:
     """Where chains disagree twice, do not come back to where some were, or hardly come to a region that is known."""
-    if look is None or "jumps" not in sampling.tuner.answers:
+    if look is None or "jumps" not in attempt.course.tuner.answers:
         return None
-    several = sampling.monitored.places is not None
+    several = attempt.course.monitored.places is not None
     if look.failure is None:
-        return _to_known_regions(sampling) if look.missed and several and not look.at_end else None
+        return _to_known_regions(attempt) if look.missed and several and not look.at_end else None
     returns_seldom = look.failure.criterion == "quantile ess"
-    if returns_seldom or (look.verdict is not None and sampling.disagreed):
-        return _from_where_chains_were(sampling, returns_seldom)
-    return _to_known_regions(sampling) if several and sampling.count >= FEWEST_DRAWS else None
+    if returns_seldom or (look.verdict is not None and attempt.disagreed):
+        return _from_where_chains_were(attempt, returns_seldom)
+    return _to_known_regions(attempt) if several and attempt.count >= FEWEST_DRAWS else None
 
 
-def _to_known_regions(sampling: Sampling) -> Restart:
+def _to_known_regions(attempt: Attempt) -> Restart:
     """Of known regions there are too few draws: as many points as there are draws are added, of all regions."""
-    assert sampling.monitored.places is not None
-    points = sampling.monitored.places(sampling.count * len(sampling.chains))
-    parts = {c: points[k :: len(sampling.chains)] for k, c in enumerate(sampling.chains)}
-    last = {c: replace(sampling.windows[-1][c], draws=part, gradients=None) for c, part in parts.items()}
-    return Restart("jumps", SAID, [*sampling.windows, last])
+    assert attempt.course.monitored.places is not None
+    points = attempt.course.monitored.places(attempt.count * len(attempt.chains))
+    parts = {c: points[k :: len(attempt.chains)] for k, c in enumerate(attempt.chains)}
+    last = {c: replace(attempt.windows[-1][c], draws=part, gradients=None) for c, part in parts.items()}
+    return Restart("jumps", SAID, [*attempt.windows, last])
 
 
-def _from_where_chains_were(sampling: Sampling, returns_seldom: bool) -> Restart:
+def _from_where_chains_were(attempt: Attempt, returns_seldom: bool) -> Restart:
     """Of places that were left for good there are ever fewer draws.
 
     So those count that chains had made when they were first seen to be apart; the next draws have to come back there.
     """
-    first = sampling.first_separated
+    first = attempt.first_separated
     if not (returns_seldom and first):
-        return Restart("jumps", SAID, sampling.windows)
-    early = {c: np.concatenate([some[c].draws for some in sampling.windows])[:first] for c in sampling.chains}
-    window = {c: replace(sampling.windows[-1][c], draws=draws, gradients=None) for c, draws in early.items()}
-    return Restart("jumps", SAID, [window], (tuple(sorted(sampling.separated)), np.concatenate(list(early.values()))))
+        return Restart("jumps", SAID, attempt.windows)
+    early = {c: np.concatenate([some[c].draws for some in attempt.windows])[:first] for c in attempt.chains}
+    window = {c: replace(attempt.windows[-1][c], draws=draws, gradients=None) for c, draws in early.items()}
+    return Restart("jumps", SAID, [window], (tuple(sorted(attempt.separated)), np.concatenate(list(early.values()))))

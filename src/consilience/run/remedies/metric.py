@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from consilience.run.remedies.remedy import Look, Restart
 
 if TYPE_CHECKING:
-    from consilience.run.sampling import Sampling
+    from consilience.run.course import Attempt
 
 
-def learn_another_metric(sampling: Sampling, look: Look | None) -> Restart | None:
+def learn_another_metric(attempt: Attempt, look: Look | None) -> Restart | None:
     """Where the tuner says so of the draws."""
-    if look is not None or (reason := sampling.tuner.contradicted(sampling.windows)) is None:
+    if look is not None or (reason := attempt.course.tuner.contradicted(attempt.windows)) is None:
         return None
-    return Restart(reason, "the draws contradict the metric: tuning again with one made of them", sampling.windows)
+    return Restart(reason, "the draws contradict the metric: tuning again with one made of them", attempt.windows)

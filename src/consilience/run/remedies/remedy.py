@@ -1,4 +1,4 @@
-"""A remedy: an attempt to sample and what a check found enter, a request to begin again leaves, or None."""
+"""A remedy: an attempt to sample and what a check found enter, a request to the course of the run leaves, or None."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from consilience.diagnostics.stopping_rule import Failure
 from consilience.inference.messages import Matrix, Window
 from consilience.inference.tuner import Reason
 from consilience.record import Record
-from consilience.run.stopping import Verdict
+from consilience.run.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from consilience.run.sampling import Sampling
+    from consilience.run.course import Attempt, RunCourse
 
 
 class Restart(Record, eq=False):
-    """How to begin again; the draws so far become part of tuning.
+    """Begin again; the draws so far become part of tuning.
 
-    reason     its name
+    reason     as it is kept in the record of the run
     said       in words
     windows    what the tuner is to learn from
     revisited  scalars by name, and draws (draw, coordinate) that the next draws have to come back to; None: none
@@ -32,6 +32,23 @@ class Restart(Record, eq=False):
     revisited: tuple[Sequence[str], Matrix] | None = None
     diverged: str = ""
     successor: Any = None
+
+    def act(self, course: RunCourse) -> None:
+        """Have the course do it."""
+        course.begin_again(self)
+
+
+class MoreDraws(Record):
+    """Go on to so many draws of each chain, which may be more than `max_draws`."""
+
+    draws: int
+
+    def act(self, course: RunCourse) -> None:
+        """Have the course do it."""
+        course.go_on(self.draws)
+
+
+Request: TypeAlias = Restart | MoreDraws
 
 
 class Look(Record, eq=False):
@@ -53,5 +70,14 @@ class Look(Record, eq=False):
     missed: str = ""
 
 
-# Asked twice: before a check looks at the draws, with None, and after it.
-Remedy: TypeAlias = Callable[["Sampling", Look | None], Restart | None]
+class Remedy(Record, eq=False):
+    """A row of the table of remedies.
+
+    ask         asked twice: before a check looks at the draws, with None, and after it
+    usual       whether runs have it unless they are told which to have
+    at_the_end  whether it is asked also where no more draws were asked for, however the checks fall
+    """
+
+    ask: Callable[[Attempt, Look | None], Request | None]
+    usual: bool = True
+    at_the_end: bool = False

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING
 from consilience.run.remedies.remedy import Look, Restart
 
 if TYPE_CHECKING:
-    from consilience.run.sampling import Sampling
+    from consilience.run.course import Attempt
 
 
-def take_smaller_steps(sampling: Sampling, look: Look | None) -> Restart | None:
+def take_smaller_steps(attempt: Attempt, look: Look | None) -> Restart | None:
     """Where more draws diverged than good draws do now and then."""
-    plan = sampling.plan
-    if look is not None or not plan.escalate or "divergences" not in sampling.tuner.answers or not sampling.diverges:
+    if look is not None or "divergences" not in attempt.course.tuner.answers or not attempt.diverges:
         return None
-    steps = [window.step_size for window in sampling.windows[-1].values()]
+    steps = [window.step_size for window in attempt.windows[-1].values()]
     size = sum(steps) / len(steps)
     at = f" at step size {size:.2g}" if math.isfinite(size) else ""
-    draws = sampling.count * len(sampling.chains)
+    draws = attempt.count * len(attempt.chains)
     return Restart(
         "divergences",
         "divergences: tuning again with smaller steps",
-        sampling.windows,
-        diverged=f"{sampling.divergences} of {draws} draws diverged{at} before the chains were tuned again",
+        attempt.windows,
+        diverged=f"{attempt.divergences} of {draws} draws diverged{at} before the chains were tuned again",
     )

@@ -1,0 +1,516 @@
+"""The course of a run, the one state machine for all engines: windows of all chains enter, the next segment of work
+leaves, or a verdict.
+
+    tuning ── the tuner has finished ──► attempt to sample ── a check, which finds ──► a verdict: the end
+       ▲                                   ▲          ▲  │                             nothing yet: go on
+       │                                   │          └──┤ MoreDraws, a request of a remedy
+       │            Restart, without tuning: jumps ──────┤
+       └─────────── Restart ─────────────────────────────┤
+                    Restart with a successor ────────────┴───► another run goes on in other coordinates
+
+Everything is decided here, from the windows alone, so a course that is saved and loaded goes on as it would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consilience.diagnostics.sample import FloatArray
+from consilience.diagnostics.stopping_rule import Failure
+from consilience.events import CheckFigures, Event, Restarted
+from consilience.inference.columns import Role
+from consilience.inference.messages import Command, Matrix, Segment, Window
+from consilience.inference.tuner import Reason, Tuner
+from consilience.record import replace
+from consilience.run import verdicts
+from consilience.run.engine import Chains
+from consilience.run.monitor import Monitor, Monitored
+from consilience.run.plan import RunPlan
+from consilience.run.remedies import REMEDIES, Look, Remedy, Request, Restart
+from consilience.run.verdicts import Verdict, check_after
+
+MOST_REQUESTS: Final = 8  # of a run; remedies that ask for more are not heard
+MOST_SEPARATED: Final = 20  # scalars remembered; a chain that left a place left it in all of them: 5 to 25 ms each
+
+
+class RunCourse:
+    """The state of a run.
+
+    plan                 what is asked of it
+    chains               what is to be known of the chains
+    monitored            what is watched
+    other_coordinates    gives, of draws (chain, draw, coordinate), a run of the same posterior in other coordinates, or
+                         None where these are no better; None: there are no others
+    tuning_windows       windows of all tuning, in order; without draws unless they are kept
+    tuning_evaluations   evaluations of the log density by the end of tuning, by all chains, draws that were given up
+                         included
+    restarts             reasons for which draws became part of tuning
+    continued            how often the run went on beyond `most` draws, as a remedy asked for
+    given_up             evaluations of the log density, by chain, of a run in other coordinates that this one follows
+    successor            the run to go on with in other coordinates, once there is one; this one is then at its end
+    verdict              once the run has come to its end by itself
+    """
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        chains: Chains,
+        tuner: Tuner,
+        monitored: Monitored,
+        other_coordinates: Callable[[Matrix], Any] | None = None,
+    ) -> None:
+        self.plan = plan
+        self.chains = chains
+        self.tuner = tuner
+        self.monitored = monitored
+        self.other_coordinates = other_coordinates
+        self.living = tuple(range(chains.count))
+        self.tuning_windows: list[dict[int, Window]] = []
+        self.tuning_evaluations = 0
+        self.given_up = (0,) * chains.count
+        self.successor: Any = None
+        self.tuned = 0  # transitions of each chain in the first tuning
+        self.restarts: list[Reason] = []
+        self.most, self.continued = plan.max_draws, 0  # draws of each chain at most, where the run decides
+        self.improper = ""  # in words, how the target seems to be improper; then few draws are made
+        self.diverged = ""  # in words, the divergences for which the chains were tuned again
+        self.news: list[Event] = []
+        self.last_attempt = 0  # restarts before the segment taken in last, and whether it was one of sampling
+        self.last_sampled = False
+        self.verdict: Verdict | None = None
+        self.stage: Tuner | Attempt = tuner
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The attempt to sample going on, if it is."""
+        return self.stage if isinstance(self.stage, Attempt) else None
+
+    @property
+    def fewest(self) -> int:
+        """Draws of each chain at the first check, where the run decides."""
+        return self.chains.fewest(self.plan.min_draws)
+
+    @property
+    def last(self) -> int:
+        """Draws of each chain at the end, if nothing ends the run before."""
+        if self.plan.draws is not None:
+            return self.plan.draws
+        return min(self.most, verdicts.IMPROPER_DRAWS) if self.improper else self.most
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """What may be done where draws show the need."""
+        heard = len(self.restarts) + self.continued < MOST_REQUESTS
+        return tuple(REMEDIES[name] for name in REMEDIES if name in self.plan.remedies) if heard else ()
+
+    def next(self) -> Segment | None:
+        """What the chains do next; None at the end."""
+        return None if self.verdict is not None else self.stage.next()
+
+    def take(self, windows: Mapping[int, Window]) -> None:
+        """Take in the windows of a segment by chain; lost chains are missing."""
+        self.living = tuple(c for c in self.living if c in windows)
+        stage = self.stage
+        self.last_attempt, self.last_sampled = len(self.restarts), isinstance(stage, Attempt)
+        stage.take(windows)
+        if isinstance(stage, Attempt):
+            self._judge(stage)
+            return
+        spent = self._note_tuning(windows)
+        if self.tuner.finished:
+            self._see_whether_improper(windows, spent)
+            self._sample()
+
+    def _see_whether_improper(self, windows: Mapping[int, Window], spent: int) -> None:
+        """Of runs that decide their length, once, by the last window of tuning, which took `spent` evaluations."""
+        look, plan = self.monitored.improper, self.plan
+        draws = [window.draws for window in windows.values()]
+        if look is None or plan.draws is not None or self.restarts or not len(draws[0]):
+            return
+        settled = plan.tune is not None or self.tuned < plan.max_tune
+        if verdicts.may_be_improper(draws, spent / (len(draws) * len(draws[0])), settled):
+            self.improper = look(np.stack(draws))
+
+    def _note_tuning(self, windows: Mapping[int, Window]) -> int:
+        """Keep what has to be kept of windows of tuning; the evaluations that they took."""
+        kept = dict(windows)
+        if not self.plan.keep_tuning:
+            nothing = np.empty((0, self.chains.dimension))
+            kept = {c: replace(w, draws=nothing, gradients=None, snapshot={}) for c, w in kept.items()}
+        self.tuning_windows.append(kept)
+        earlier = self.tuning_evaluations
+        self.tuning_evaluations = sum(w.evaluations + self.given_up[c] for c, w in windows.items())
+        if self.restarts in ([], ["coordinates"]):
+            self.tuned += next(iter(windows.values())).statistics.shape[1]
+        return self.tuning_evaluations - earlier
+
+    def _sample(self, revisited: tuple[Sequence[str], Matrix] | None = None) -> None:
+        self.stage = Attempt(self, self.living, revisited)
+        if self.plan.draws == 0:
+            self.verdict = Verdict("completed")
+
+    def _judge(self, attempt: Attempt) -> None:
+        """Look at the draws if it is time to, and do what follows."""
+        request = attempt.check() if attempt.due else None
+        if attempt.figures is not None:
+            self.news.append(attempt.figures)
+            attempt.figures = None
+        if request is not None:
+            request.act(self)
+
+    def begin_again(self, request: Restart) -> None:
+        """What there is becomes tuning; tune or sample again."""
+        attempt = self.stage
+        assert isinstance(attempt, Attempt)
+        self.restarts.append(request.reason)
+        self.news.append(Restarted(request.said))
+        if request.successor is not None:
+            self.successor = request.successor
+            self.verdict = Verdict("interrupted", "the run goes on in other coordinates")
+            return
+        for windows in attempt.windows:
+            self._note_tuning(windows)
+        self.diverged = request.diverged or self.diverged
+        self.tuner.again(request.reason, request.windows)
+        self.stage = self.tuner
+        if self.chains.once and attempt.asked_for_coordinates:
+            self.other_coordinates = None
+        if self.tuner.finished:
+            self._sample(request.revisited)
+
+    def go_on(self, draws: int) -> None:
+        """Let there be so many draws of each chain, where the run decides, though it is asked for fewer."""
+        attempt = self.stage
+        assert isinstance(attempt, Attempt)
+        self.most, self.continued = max(self.most, draws), self.continued + 1
+        following = attempt.next_check(attempt.count)
+        self.news = [replace(e, next_check=following) if isinstance(e, CheckFigures) else e for e in self.news]
+
+    def follow(self, evaluations: Sequence[int]) -> None:
+        """Go on in other coordinates after another run, whose chains made so many evaluations."""
+        self.restarts.append("coordinates")
+        self.given_up = tuple(evaluations)
+        self.tuning_evaluations = sum(evaluations)
+
+    def extend(self, plan: RunPlan) -> None:
+        """Ask for more: a course that has ended goes on with other lengths or another rule."""
+        attempt = self.stage
+        assert isinstance(attempt, Attempt)
+        self.plan, self.most = plan, plan.max_draws
+        self.other_coordinates = None  # the draws there are stay
+        self.verdict = None
+        attempt.forget_the_last_look()
+        # Only at a length where a run under that plan would have looked: the next segment may not be needed.
+        attempt.due = attempt.count > 0 and attempt.next_check(attempt.count - 1) == attempt.count
+        self._judge(attempt)
+
+    SAVED = (
+        "living", "tuning_evaluations", "given_up", "tuned", "restarts", "most", "continued", "improper", "diverged",
+    )  # fmt: skip
+
+    def save(self) -> dict[str, Any]:
+        """Its state but the windows of sampling, as numbers, strings and arrays in dictionaries and lists."""
+        attempt = None if self.attempt is None else self.attempt.save()
+        return {**_saved(self, self.SAVED), "tuner": self.tuner.save(), "sampling": attempt}
+
+    def load(self, state: Mapping[str, Any], windows: Sequence[dict[int, Window]]) -> None:
+        """Take over a state that was saved, with the windows of sampling it had."""
+        _put_back(self, self.SAVED, state)
+        self.tuner.load(state["tuner"])
+        self.stage = self.tuner
+        if state["sampling"] is not None:
+            self.stage = Attempt.load(state["sampling"], self, windows)
+
+
+def _saved(owner: object, names: Sequence[str]) -> dict[str, Any]:
+    """Attributes by name; sets, which have no order of their own, as lists."""
+    values = {name: getattr(owner, name) for name in names}
+    return {name: sorted(value) if isinstance(value, set) else value for name, value in values.items()}
+
+
+def _put_back(owner: object, names: Sequence[str], saved: Mapping[str, Any]) -> None:
+    for name in names:
+        setattr(owner, name, type(getattr(owner, name))(saved[name]))
+
+
+class Attempt:
+    """An attempt to sample with a frozen kernel, until the draws are good enough or as many as asked for.
+
+    The draws are one fixed infinite sequence; checks, at lengths known beforehand, only decide where it is cut.
+
+    course     the run it belongs to
+    chains     those that take part
+    revisited  see `remedies.Restart`
+    count      draws of each chain so far
+    figures    what the last check found, until they are told
+    """
+
+    def __init__(
+        self, course: RunCourse, chains: Sequence[int], revisited: tuple[Sequence[str], Matrix] | None = None
+    ) -> None:
+        self.course = course
+        self.chains = tuple(chains)
+        self.revisited = revisited
+        self.count = 0
+        self.started = False
+        self.due = False  # whether it is time for a check
+        self.windows: list[dict[int, Window]] = []
+        self.monitor = self._new_monitor()
+        self.watched = 0  # windows that the monitor was given
+        self.separated: set[str] = set(revisited[0]) if revisited else set()  # scalars in which chains were far apart
+        self.first_separated = 0  # draws of each chain then
+        self.disagreed = False  # at the last check
+        self.next_look = 0  # draws of each chain; fewer will hardly do, as an earlier check found
+        self.figures: CheckFigures | None = None
+        self.asked_for_coordinates = False
+
+    @property
+    def last(self) -> int:
+        """See `RunCourse.last`."""
+        return self.course.last
+
+    def next_check(self, draws: int) -> int:
+        """Draws of each chain at the check after so many."""
+        return check_after(draws, min(self.course.fewest, self.last), self.last)
+
+    @property
+    def _scheduled(self) -> bool:
+        """Whether there is a check at the present length however long the run may become."""
+        return check_after(self.count - 1, self.course.fewest, self.count + 1) == self.count
+
+    def _end_of_round(self, draws: int) -> int:
+        check, interval = self.next_check(draws), self.course.tuner.interval
+        return min(check, draws - draws % interval + interval) if interval else check
+
+    def next(self) -> Segment:
+        """What the chains do next."""
+        tuner, longest = self.course.tuner, self.course.chains.longest
+        end, interval = self._end_of_round(self.count), tuner.interval
+        commands: tuple[Command, ...] = ()
+        if not self.started:
+            commands = tuner.sample()
+        elif interval and self.count % interval == 0:
+            commands = tuner.between(self.windows)
+        if longest is not None:
+            end = min(end, self.count + longest)
+        ahead = 0 if interval or end >= self.last else self._end_of_round(end) - end
+        return Segment("sampling", end - self.count, commands, gradients=self._needs_gradients(), ahead=ahead)
+
+    def _needs_gradients(self) -> bool:
+        return self.course.plan.draws is None and self.count < self.course.tuner.gradients
+
+    def take(self, windows: Mapping[int, Window]) -> None:
+        """Take in the windows of a segment."""
+        self.started = True
+        lost = [c for c in self.chains if c not in windows]
+        if lost:
+            self._leave_out(lost)
+        self.windows.append({c: self._kept(windows[c]) for c in self.chains})
+        check = self.next_check(self.count)
+        self.count += len(windows[self.chains[0]].draws)
+        self.due = self.count >= check
+
+    def _kept(self, window: Window) -> Window:
+        """A window without what is not needed again; whether a chain ran ahead must not show."""
+        if window.gradients is None and not window.snapshot:
+            return window
+        return replace(window, gradients=window.gradients if self._needs_gradients() else None, snapshot={})
+
+    def _leave_out(self, lost: Sequence[int]) -> None:
+        self.chains = tuple(c for c in self.chains if c not in lost)
+        self.windows = [{c: w for c, w in windows.items() if c in self.chains} for windows in self.windows]
+        self.next_look = 0
+        self._watch_anew(self._new_monitor())
+
+    def _new_monitor(self, nearness: FloatArray | None = None) -> Monitor:
+        return Monitor(self.course.monitored, self.chains, (), nearness, self.course.chains.superchains)
+
+    def _watch_anew(self, monitor: Monitor) -> None:
+        self.monitor = monitor
+        self.watched = 0
+
+    def _catch_up(self) -> None:
+        """Give the monitor the windows that it has not seen."""
+        lp = self.course.chains.columns.of("log density")
+        while self.watched < len(self.windows):
+            some = self.windows[self.watched]
+            draws, levels = {c: w.draws for c, w in some.items()}, {c: w.statistics[lp] for c, w in some.items()}
+            self.monitor.extend(draws, levels)
+            self.watched += 1
+            if self.monitor.outdated:
+                self._watch_anew(self.monitor.anew())
+
+    def column(self, role: Role, chain: int) -> NDArray[np.float64]:
+        """The statistic with a role, of one chain's draws so far; empty if the kernel has none."""
+        place = self.course.chains.columns.place(role)
+        if place is None:
+            return np.zeros(0)
+        return np.concatenate([windows[chain].statistics[place] for windows in self.windows])
+
+    def draws(self) -> Matrix:
+        """All draws (chain, draw, coordinate)."""
+        return np.stack([np.concatenate([some[c].draws for some in self.windows]) for c in self.chains])
+
+    @property
+    def divergences(self) -> int:
+        """Of all chains."""
+        return int(sum(self.column("divergence", c).sum() for c in self.chains))
+
+    @property
+    def diverges(self) -> bool:
+        """Whether more draws diverged than good draws do now and then."""
+        return verdicts.too_many_divergences(self.divergences, self.count * len(self.chains))
+
+    @property
+    def energy_is_low(self) -> bool:
+        """Whether chains move too slowly between energies."""
+        energies = [self.column("energy", c) for c in self.chains]
+        if self.course.chains.superchains:
+            return verdicts.energy_is_low_together(np.stack(energies))
+        return verdicts.energy_is_low(energies)
+
+    def check(self) -> Request | None:
+        """Look at the draws: what a remedy asks for, or what the course has its verdict from; or neither."""
+        course, plan = self.course, self.course.plan
+        fixed, at_end = plan.draws is not None, self.count >= self.last
+        if fixed and not at_end:
+            return None
+        if fixed and not course.monitored.enabled:
+            course.verdict = Verdict("completed", "convergence was not checked")
+            return None
+        due = not fixed and (self._scheduled or course.chains.at_the_end)
+        remedies = [] if fixed else [r for r in course.remedies if due or (at_end and r.at_the_end)]
+        if request := self._first_request(remedies, None):
+            return request
+        if not at_end and self.count < self.next_look:
+            return None
+        failure = self._failure(at_end)
+        improper = course.improper or (self._improper() if failure is not None and at_end else "")
+        if improper and at_end:
+            assert self.figures is not None
+            self.figures = replace(self.figures, passed=False)
+            course.verdict = Verdict("not_converged", improper, "" if failure is None else self.figures.rhat_name)
+            return None
+        look = self._look(failure, at_end)
+        if request := self._first_request(remedies, look):
+            return request
+        course.verdict = self._of_passing(look) if failure is None else self._of_failing(failure, look)
+        return None
+
+    def _first_request(self, remedies: Sequence[Remedy], look: Look | None) -> Request | None:
+        return next((request for remedy in remedies if (request := remedy.ask(self, look))), None)
+
+    def _failure(self, at_end: bool) -> Failure | None:
+        """What does not hold for the draws so far, of which figures are noted."""
+        rule = self.course.plan.rule
+        self._catch_up()
+        failure = self.monitor.check(rule, at_end)
+        if failure is None and self.separated:
+            seen = self.revisited[1] if self.revisited else None
+            failure = verdicts.poorly_known_quantile(self.monitor, self.separated, rule, seen)
+        name, rhat, size = self.monitor.figures(failure)
+        soon = failure is None or failure.criterion == "quantile ess" or at_end or self.course.chains.every_check
+        self.next_look = 0 if soon else verdicts.next_look(self.count, size, rule.target_ess)
+        self.figures = CheckFigures(
+            draws=self.count,
+            rhat=rhat,
+            rhat_name=name,
+            ess=size,
+            ess_name=name,
+            target_ess=rule.target_ess,
+            target_rhat=rule.target_rhat,
+            next_check=self.next_check(max(self.count, self.next_look - 1)),
+            passed=failure is None,
+        )
+        return failure
+
+    def _look(self, failure: Failure | None, at_end: bool) -> Look:
+        """What there is to say of the draws."""
+        course, figures = self.course, self.figures
+        assert figures is not None
+        if failure is not None:
+            scalars = verdicts.separated_scalars(self.monitor)
+            far = [figures.rhat_name] if figures.rhat > verdicts.DISAGREEING_RHAT else []
+            if course.chains.memory:
+                self._note_separated([*far, *(self.monitor.names[s] for s in scalars)])
+            return Look(failure, figures.ess, at_end, verdicts.disagreement(self.monitor, scalars))
+        low_energy = self.energy_is_low
+        lost = [c for c in range(course.chains.count) if c not in self.chains]
+        verdict = verdicts.of_passing(
+            self.divergences, self.count * len(self.chains), len(self.chains), course.diverged, low_energy, lost
+        )
+        missed = ""
+        if course.monitored.missed is not None and verdict.status != "not_converged":
+            missed = course.monitored.missed(self.draws())
+        if missed:
+            self.figures = replace(figures, passed=False)
+        return Look(failure, figures.ess, at_end, verdict, low_energy, missed)
+
+    def _of_passing(self, look: Look) -> Verdict | None:
+        missing = [c for c in self.chains if c not in self.course.tuner.arrived]
+        if look.missed:
+            return Verdict("not_converged", look.missed) if look.at_end else None
+        if missing:
+            reason = f"chains {missing} had not come to where the others are when tuning ended"
+            return Verdict("chains_disagree", reason)
+        return look.verdict
+
+    def _of_failing(self, failure: Failure, look: Look) -> Verdict | None:
+        """Whether chains disagree, as two checks have to find, or it is the end."""
+        plan, figures = self.course.plan, self.figures
+        assert figures is not None
+        if look.verdict is not None and (self.disagreed or look.at_end):
+            improper = "" if look.at_end else self._improper()
+            return Verdict("not_converged", improper, figures.rhat_name) if improper else look.verdict
+        self.disagreed = look.verdict is not None
+        if self.disagreed:
+            self.next_look = 0
+            self.figures = replace(figures, next_check=self.next_check(self.count))
+        if not look.at_end:
+            return None
+        limit = f"max_draws={self.last}" if plan.draws is None else f"draws={plan.draws}"
+        return verdicts.of_failing(self.monitor, failure, plan.rule, self.count, limit)
+
+    def _improper(self) -> str:
+        """In words, how the target seems to be improper, by all draws; empty if nothing speaks for it."""
+        look = self.course.monitored.improper
+        return "" if look is None else look(self.draws())
+
+    def _note_separated(self, names: Sequence[str]) -> None:
+        """Remember scalars in which chains are far from each other, as many as there is time to look at again."""
+        if names and not self.separated:
+            self.first_separated = self.count
+        new = [name for name in dict.fromkeys(names) if name not in self.separated]
+        self.separated.update(new[: MOST_SEPARATED - len(self.separated)])
+
+    def forget_the_last_look(self) -> None:
+        """Let the next check be as the first one."""
+        self.disagreed, self.next_look = False, 0
+
+    def rest(self) -> None:
+        """Let go what the windows give back: whoever keeps a result need not keep what watched it come."""
+        self._watch_anew(self.monitor.anew())
+
+    SAVED = (
+        "chains", "count", "started", "separated", "first_separated", "disagreed", "next_look", "asked_for_coordinates",
+    )  # fmt: skip
+
+    def save(self) -> dict[str, Any]:
+        """Its state but the windows, as numbers and arrays."""
+        seen = None if self.revisited is None else [list(self.revisited[0]), self.revisited[1]]
+        return {**_saved(self, self.SAVED), "nearness": self.monitor.nearness, "revisited": seen}
+
+    @classmethod
+    def load(cls, state: Mapping[str, Any], course: RunCourse, windows: Sequence[dict[int, Window]]) -> Attempt:
+        """The attempt of a state that was saved, with the windows it had."""
+        seen = state["revisited"]
+        attempt = cls(course, state["chains"], None if seen is None else (seen[0], seen[1]))
+        _put_back(attempt, cls.SAVED, state)
+        attempt.windows = [{c: w for c, w in some.items() if c in attempt.chains} for some in windows]
+        attempt._watch_anew(attempt._new_monitor(state["nearness"]))
+        attempt._catch_up()
+        return attempt

@@ -1,0 +1,1 @@
+"""Chains on threads: the engine of `run` that every kernel has."""

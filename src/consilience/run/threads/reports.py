@@ -1,0 +1,68 @@
+"""Where a chain is: its worker enters, `ChainProgress` leaves. Only rows that are finished are looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from consilience.events import ChainProgress, Phase
+from consilience.inference.columns import Columns, Role
+from consilience.inference.messages import Window
+from consilience.run.threads.chain_worker import RECENT, ChainWorker
+
+
+def state(
+    worker: ChainWorker,
+    columns: Columns,
+    drawn: int,
+    taken: Window | None,
+    divergences: Mapping[int, int],
+    stopping: bool,
+    ended: bool,
+) -> ChainProgress:
+    """The state of one chain; the arguments are those of `Engine.states`."""
+    # Read once, the rows first: a worker may be changing them, and new rows are empty.
+    segment, rows, done = worker.segment, worker.rows, worker.done
+    sampling = segment is not None and segment.phase == "sampling" and worker.ready
+    table = None if rows is None or not worker.ready else columns.table(rows.statistics[:done])
+
+    # At the end, and where a segment has only begun, the last window tells.
+    latest = taken.statistics if taken is not None and (ended or table is None or not table.shape[1]) else table
+
+    def recent(role: Role, count: int) -> float:
+        place = columns.place(role)
+        if place is None or latest is None or not latest.shape[1]:
+            return math.nan
+        return float(np.mean(latest[place, -count:]))
+
+    # What was not taken in yet; the rows stay in place after that.
+    ahead = worker.total - worker.after[0]
+    fresh = 0
+    diverging = columns.place("divergence")
+    if sampling and ahead and table is not None and diverging is not None:
+        fresh = int(np.count_nonzero(table[diverging] == 1.0))
+    return ChainProgress(
+        chain=worker.index,
+        phase=_phase(worker, sampling, stopping, ended),
+        done=worker.total,
+        draws=drawn + (ahead if sampling else 0),
+        divergences=divergences.get(worker.index, 0) + fresh,
+        step_size=recent("step size", 1),
+        tree_depth=recent("depth", RECENT),
+        gradients=worker.evaluations,
+        seconds=worker.seconds,
+    )
+
+
+def _phase(worker: ChainWorker, sampling: bool, stopping: bool, ended: bool) -> Phase:
+    if worker.lost:
+        return "failed"
+    if ended:
+        return "done"
+    if stopping:
+        return "stopped"
+    if worker.number < 0:
+        return "waiting"
+    return "sampling" if sampling else "tuning"

@@ -1,0 +1,158 @@
+"""Threads that drive workers: each takes the chain that is furthest behind, works on it for some milliseconds, and
+puts it back.
+
+Lanes with work enter; windows leave through a queue. Which thread does which part of a chain, and how long the
+parts are, has no influence on the draws: a chain's result is a function of its own state and commands only.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import queue
+import threading
+
+from consilience.inference.messages import Window
+from consilience.record import Record, replace
+from consilience.run.threads.chain_worker import ChainWorker
+
+
+def usable_cores() -> int:
+    """Processors this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def threads(cores: int | None) -> int:
+    """How many threads may work, if so many were asked for."""
+    return usable_cores() if cores is None else cores
+
+
+class Delivery(Record):
+    """What a worker hands over: a window of a segment, or what went wrong in it.
+
+    life    of the worker when it did the work: see `ChainWorker`
+    total   transitions the chain had made by then
+    """
+
+    worker: ChainWorker
+    number: int
+    life: int
+    total: int
+    window: Window | None
+    failure: BaseException | None = None
+
+
+class ThreadPool:
+    """A fixed number of threads and the workers they share.
+
+    deliveries   a queue of `Delivery`
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.deliveries: queue.SimpleQueue[Delivery | None] = queue.SimpleQueue()
+        self._condition = threading.Condition()
+        self._waiting: list[tuple[int, int]] = []
+        self._workers: dict[int, ChainWorker] = {}
+        self._held: set[int] = set()  # workers in the hands of a thread
+        self._ended = False
+        self._paused = False
+        self._threads = [
+            threading.Thread(target=self._run, name=f"consilience-{i}", daemon=True) for i in range(threads)
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def put(self, worker: ChainWorker) -> None:
+        """Give a worker that has work to the threads."""
+        with self._condition:
+            self._workers[worker.index] = worker
+            heapq.heappush(self._waiting, (worker.total, worker.index))
+            self._condition.notify()
+
+    def withdraw(self, worker: ChainWorker) -> None:
+        """Take a worker back, whatever it is doing: it stops at its next evaluation of the density."""
+        worker.stop[0] = 1
+        with self._condition:
+            self._waiting = [entry for entry in self._waiting if entry[1] != worker.index]
+            heapq.heapify(self._waiting)
+            while worker.index in self._held:
+                self._condition.wait()
+            self._waiting = [entry for entry in self._waiting if entry[1] != worker.index]
+            heapq.heapify(self._waiting)
+        worker.stop[0] = 0
+
+    def pause(self) -> None:
+        """No worker is taken from now on."""
+        with self._condition:
+            self._paused = True
+
+    def wake(self) -> None:
+        """Let whoever waits for deliveries look around."""
+        self.deliveries.put(None)
+
+    def resume(self) -> None:
+        """Go on."""
+        with self._condition:
+            self._paused = False
+            self._condition.notify_all()
+
+    @property
+    def paused(self) -> bool:
+        return self._paused
+
+    def end(self) -> None:
+        """Let all threads leave, after the part they are at, and wait for them."""
+        with self._condition:
+            self._ended = True
+            self._condition.notify_all()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
+
+    def _take(self) -> ChainWorker | None:
+        with self._condition:
+            while not self._ended and (self._paused or not self._waiting):
+                self._condition.wait()
+            if self._ended:
+                return None
+            worker = self._workers[heapq.heappop(self._waiting)[1]]
+            self._held.add(worker.index)
+            return worker
+
+    def _let_go(self, worker: ChainWorker, again: bool) -> None:
+        with self._condition:
+            self._held.discard(worker.index)
+            if again:
+                heapq.heappush(self._waiting, (worker.total, worker.index))
+            self._condition.notify_all()
+
+    def _run(self) -> None:
+        while (worker := self._take()) is not None:
+            number, life = worker.number, worker.life
+            try:
+                window = worker.work()
+            except BaseException as failure:  # the supervisor decides what becomes of the chain
+                delivery = Delivery(worker, number, life, worker.total, None, failure)
+                self._let_go(worker, again=False)
+                self.deliveries.put(delivery)
+                continue
+            if worker.stop[0]:
+                self._let_go(worker, again=False)
+                continue
+            if window is None:
+                self._let_go(worker, again=True)
+                continue
+            # Let go before anybody can hear of the window: whoever does may give the worker its next work.
+            delivery = Delivery(worker, number, life, worker.total, window)
+            segment = worker.segment
+            assert segment is not None
+            if segment.ahead:
+                # what follows if nothing else is decided; gradients were wanted at most for this segment
+                worker.give(replace(segment, count=segment.ahead, commands=(), begin=False, ahead=0), number + 1)
+            self._let_go(worker, again=segment.ahead > 0)
+            self.deliveries.put(delivery)

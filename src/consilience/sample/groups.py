@@ -1,0 +1,254 @@
+"""Groups of `pm.sample`'s keywords, and the names that their parts have or had as keywords of their own.
+
+Keywords as a person writes them enter; one flat set of checked values, by the older names, leaves.
+"""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from consilience.errors import SamplingError
+from consilience.inference.fisher_metric import Form
+from consilience.model.keywords import naming, say_once
+from consilience.record import Record, field_names
+from consilience.run.plan import whole_number
+from consilience.run.remedies import REMEDIES as TABLE
+from consilience.run.remedies import USUAL
+from consilience.sample.arguments import one_of
+
+
+class Stop(Record):
+    """When draws are good enough, and where a run ends all the same: `pm.sample(stop=pm.Stop(ess=1000))`.
+
+    ess         effective draws asked for of every scalar, the smaller of bulk and tail, above 0; None: only that the
+                chains agree
+    rhat        between 1 and 2: R-hat may be above it only as far as noise explains, and never by 0.04
+    strict      whether R-hat must be below `rhat` whatever the noise
+    min_draws   kept draws of each chain at the first check, at least 4
+    max_draws   kept draws of each chain at most, at least 4
+    max_time    seconds from where chains begin, at least 0; the run then ends with the draws it has. None: no limit
+    monitor     names of deterministics to watch besides the free variables, whose coordinates and, of simplexes and
+                the like, up to 32 elements are watched always. Others may be worth fewer draws than `ess`; to watch 85
+                or 200 elements takes 10 ms of a run of 120 or 45 ms, and compiling them comes first
+    raises      SamplingError for values out of range
+
+    Where `pm.sample(draws=…)` fixes the length, the rule judges the draws and does not end the run.
+    """
+
+    ess: float | None = 400
+    rhat: float = 1.01
+    strict: bool = False
+    min_draws: int = 400
+    max_draws: int = 4000
+    max_time: float | None = None
+    monitor: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.ess is not None and not _real(self.ess) > 0:
+            raise SamplingError(f"`pm.Stop(ess=…)` must be positive, got {self.ess!r}.")
+        if not 1 < _real(self.rhat) < 2:
+            raise SamplingError(f"`pm.Stop(rhat=…)` must lie between 1 and 2, got {self.rhat!r}.")
+        _truth("pm.Stop(strict=…)", self.strict)
+        whole_number("pm.Stop(min_draws=…)", self.min_draws, 4)
+        whole_number("pm.Stop(max_draws=…)", self.max_draws, 4)
+        if self.max_time is not None and not _real(self.max_time) >= 0:
+            raise SamplingError(
+                f"`pm.Stop(max_time=…)` must be a number of seconds of at least 0, got {self.max_time!r}."
+            )
+
+
+class Tuning(Record):
+    """How chains tune: `pm.sample(tuning=pm.Tuning(metric="dense"))`. How long, if not decided by the run, is `tune=`.
+
+    min, max   tuning draws of each chain where the run decides, at least 0 and 1
+    pool       whether chains tune together; else every chain tunes by itself
+    metric     "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay
+    budget     evaluations of the log density that a chain may spend between two checks, at least 1, in tuning and after
+               it; one that spends more is restarted once, then left out. None: no limit
+    raises     SamplingError for values out of range
+    """
+
+    min: int = 50
+    max: int = 1500
+    pool: bool = True
+    metric: Form = "auto"
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        whole_number("pm.Tuning(min=…)", self.min, 0)
+        whole_number("pm.Tuning(max=…)", self.max, 1)
+        _truth("pm.Tuning(pool=…)", self.pool)
+        one_of("pm.Tuning(metric=…)", self.metric, ("auto", "diag", "lowrank", "dense"))
+        if self.budget is not None:
+            whole_number("pm.Tuning(budget=…)", self.budget, 1)
+
+
+class Save(Record):
+    """What is written to the disk while a run goes on, and when: `pm.sample(save=pm.Save(checkpoint="run"))`.
+
+    checkpoint      file in which the run's state is kept; `pm.resume` goes on with it
+    store           "….zarr": draws are appended there while the run goes on; "….nc": written at the end
+    overwrite       whether checkpoint and store may replace those of another run
+    deterministics  "lazy": computed from the draws when they are looked at; "eager": at the end of the run
+    raises          SamplingError for other values; StorageError, by the run, where something cannot be written
+    """
+
+    checkpoint: str | Path | None = None
+    store: str | Path | None = None
+    overwrite: bool = False
+    deterministics: Literal["lazy", "eager"] = "lazy"
+
+    def __post_init__(self) -> None:
+        for name in ("checkpoint", "store"):
+            if not isinstance(getattr(self, name), str | Path | None):
+                raise SamplingError(f"`pm.Save({name}=…)` must be a path, got {getattr(self, name)!r}.")
+        _truth("pm.Save(overwrite=…)", self.overwrite)
+        one_of("pm.Save(deterministics=…)", self.deterministics, ("lazy", "eager"))
+
+
+GROUPS: Final[Mapping[str, type[Record]]] = {"stop": Stop, "tuning": Tuning, "save": Save}
+MODES: Final = "modes"  # are looked for before a run begins; the other remedies are those of `run.remedies`
+REMEDIES: Final = (*USUAL, MODES)
+KNOWN: Final = (*TABLE, MODES)
+
+# Keywords of their own until they were grouped: the group, and the part of it.
+OLDER: Final[Mapping[str, tuple[str, str]]] = {
+    "target_ess": ("stop", "ess"), "target_rhat": ("stop", "rhat"), "rhat": ("stop", "strict"),
+    "min_draws": ("stop", "min_draws"), "max_draws": ("stop", "max_draws"), "max_time": ("stop", "max_time"),
+    "monitor": ("stop", "monitor"),
+    "min_tune": ("tuning", "min"), "max_tune": ("tuning", "max"), "pool": ("tuning", "pool"),
+    "metric": ("tuning", "metric"), "window_budget": ("tuning", "budget"),
+    "checkpoint": ("save", "checkpoint"), "store": ("save", "store"), "overwrite": ("save", "overwrite"),
+    "deterministics": ("save", "deterministics"),
+    "escalate": ("remedies", "steps"), "reparametrize": ("remedies", "coordinates"), "jumps": ("remedies", "jumps"),
+    "modes": ("remedies", "modes"),
+}  # fmt: skip
+
+for _name, _kind in GROUPS.items():
+    _today = {old: f"it is `{part}=`." for old, (group, part) in OLDER.items() if group == _name and old != part}
+    _kind.__init__ = naming(_today)(_kind.__init__)  # type: ignore[method-assign]  # refuses other names in words
+
+# What may be asked for in words, with how it is written: older names, and parts of groups.
+SPELLED: Final[Mapping[str, str]] = {
+    part: f"{name}=pm.{kind.__name__}({part}=…)" for name, kind in GROUPS.items() for part in field_names(kind)
+} | {
+    older: f"remedies=({part!r}, …)" if group == "remedies" else f"{group}=pm.{GROUPS[group].__name__}({part}=…)"
+    for older, (group, part) in OLDER.items()
+}
+
+
+class Groups(Record):
+    """What was asked for in groups; `jumps`: a number of them by their older name, or 0."""
+
+    stop: Stop
+    tuning: Tuning
+    remedies: tuple[str, ...]
+    save: Save
+    jumps: int = 0
+
+
+def whole(function: str, rest: dict[str, Any], *, stacklevel: int | None = 2, **given: Any) -> Groups:
+    """The groups that were given, with what stands in older names of them among `rest`, which loses those.
+
+    given       the groups that the function has; None, or for remedies `REMEDIES` itself: nothing was asked for
+    stacklevel  of the warning; None: older names are in their place here
+    raises      SamplingError where a group stands beside an older name of it, for what is no group, and for values out
+                of range in the words they were given in
+    warns       DeprecationWarning of older names, once in a process
+    """
+    older = {name: rest.pop(name) for name, (group, _) in OLDER.items() if group in given and name in rest}
+    for name in older:
+        group = OLDER[name][0]
+        if given[group] is not (REMEDIES if group == "remedies" else None):
+            raise SamplingError(
+                f"`{function}` was given both `{group}` and `{name}`, an older name of a part of it; write "
+                f"`{SPELLED[name]}` alone."
+            )
+    if older and stacklevel is not None:
+        today = ", ".join(dict.fromkeys(_spelled(OLDER[name][0], older) for name in older))
+        sentence = f"`{function}({'=…, '.join(older)}=…)` works as ever, and is written {today} by now."
+        say_once("older names", "", sentence, stacklevel + 1, DeprecationWarning)
+    groups = {"remedies": REMEDIES, **given, **_grouped(older)}
+    made = {name: _group(name, groups.get(name)) for name in GROUPS}
+    return Groups(**made, remedies=_chosen(groups["remedies"]), jumps=groups.get("jumps", 0))
+
+
+def _group(name: str, given: Any) -> Any:
+    kind = GROUPS[name]
+    group = kind() if given is None else given
+    if not isinstance(group, kind):
+        raise SamplingError(
+            f"`{name}` must be made by `pm.{kind.__name__}(…)`, as `{SPELLED[field_names(kind)[0]]}`, got {group!r}."
+        )
+    return group
+
+
+def _grouped(older: Mapping[str, Any]) -> dict[str, Any]:
+    """Groups by name, of values by older names; of remedies what is left of all, and a number of jumps, if any."""
+    values = dict(older)
+    if "rhat" in values:
+        one_of("rhat", values["rhat"], ("noise-adjusted", "strict"))
+        values["rhat"] = values["rhat"] == "strict"
+    made: dict[str, Any] = {}
+    for name, kind in GROUPS.items():
+        parts = {part: values[old] for old, (group, part) in OLDER.items() if group == name and old in values}
+        if parts:
+            try:
+                made[name] = kind(**parts)
+            except SamplingError as error:
+                raise SamplingError(_in_older_words(str(error))) from None
+    if "jumps" in values and values["jumps"] != "auto":
+        jumps = whole_number("jumps", values["jumps"], 0)
+        values["jumps"] = False
+        made["jumps"] = jumps
+    given = {OLDER[old][1]: value for old, value in values.items() if OLDER[old][0] == "remedies"}
+    return made | ({"remedies": tuple(r for r in REMEDIES if given.get(r, True))} if given else {})
+
+
+def _chosen(remedies: Any) -> tuple[str, ...]:
+    """The remedies asked for; one may stand alone.
+
+    raises   SamplingError for names that no remedy has, and for what is no name
+    """
+    names = (remedies,) if isinstance(remedies, str) else remedies
+    listed = f"{', '.join(map(repr, KNOWN[:-1]))} and {KNOWN[-1]!r}"
+    if not isinstance(names, Sequence | set | frozenset) or not all(isinstance(name, str) for name in names):
+        raise SamplingError(f"`remedies` must be names among {listed}, and () for none; got {remedies!r}.")
+    for name in names:
+        if name not in KNOWN:
+            near = difflib.get_close_matches(name, [*KNOWN, *OLDER], n=1, cutoff=0.6)
+            hint = f"; did you mean {OLDER.get(near[0], ('', near[0]))[1]!r}?" if near else "."
+            raise SamplingError(f"`remedies` may name {listed}, got {name!r}{hint}")
+    return tuple(names)
+
+
+def _spelled(group: str, names: Iterable[str]) -> str:
+    """A group with all parts of it that names are older names of."""
+    parts = [OLDER[name][1] for name in names if OLDER[name][0] == group]
+    if group == "remedies":
+        return f"`remedies=(…)` with or without {', '.join(map(repr, parts))}"
+    return f"`{group}=pm.{GROUPS[group].__name__}({'=…, '.join(parts)}=…)`"
+
+
+def _in_older_words(text: str) -> str:
+    for old, (name, part) in OLDER.items():
+        if name in GROUPS:
+            text = text.replace(f"pm.{GROUPS[name].__name__}({part}=…)", old)
+    return text
+
+
+def _real(value: Any) -> float:
+    """The value, if it is a number; NaN lies in no range."""
+    number = not isinstance(value, bool) and isinstance(value, numbers.Real)
+    return float(value) if number else float("nan")
+
+
+def _truth(name: str, value: Any) -> None:
+    if not isinstance(value, bool | np.bool_):
+        raise SamplingError(f"`{name}` must be True or False, got {value!r}.")

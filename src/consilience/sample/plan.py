@@ -1,0 +1,82 @@
+"""What is asked of a run of a model and of its result, in one record; and as plain values, which a checkpoint keeps."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from consilience.diagnostics.stopping_rule import StoppingRule
+from consilience.inference import Kernel
+from consilience.native import target
+from consilience.record import as_plain, field_names
+from consilience.run import RunPlan
+from consilience.run.remedies import USUAL
+from consilience.sample.step_methods import title
+
+
+class ModelPlan(RunPlan):
+    """What is asked of a run of a model.
+
+    names        names of the variables to keep
+    monitor      deterministics to be checked besides the free variables
+    checks       whether convergence is checked, and warned of
+    extras       groups to add: log_likelihood, log_prior; include_transformed: values on the line as `tau_log__`
+    lazily       whether deterministics are computed when they are looked at
+    modes        whether separate modes are looked for
+    centredness  of hierarchies that are partially non-centred, as numbers or lists by name; None: there are none
+    store        where the draws are written to
+    """
+
+    names: tuple[str, ...] = ()
+    monitor: tuple[str, ...] = ()
+    checks: bool = True
+    extras: tuple[str, ...] = ()
+    lazily: bool = True
+    modes: bool = False
+    centredness: Mapping[str, Any] | None = None
+    store: str | None = None
+
+    @property
+    def of_the_run(self) -> dict[str, Any]:
+        """What its draws depend on, as numbers and text."""
+        plain: dict[str, Any] = json.loads(json.dumps({name: as_plain(getattr(self, name)) for name in RUN}))
+        return plain
+
+    @property
+    def of_the_result(self) -> dict[str, Any]:
+        """The rest, as plain values."""
+        return {name: value for name, value in as_plain(self).items() if name not in RUN}
+
+
+RUN = field_names(RunPlan)
+
+
+def plan_from(run: Mapping[str, Any], result: Mapping[str, Any]) -> ModelPlan:
+    """A plan as a checkpoint has it: `of_the_run` and `of_the_result`."""
+    saved = {**run, **result, "rule": StoppingRule(**run["rule"])}
+    if "escalate" in saved:  # of earlier versions, which had names for what may be done one by one
+        may = {"steps": saved.pop("escalate"), "coordinates": saved.pop("noncenter")}
+        saved["remedies"] = tuple(name for name in USUAL if may.get(name, True))
+    lists = {name: tuple(value) for name, value in saved.items() if isinstance(value, list)}
+    return ModelPlan(**{**saved, **lists})
+
+
+def identity(
+    model_signature: Mapping[str, str], kernel: Kernel, plan: ModelPlan, chains: int, seed: int
+) -> dict[str, Any]:
+    """What has to be equal for a run to be resumed with the same draws."""
+    return {
+        **model_signature,
+        "kernel": json.loads(
+            json.dumps([[title(type(part)), as_plain(part)] for part in kernel.parts], default=np.ndarray.tolist)
+        ),
+        "options": plan.of_the_run,
+        "chains": chains,
+        "seed": seed,
+        "version": importlib.metadata.version("consilience"),
+        "vector_lanes": target.host().lanes,
+    }
