@@ -13,7 +13,7 @@ from consilience.engines.reader.axes import backwards, ordered, parts
 from consilience.engines.reader.forms import Form
 from consilience.engines.reader.lax import LAX, lax
 from consilience.engines.reader.loops import first_of, one_of
-from consilience.engines.reader.program import Language, Step
+from consilience.engines.reader.program import Language, ProgramStep
 from consilience.engines.reader.rules import Rules, plain
 from consilience.errors import DtypeError, GraphError, MissingRuleError, ShapeError
 
@@ -43,7 +43,7 @@ VECTOR = Form((3,), "float64")
 
 
 def of(name: str, *operands: Any, where: str | None = "at line 7", forms: Any = (VECTOR,), **parameters: Any) -> Any:
-    return TOY.values(Step(name, name, parameters, forms, lambda: where), operands)
+    return TOY.values(ProgramStep(name, name, parameters, forms, lambda: where), operands)
 
 
 X = pt.tensor("x", shape=(3,))

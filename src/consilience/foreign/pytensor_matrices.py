@@ -107,8 +107,8 @@ RULES.update((name, MATRICES[name]) for name in ("SolveSylvester", "Convolve1d",
 
 @RULES("Blockwise")
 def _blockwise(t: Translation, apply: Any) -> Any:
-    core = apply.op.core_op
-    return MATRICES.get(type(core).__name__, of_constants)(t, apply)
+    rule: Rule = MATRICES.get(type(apply.op.core_op).__name__, of_constants)
+    return rule(t, apply)
 
 
 @RULES("OpFromGraph")

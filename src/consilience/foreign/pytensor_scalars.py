@@ -5,7 +5,7 @@ Operands of a common rank in, their elementwise function out.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import consilience.tensor as pt
 from consilience.engines.reader.rules import Rule, Rules, chain
@@ -24,7 +24,7 @@ def _of_floats(function: Rule) -> Rule:
 def _logical(word: Rule, bits: Rule) -> Rule:
     """Of truth values, or bit by bit of integers."""
 
-    def rule(*operands: Node) -> Node:
+    def rule(*operands: Node) -> Any:
         own = word if all(o.dtype == "bool" for o in operands) else bits
         return chain(own)(*operands) if len(operands) > 1 else own(*operands)
 

@@ -17,7 +17,7 @@ from consilience.record import Record
 E = TypeVar("E", bound=ConsilienceError)
 
 
-class Step(Record, eq=False):
+class ProgramStep(Record, eq=False):
     """One operation.
 
     name         by which its rule is found
@@ -53,7 +53,7 @@ class Language(Record, eq=False):
     malformed: tuple[type[Exception], ...] = (TypeError,)
     unknown: type[ConsilienceError] = MissingRuleError
 
-    def values(self, step: Step, operands: Sequence[Any]) -> Tensors:
+    def values(self, step: ProgramStep, operands: Sequence[Any]) -> Tensors:
         """Results of an operation.
 
         raises   MissingRuleError where it has no rule, DtypeError for results that tensors do not hold, the language's
@@ -82,7 +82,7 @@ class Language(Record, eq=False):
         forms = [None] * len(values) if step.forms is None else step.forms
         return [self._declared(value, form, step) for value, form in zip(values, forms, strict=False)]
 
-    def _declared(self, value: Any, form: Form | None, step: Step) -> Any:
+    def _declared(self, value: Any, form: Form | None, step: ProgramStep) -> Any:
         """A result in the dtype that it has there."""
         if form is None or not isinstance(value, Node):
             return value
@@ -91,7 +91,7 @@ class Language(Record, eq=False):
             raise self._error(GraphError, step, text, "; if the program is right, please report this.")
         return value if value.dtype == form.dtype else value.astype(form.dtype)
 
-    def _error(self, kind: type[E], step: Step, before: str, after: str) -> E:
+    def _error(self, kind: type[E], step: ProgramStep, before: str, after: str) -> E:
         """An error with the place of an operation; those around it look for one that is not known."""
         place = step.where()
         error = kind(f"{before} ({place or f'at a line of {self.owner} itself'}){after}")

@@ -15,7 +15,7 @@ import numpy as np
 import consilience.tensor as pt
 from consilience.engines.reader.forms import Form
 from consilience.engines.reader.lax import LAX
-from consilience.engines.reader.program import Language, Step
+from consilience.engines.reader.program import Language, ProgramStep
 from consilience.engines.reader.rules import Rules, Tensors, listed
 from consilience.errors import GraphError, MissingPackageError
 
@@ -85,7 +85,7 @@ def _constant(value: Any) -> Any:
 def _results(equation: Any, operands: Tensors) -> Tensors:
     name = equation.primitive.name
     of_words = name in RULES and name not in TAKE_KEYS and any(words(v.aval) for v in equation.invars)
-    step = Step(
+    step = ProgramStep(
         "of words" if of_words else name, name, {**equation.params, "primitive": name, "equation": equation},
         [form_of(v.aval) for v in equation.outvars], functools.partial(_where, equation),
     )  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 import consilience.tensor as pt
 from consilience.engines.reader.forms import called, fitted
 from consilience.engines.reader.loops import first_of, one_of
-from consilience.engines.reader.program import Language, Step
+from consilience.engines.reader.program import Language, ProgramStep
 from consilience.engines.reader.rules import Tensors
 from consilience.engines.stablehlo.bytecode import from_bytecode
 from consilience.engines.stablehlo.read import axes as axes  # these fill the table
@@ -121,7 +121,7 @@ def _results(
     ]
     call = HloCall(operation, forms, region, function, module.resources, scalar)
     name = operation.short if operation.name.removesuffix(operation.short) in _DIALECTS else operation.name
-    step = Step(name, operation.name, {}, forms, lambda: operation.where, scalar)
+    step = ProgramStep(name, operation.name, {}, forms, lambda: operation.where, scalar)
     return STABLEHLO.values(step, [call, *operands])
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import consilience.tensor as pt
 from consilience.engines.reader.forms import called, held
 from consilience.engines.reader.loops import one_of
-from consilience.engines.reader.program import Language, Step
+from consilience.engines.reader.program import Language, ProgramStep
 from consilience.engines.reader.rules import Tensors, listed
 from consilience.engines.torch.read import arrays as arrays  # these fill the table
 from consilience.engines.torch.read import factorisations as factorisations
@@ -143,7 +143,7 @@ def _results(node: Any, operands: Tensors, keywords: dict[str, Any]) -> Any:
     declared = node.meta.get("val")
     many = isinstance(declared, list | tuple)
     forms = None if declared is None else [form_of(x) for x in listed(declared)]
-    step = Step(name_of(node.target), str(node.target), keywords, forms, functools.partial(where, node))
+    step = ProgramStep(name_of(node.target), str(node.target), keywords, forms, functools.partial(where, node))
     found = TORCH.values(step, operands)
     return found if many or len(found) != 1 else found[0]
 

@@ -13,6 +13,7 @@ from consilience.ir import Node
 
 
 def torch_module() -> Any:
+    """PyTorch with what reading its graphs needs; MissingPackageError where it is not installed, or too old."""
     try:
         torch: Any = importlib.import_module("torch")
         importlib.import_module("torch.export")
