@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,12 @@ def test_bessel_functions_have_their_limits() -> None:
     ends = np.array([-np.inf, np.inf])
     np.testing.assert_array_equal(reference.evaluate([FORMULAS["i0"](x)], {x: ends})[0], [np.inf, np.inf])
     np.testing.assert_array_equal(reference.evaluate([FORMULAS["i1"](x)], {x: ends})[0], ends)
+
+
+@pytest.mark.parametrize("engine", ["jax", "torch"])
+def test_names_of_engines_are_rows(engine: str) -> None:
+    pytest.importorskip(engine)
+    assert import_module(f"consilience.engines.{engine}.emit.elementwise").FUNCTIONS.keys() <= TABLE.keys()
 
 
 def test_names_of_stablehlo_are_rows() -> None:

@@ -52,7 +52,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "dropout": (nn.Dropout(0.5), MissingRuleError, r"`Dropout` draws at random.*native_dropout.*`\.eval\(\)`"),
     "uniform": (lambda v: v + torch.rand(4), MissingRuleError, f"rand.*{HERE}.*Draw beforehand"),
     "normal": (lambda v: torch.distributions.Normal(v, 1.0).rsample(), MissingRuleError, "normal.*Draw beforehand"),
-    "bfloat16": (lambda v: v.bfloat16().double(), DtypeError, f"_to_copy.* gives bfloat16.*{HERE}"),
+    "bfloat16": (lambda v: v.bfloat16().double(), DtypeError, f"_to_copy.*{HERE}.* has the dtype bfloat16"),
 }  # fmt: skip
 
 

@@ -15,10 +15,10 @@ import pytest
 
 import consilience as pm
 from consilience.events import StepProgress
-from consilience.run.steps import Background, Steps
+from consilience.run.steps import Background, Stepwise
 
 
-class Counting(Steps[int]):
+class Counting(Stepwise[int]):
     """Counts, a number a step, to `most`; at a number a function is called."""
 
     def __init__(self, most: int, at: dict[int, Callable[[Counting], None]] | None = None, **more: Any) -> None:
@@ -44,7 +44,7 @@ class Counting(Steps[int]):
         return self.count, self.most, f"{self.count}"
 
 
-def begun(steps: Steps[Any]) -> Background[Any]:
+def begun(steps: Stepwise[Any]) -> Background[Any]:
     found = steps.delivered(blocking=False, stacklevel=1)
     assert isinstance(found, Background)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -11,6 +12,7 @@ import pytest
 
 import consilience.tensor as pt
 from consilience.backends.reference import evaluate
+from consilience.engines.stablehlo.emit import scalars
 from consilience.errors import MissingRuleError
 from consilience.ir import tensor_input
 from consilience.native.vectormath import FUNCTIONS
@@ -59,6 +61,18 @@ def test_names_elsewhere_are_rows() -> None:
     assert set(elementwise.ROWS.values()) | elementwise._ELSEWHERE == TABLE.keys()
     assert FUNCTIONS.keys() - {"lgamma"} <= COLUMNS["machine code"].keys()
     assert {name for name in NO_DERIVATIVE if isinstance(name, str)} <= TABLE.keys()
+
+
+def test_names_of_functions_in_engines_are_rows() -> None:
+    names = {*scalars._DIRECT, *scalars._CHLO, *scalars._COMPARED, *scalars._SPECIAL}
+    assert names <= TABLE.keys()
+
+
+@pytest.mark.parametrize("engine", ["jax", "torch"])
+def test_names_of_functions_in_engines_that_are_installed_are_rows(engine: str) -> None:
+    pytest.importorskip(engine)
+    emitted = import_module(f"consilience.engines.{engine}.emit.elementwise")
+    assert emitted.FUNCTIONS.keys() | getattr(emitted, "VALUES", {}).keys() <= TABLE.keys()
 
 
 def test_an_unknown_name_is_refused_with_the_one_that_is_near() -> None:

@@ -4,8 +4,11 @@ What another library knows of a model in; a `pm.Model`, the density of one, or a
 JAX, PyTorch and StableHLO stand in `engines`.
 """
 
-from consilience.foreign import pytensor_dims as pytensor_dims  # enters its rule
-from consilience.foreign import pytensor_scan as pytensor_scan  # enters its rule
+from consilience.foreign import pytensor_dims as pytensor_dims  # these fill the table
+from consilience.foreign import pytensor_indexing as pytensor_indexing
+from consilience.foreign import pytensor_matrices as pytensor_matrices
+from consilience.foreign import pytensor_ops as pytensor_ops
+from consilience.foreign import pytensor_scan as pytensor_scan
 from consilience.foreign.bridgestan import from_bridgestan
 from consilience.foreign.density import from_density
 from consilience.foreign.numpyro import from_numpyro

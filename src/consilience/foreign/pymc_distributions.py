@@ -15,8 +15,9 @@ import numpy as np
 import consilience.tensor as pt
 from consilience import distributions as d
 from consilience.distributions.random_variable import distribution_of, random_variables
+from consilience.engines.reader.rules import Rule
 from consilience.errors import MissingRuleError
-from consilience.foreign.pytensor_graph import Rule, Translation, is_generator, known, known_integer, translates
+from consilience.foreign.pytensor_graph import RULES, Translation, is_generator, known, known_integer
 from consilience.foreign.pytensor_scalars import SCALARS
 from consilience.ir import Node
 
@@ -204,7 +205,7 @@ def random(*classes: str) -> Callable[[Rule], Rule]:
     """Register the rule for random variables of these classes; those it refuses get PyMC's density."""
 
     def register(rule: Rule) -> Rule:
-        @translates(*classes)
+        @RULES(*classes)
         def or_by_density(t: Translation, apply: Any) -> Any:
             try:
                 return rule(t, apply)
@@ -292,7 +293,7 @@ def _garch(t: Translation, apply: Any) -> Any:
     return d.GARCH11.dist(omega=omega, alpha_1=alpha, beta_1=beta, initial_vol=initial, steps=t.length(apply.inputs[5]))
 
 
-@translates("MinibatchIndexRV")
+@RULES("MinibatchIndexRV")
 def _minibatch(t: Translation, apply: Any) -> Any:
     raise MissingRuleError(
         "PyMC's `Minibatch` draws other rows in every evaluation and has no translation; give the model all data, or "
@@ -300,14 +301,14 @@ def _minibatch(t: Translation, apply: Any) -> Any:
     )
 
 
-@translates("BARTRV")
+@RULES("BARTRV")
 def _trees(t: Translation, apply: Any) -> Any:
     raise MissingRuleError(
         "PyMC-BART's trees have no density, PyMC samples them by a step of its own; write them here with `pm.BART`."
     )
 
 
-@translates("MarginalRV")
+@RULES("MarginalRV")
 def _marginal(t: Translation, apply: Any) -> Any:
     raise MissingRuleError(
         "pymc-extras' marginalised variables have no translation; convert the model as it was before `marginalize`."
@@ -400,7 +401,7 @@ def _known_ancestors(t: Translation, graph: Any) -> list[Any]:
     return list(found)
 
 
-@translates("CheckParameterValue")
+@RULES("CheckParameterValue")
 def _checked(t: Translation, apply: Any) -> Any:
     value, *conditions = t.arguments(apply)
     for condition in conditions:

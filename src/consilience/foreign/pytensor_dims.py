@@ -10,10 +10,10 @@ import sys
 from typing import Any
 
 from consilience.errors import MissingRuleError
-from consilience.foreign.pytensor_graph import Translation, name_of, translates
+from consilience.foreign.pytensor_graph import RULES, Translation, name_of
 
 
-@translates("XOp")
+@RULES("XOp")
 def _by_axes(t: Translation, apply: Any) -> Any:
     inputs, outputs = lowered(apply)
     return t.inlined(list(inputs.values()), outputs, [t(i) for i in inputs])

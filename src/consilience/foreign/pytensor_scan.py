@@ -12,7 +12,7 @@ from typing import Any
 
 import consilience.tensor as pt
 from consilience.errors import ConsilienceError, MissingRuleError
-from consilience.foreign.pytensor_graph import Translation, index_of, is_generator, translates
+from consilience.foreign.pytensor_graph import RULES, Translation, index_of, is_generator
 from consilience.ir import Node, constant
 
 
@@ -100,7 +100,7 @@ def _take(items: Any, count: int) -> list[Any]:
     return [next(items) for _ in range(count)]
 
 
-@translates("Scan")
+@RULES("Scan")
 def _scan(t: Translation, apply: Any) -> Any:
     try:
         return translated(t, apply)

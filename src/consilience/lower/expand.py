@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, Node, Op, constant, rebuild, topological, with_regions
@@ -102,7 +102,7 @@ def _in_groups(op: Op, operands: Sequence[Node]) -> Node:
     return Node(op, *operands)
 
 
-SCALARS: Mapping[str, Callable[..., Node]] = ChainMap(
+SCALARS: MutableMapping[str, Callable[..., Node]] = ChainMap(
     {
         "add": lambda *terms: _in_groups(Elementwise("add"), terms),
         "mul": lambda *factors: _in_groups(Elementwise("mul"), factors),

@@ -11,7 +11,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar, overload
 
 from consilience.events import Listener, StepProgress
 from consilience.output.display.step_line import StepLine
@@ -92,7 +92,7 @@ class Background(Generic[R]):
         return f"<{type(self).__name__} {state}: {now}>"
 
 
-class Steps(ABC, Generic[R]):
+class Stepwise(ABC, Generic[R]):
     """An estimator at work. It asks `step` before every step, and calls `tell` now and then.
 
     progressbar   whether a line is shown
@@ -176,6 +176,10 @@ class Steps(ABC, Generic[R]):
         self.stopping = True
         self._free.set()
 
+    @overload
+    def delivered(self, blocking: Literal[True], stacklevel: int) -> R: ...
+    @overload
+    def delivered(self, blocking: bool, stacklevel: int) -> R | Background[R]: ...
     def delivered(self, blocking: bool, stacklevel: int) -> R | Background[R]:
         """The result, for which Ctrl-C does not wait longer than for a step; or a handle on it."""
         self.in_background = not blocking

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import ChainMap
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
@@ -146,8 +145,9 @@ def _unscaled(name: str) -> Callable[[Node], Node]:
     return of
 
 
-FORMULAS: Final[Mapping[str, Callable[..., Node]]] = ChainMap(
-    Column("formula for engines", {
+FORMULAS: Final[Mapping[str, Callable[..., Node]]] = {
+    **SCALARS,
+    **Column("formula for engines", {
     "trunc": lambda x: _where(apply("lt", x, number(x, 0)), apply("ceil", x), apply("floor", x)),
     "signbit": _signbit,
     "copysign": lambda x, y: _where(apply("signbit", y), apply("neg", apply("abs", x)), apply("abs", x)),
@@ -164,8 +164,7 @@ FORMULAS: Final[Mapping[str, Callable[..., Node]]] = ChainMap(
     "i0": _unscaled("i0e"),
     "i1": _unscaled("i1e"),
     }),
-    SCALARS,
-)  # fmt: skip
+}  # fmt: skip
 """How functions are written for an engine that lacks them: those for which machine code has code of its own, and those
 that `lower` writes out too."""
 

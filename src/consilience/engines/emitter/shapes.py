@@ -7,7 +7,7 @@ from typing import Any
 from consilience.engines.emitter.table import SHARED
 from consilience.errors import Status
 from consilience.lower.views import static
-from consilience.ops import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
+from consilience.ops import Assume, BroadcastTo, ExpandDims, Require, Reshape, Squeeze, Transpose
 from consilience.ops.control import Item
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.structured import Kronecker
@@ -16,6 +16,11 @@ from consilience.ops.structured import Kronecker
 @SHARED(Reshape, ExpandDims, Squeeze)
 def _same_elements(run: Any, node: Any, x: Any) -> Any:
     return x.reshape(static(node.static_shape))
+
+
+@SHARED(Assume, Require)
+def _itself(run: Any, node: Any, x: Any) -> Any:
+    return x
 
 
 @SHARED(Transpose)

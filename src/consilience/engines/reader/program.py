@@ -80,7 +80,7 @@ class Language(Record, eq=False):
             raise self._error(self.unknown, step, text, "; please report this if the program is right.") from error
         values = found if isinstance(found, list) else [found]
         forms = [None] * len(values) if step.forms is None else step.forms
-        return [self._declared(value, form, step) for value, form in zip(values, forms, strict=True)]
+        return [self._declared(value, form, step) for value, form in zip(values, forms, strict=False)]
 
     def _declared(self, value: Any, form: Form | None, step: ProgramStep) -> Any:
         """A result in the dtype that it has there."""

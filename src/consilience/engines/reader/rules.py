@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any
 
 import consilience.tensor as pt
 from consilience.errors import GraphError
@@ -47,6 +47,11 @@ def plain(function: Rule) -> Rule:
     return lambda *operands, **_: function(*operands)
 
 
+def taking(*names: str) -> Callable[[Rule], Rule]:
+    """From a function of an operand and settings to the rule that takes those from parameters of these names."""
+    return lambda function: lambda x, **parameters: function(x, *(parameters[name] for name in names))
+
+
 def listed(value: Any) -> Tensors:
     """Results as a list, of which one alone may be without."""
     return list(value) if isinstance(value, list | tuple) else [value]
@@ -55,21 +60,3 @@ def listed(value: Any) -> Tensors:
 def chain(function: Rule) -> Rule:
     """A function of two for any number of operands."""
     return lambda *operands: reduce(function, operands)
-
-
-def logical(of_bools: Rule, of_integers: Rule) -> Rule:
-    """Of truth values, or bit by bit of integers."""
-
-    def rule(*operands: Any, **_: Any) -> Any:
-        known: Iterable[Any] = [pt.as_tensor(x) for x in operands]
-        own = of_bools if all(x.dtype == "bool" for x in known) else of_integers
-        return chain(own)(*known) if len(operands) > 1 else own(*known)
-
-    return rule
-
-
-LOGICAL: Final = {
-    "and": logical(pt.and_, pt.bitwise_and), "or": logical(pt.or_, pt.bitwise_or),
-    "xor": logical(pt.xor, pt.bitwise_xor), "not": logical(pt.invert, pt.bitwise_not),
-}  # fmt: skip
-"""Rules of the logical operators, by the names that most programs have for them."""

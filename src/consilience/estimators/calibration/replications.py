@@ -39,7 +39,7 @@ from consilience.model.predictive import predict
 from consilience.model.variables import ObservedVariable
 from consilience.native.threads import NativeThreads
 from consilience.run.handle import TICK
-from consilience.run.steps import Steps
+from consilience.run.steps import Stepwise
 from consilience.sample.posterior import sample
 
 R = TypeVar("R")
@@ -129,7 +129,7 @@ def simulate(model: Model, seed: int, replication: int, fixed: Mapping[str, Any]
     return Replication(model, {name: drawn[name][0] for name in free}, data, seed_of(seed, replication, 1))
 
 
-class Replications(Steps[R]):
+class Replications(Stepwise[R]):
     """What `answer` says of each of `count` data sets; {"error": message} where it raised. A data set is a step.
 
     result_of  what is to be made of what was found, by number of the data set

@@ -26,14 +26,14 @@ from consilience.native import target as machine
 from consilience.native.threads import NativeThreads
 from consilience.record import replace
 from consilience.run.checkpoint import Checkpoint
-from consilience.run.steps import Steps
+from consilience.run.steps import Stepwise
 from consilience.run.threads.thread_pool import threads
 
 R = TypeVar("R")
 INTERVAL: Final = 0.2  # seconds between two looks at the stages
 
 
-class PopulationRun(Steps[R]):
+class PopulationRun(Stepwise[R]):
     """Chains on their way, a stage a step; it owns their threads.
 
     path          places of each particle that count

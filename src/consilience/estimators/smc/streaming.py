@@ -192,10 +192,10 @@ def _check(result: xarray.DataTree, new_data: Mapping[str, Any], present: Arrays
     if unknown := [name for name in new_data if name not in present]:
         raise ModelError(f"the model has no `pm.Data` named {unknown[0]!r}; it has {', '.join(present) or 'none'}.")
     stats = result.get("sample_stats")
-    if stats is not None and np.isnan(stats.get("log_marginal_likelihood", 0.0)).any():
-        raise ModelError("`result` is of a run that was stopped before its particles came to the posterior.")
     if stats is None or "log_marginal_likelihood" not in stats or "posterior" not in result:
         raise ModelError("`result` has no evidences; it must come from `pm.sample_smc` or `pm.smc.assimilate`.")
+    if np.isnan(np.asarray(stats["log_marginal_likelihood"])).any():
+        raise ModelError("`result` is of a run that was stopped before its particles came to the posterior.")
     kept = result.get("constant_data")
     for name, array in present.items():
         if kept is None or name not in kept or not np.array_equal(np.asarray(kept[name]), array, equal_nan=True):

@@ -16,13 +16,13 @@ from consilience.estimators.variational.optimizers import Optimizer
 from consilience.estimators.variational.state import PARTICLES
 from consilience.native.threads import NativeThreads
 from consilience.run.handle import TICK
-from consilience.run.steps import Steps
+from consilience.run.steps import Stepwise
 
 if TYPE_CHECKING:
     from consilience.estimators.variational.inference import Inference
 
 
-class Fitting(Steps[Approximation]):
+class Fitting(Stepwise[Approximation]):
     """Ascents of an inference, a block of steps a step.
 
     runs       the ascents, the first of which goes on from where the inference was

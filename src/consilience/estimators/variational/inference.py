@@ -514,7 +514,7 @@ def fit(
     *,
     layers: int | None = None,
     **kwargs: Any,
-) -> Approximation | NestedLaplace:
+) -> Any:
     """Approximate the posterior of a model by a simpler distribution.
 
     n                    steps at most; a fit ends earlier once it has converged

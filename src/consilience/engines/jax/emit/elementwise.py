@@ -15,12 +15,12 @@ from jax import lax
 
 from consilience.engines.emitter.formulas import written
 from consilience.engines.emitter.random import draws
-from consilience.engines.jax.emit import namespace
 from consilience.engines.jax.emit.linear_map import with_pullback
 from consilience.engines.jax.emit.meanings import JaxEvaluation, differentiated, means, opaque
+from consilience.engines.jax.emit.namespace import XP
 from consilience.ir import Node, numpy_dtype
 from consilience.lower.views import static
-from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient
+from consilience.ops import AlteredGradient, Cast, Elementwise, StopGradient
 
 
 def _folded(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -104,7 +104,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
         )
     },
     **{name: getattr(special, name) for name in str.split("xlogy xlog1py erf erfc i0e i1e ndtri")},
-    **draws(namespace),
+    **draws(XP),
 }
 
 # Values by JAX, derivatives by the table of gradients: JAX has none in some arguments of these. Its `exp1` and `expi`
@@ -153,11 +153,6 @@ def _cast(run: JaxEvaluation, node: Node, x: Any) -> Any:
         high = jnp.where(wide >= float(limits.max), limits.max, safe)
         return jnp.where(wide <= float(limits.min), limits.min, high).astype(target)
     return _of_choice(x, target) if x.dtype == bool else x.astype(target)
-
-
-@means(Assume, Require)
-def _itself(run: JaxEvaluation, node: Node, x: Any) -> Any:
-    return x
 
 
 @means(StopGradient)

@@ -20,8 +20,8 @@ from consilience.engines.emitter import linear_algebra as linear_algebra  # ente
 from consilience.engines.emitter import shapes as shapes  # enters its rows
 from consilience.engines.emitter import sparse as sparse  # enters its rows
 from consilience.engines.emitter.table import SHARED, Meanings
-from consilience.engines.jax.emit import namespace
 from consilience.engines.jax.emit.linear_map import with_pullback
+from consilience.engines.jax.emit.namespace import XP
 from consilience.errors import ExecutionError, MissingRuleError, Status
 from consilience.ir import Node, Region, TensorType, TupleType, is_leaf, numpy_dtype, tensor_input, topological
 from consilience.ir.side_tables import describe
@@ -40,7 +40,7 @@ class JaxEvaluation:
     status   int32 of the bits of `Status`
     """
 
-    xp = namespace
+    xp = XP
 
     def __init__(self, values: Mapping[Node, Any]) -> None:
         self.values = dict(values)

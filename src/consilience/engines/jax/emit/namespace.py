@@ -1,80 +1,47 @@
-"""JAX's functions as the shared rules call them (`emitter`)."""
+"""JAX's functions as the shared rules call them (`emitter`): solutions, for one, with where there is none."""
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.numpy import all as all
-from jax.numpy import broadcast_to as broadcast_to
-from jax.numpy import cos as cos
-from jax.numpy import diff as diff
-from jax.numpy import floor as floor
-from jax.numpy import log as log
-from jax.numpy import permute_dims as permute_dims
-from jax.numpy import sin as sin
-from jax.numpy import sqrt as sqrt
-from jax.numpy import where as where
-from jax.numpy.linalg import det as det
-from jax.numpy.linalg import slogdet as slogdet
 
 
-def double(x: Any) -> Any:
-    """In float64."""
-    return x.astype("float64")
-
-
-def zeros(shape: tuple[int, ...], like: Any) -> Any:
-    """Zeros of the dtype of an array."""
-    return jnp.zeros(shape, like.dtype)
-
-
-def positions(x: Any) -> Any:
-    """Integers as JAX indexes by them."""
-    return x
-
-
-def repeated_places(counts: Any, total: int) -> Any:
-    """Each place as often as its count says."""
-    return jnp.repeat(jnp.arange(len(counts)), counts, total_repeat_length=total)
-
-
-def summed_at(rows: Any, places: Any, length: int) -> Any:
-    """Rows summed by their places."""
-    return jax.ops.segment_sum(rows, places, length)
-
-
-def diagonal(x: Any) -> Any:
-    """Of each matrix."""
+def _diagonal(x: Any) -> Any:
     return jnp.diagonal(x, axis1=-2, axis2=-1)
 
 
-def cholesky(x: Any) -> tuple[Any, Any]:
-    """The lower factor of a symmetric matrix given by its lower triangle, and where there is none."""
+def _cholesky(x: Any) -> tuple[Any, Any]:
     low = jnp.tril(x)
     found = lax.linalg.cholesky(low + jnp.swapaxes(jnp.tril(x, -1), -1, -2), symmetrize_input=False)
-    return jnp.tril(found), jnp.isnan(diagonal(found))
+    return jnp.tril(found), jnp.isnan(_diagonal(found))
 
 
-def cholesky_inverse(factor: Any) -> Any:
-    """The inverse of the matrix with this lower factor."""
-    eye = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=factor.dtype), factor.shape)
-    half = solve_triangular(factor, eye, True, False)
+def _cholesky_inverse(factor: Any) -> Any:
+    half = _solve_triangular(factor, jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=factor.dtype), factor.shape))
     return jnp.matmul(jnp.swapaxes(half, -1, -2), half)
 
 
-def solve_triangular(a: Any, b: Any, lower: bool, transposed: bool) -> Any:
-    """x of a x = b, or of the transpose of a."""
+def _solve_triangular(a: Any, b: Any, lower: bool = True, transposed: bool = False) -> Any:
     return lax.linalg.triangular_solve(a, b, left_side=True, lower=lower, transpose_a=transposed)
 
 
-def solve(a: Any, b: Any) -> tuple[Any, Any]:
-    """x of a x = b, and where there is none."""
-    return jnp.linalg.solve(a, b), slogdet(a)[0] == 0
-
-
-def inv(x: Any) -> tuple[Any, Any]:
-    """The inverse, and where there is none."""
-    return jnp.linalg.inv(x), slogdet(x)[0] == 0
+XP: Final = SimpleNamespace(
+    **{n: getattr(jnp, n) for n in str.split("all broadcast_to cos diff floor log permute_dims sin sqrt where")},
+    cholesky=_cholesky,
+    cholesky_inverse=_cholesky_inverse,
+    det=jnp.linalg.det,
+    diagonal=_diagonal,
+    double=lambda x: x.astype("float64"),
+    inv=lambda x: (jnp.linalg.inv(x), jnp.linalg.slogdet(x)[0] == 0),
+    positions=lambda x: x,  # integers as JAX indexes by them
+    repeated_places=lambda counts, total: jnp.repeat(jnp.arange(len(counts)), counts, total_repeat_length=total),
+    slogdet=jnp.linalg.slogdet,
+    solve=lambda a, b: (jnp.linalg.solve(a, b), jnp.linalg.slogdet(a)[0] == 0),
+    solve_triangular=_solve_triangular,
+    summed_at=jax.ops.segment_sum,
+    zeros=lambda shape, like: jnp.zeros(shape, like.dtype),
+)

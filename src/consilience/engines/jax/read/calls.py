@@ -21,7 +21,6 @@ from consilience.engines.jax.read.equations import (
 )
 from consilience.engines.reader.loops import first_of
 from consilience.engines.reader.rules import Rule, Tensors, listed
-from consilience.errors import MissingRuleError
 from consilience.ir import constant_value
 from consilience.tensor.differentiation import undefined_grad
 
@@ -32,8 +31,8 @@ _CALLS = (
     "jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "remat2", "custom_lin", "composite",
     "core_closed_call",
 )  # fmt: skip
-_WITH_DERIVATIVES = ("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
-TAKE_KEYS.update((*_CALLS, *_WITH_DERIVATIVES, "cond", "while", "scan", "custom_linear_solve", "call_hi_primitive"))
+_WITH_DERIVATIVES = ("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "call_hi_primitive")
+TAKE_KEYS.update((*_CALLS, *_WITH_DERIVATIVES, "cond", "while", "scan", "custom_linear_solve"))
 
 
 @RULES(*_CALLS)
@@ -42,20 +41,16 @@ def _inlined(*operands: Any, **parameters: Any) -> Tensors:
     return closed(inner, operands) if hasattr(inner, "consts") else evaluated(inner, [], operands)
 
 
-@RULES("call_hi_primitive")
-def _expanded(*operands: Any, _prim: Any, equation: Any, **_: Any) -> Tensors:
-    """What JAX itself writes in primitives of lax; one of the user's own may have a derivative that is not theirs."""
-    kind = type(_prim)
-    if kind.__module__.partition(".")[0] != "jax":
-        raise MissingRuleError(f"the primitive `{kind.__name__}` of the user's own has no translation")
+def _expanded(primitive: Any, equation: Any) -> Any:
+    """The jaxpr of a primitive, JAX's or the user's, that is written in those of lax."""
     jax = jax_module()
     tree = jax.tree_util
 
     def function(*values: Any) -> list[Any]:
-        return list(tree.tree_leaves(_prim.expand(*tree.tree_unflatten(_prim.in_tree, values))))
+        return list(tree.tree_leaves(primitive.expand(*tree.tree_unflatten(primitive.in_tree, values))))
 
     with jax.enable_x64(True):
-        return closed(jax.make_jaxpr(function)(*(_described(v) for v in equation.invars)), operands)
+        return jax.make_jaxpr(function)(*map(_described, equation.invars))
 
 
 def _described(variable: Any) -> Any:
@@ -66,12 +61,12 @@ def _described(variable: Any) -> Any:
 @RULES(*_WITH_DERIVATIVES)
 def _with_own_derivative(*operands: Any, equation: Any, **parameters: Any) -> Tensors:
     """An inner function with the derivative that its author gave; it is traced when it is asked for."""
-    inner = parameters.get("call_jaxpr") or parameters.get("fun_jaxpr")
+    inner = parameters.get("call_jaxpr") or parameters.get("fun_jaxpr") or _expanded(parameters["_prim"], equation)
     held = int(parameters.get("num_consts", 0))  # what the function holds, by which it has no derivatives
     operands = (*(x if constant_value(x) is not None else undefined_grad(x) for x in operands[:held]), *operands[held:])
     smooth = [i for i, x in enumerate(operands) if "float" in x.dtype and i >= held]
 
-    if _WITHIN_DERIVATIVE.get():
+    if _WITHIN_DERIVATIVE.get() or not any("float" in str(v.aval.dtype) for v in equation.outvars):
         return closed(inner, operands)
 
     def plain(*values: Any) -> Any:

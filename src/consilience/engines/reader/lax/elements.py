@@ -8,12 +8,11 @@ import numpy as np
 
 import consilience.tensor as pt
 from consilience.engines.reader.lax.table import LAX
-from consilience.engines.reader.rules import LOGICAL, plain
+from consilience.engines.reader.rules import plain
 from consilience.ir import constant_value, tensor_input
 from consilience.ir.lengths import substitute
 from consilience.tensor.differentiation import grad, zero_grad
 
-LAX.update(LOGICAL)
 LAX.rows(
     """
     add sub mul neg sign floor ceil exp exp2 log log2 expm1 log1p sin cos tan sinh cosh tanh sqrt cbrt square abs eq lt
@@ -23,7 +22,8 @@ LAX.rows(
 )
 LAX.rows(
     {
-        "add_any": "add", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
+        "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "not": "bitwise_not", "add_any": "add",
+        "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
         "atanh": "arctanh", "atan2": "arctan2", "pow": "power", "max": "maximum", "min": "minimum", "ne": "neq",
         "lt_to": "lt", "le_to": "le", "eq_to": "eq", "erf_inv": "erfinv", "lgamma": "gammaln", "igamma": "gammainc",
         "igammac": "gammaincc", "regularized_incomplete_beta": "betainc", "logistic": "sigmoid",

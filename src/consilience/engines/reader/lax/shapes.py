@@ -9,6 +9,7 @@ import numpy as np
 import consilience.tensor as pt
 from consilience.engines.reader import axes
 from consilience.engines.reader.lax.table import LAX
+from consilience.engines.reader.rules import taking
 from consilience.errors import MissingRuleError
 
 
@@ -28,49 +29,14 @@ def _reshape(x: Any, *lengths: Any, new_sizes: Any, dimensions: Any, **_: Any) -
     return pt.reshape(moved, tuple(new_sizes))
 
 
-@LAX("transpose")
-def _transpose(x: Any, *, permutation: Any, **_: Any) -> Any:
-    return pt.transpose(x, tuple(int(i) for i in permutation))
-
-
-@LAX("squeeze")
-def _squeeze(x: Any, *, dimensions: Any, **_: Any) -> Any:
-    return pt.squeeze(x, axis=tuple(int(i) for i in dimensions)) if dimensions else x
-
-
-@LAX("expand_dims")
-def _expand_dims(x: Any, *, dimensions: Any, **_: Any) -> Any:
-    return pt.expand_dims(x, tuple(int(i) for i in dimensions))
-
-
-@LAX("rev")
-def _rev(x: Any, *, dimensions: Any, **_: Any) -> Any:
-    return axes.backwards(x, dimensions)
-
-
-@LAX("concatenate")
-def _concatenate(*operands: Any, dimension: int, **_: Any) -> Any:
-    return pt.concatenate(operands, axis=dimension)
-
-
-@LAX("stack")
-def _stack(*operands: Any, axis: int, **_: Any) -> Any:
-    return pt.stack(operands, axis=axis)
-
-
-@LAX("tile")
-def _tile(x: Any, *, reps: Any, **_: Any) -> Any:
-    return pt.tile(x, tuple(reps))
-
-
-@LAX("split")
-def _split(x: Any, *, sizes: Any, axis: int, **_: Any) -> Any:
-    return axes.parts(x, sizes, axis)
-
-
-@LAX("unstack")
-def _unstack(x: Any, *, axis: int, **_: Any) -> Any:
-    return axes.entries(x, axis)
+LAX.rows("transpose", taking("permutation"))
+LAX.rows("squeeze expand_dims", taking("dimensions"))
+LAX.rows("tile", taking("reps"))
+LAX.rows("stack", lambda own: lambda *parts, axis, **_: own(parts, axis))
+LAX.rows("concatenate", lambda own: lambda *parts, dimension, **_: own(parts, dimension))
+LAX("rev")(taking("dimensions")(axes.backwards))
+LAX("split")(taking("sizes", "axis")(axes.parts))
+LAX("unstack")(taking("axis")(axes.entries))
 
 
 @LAX("slice")

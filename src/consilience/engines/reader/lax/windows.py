@@ -154,7 +154,7 @@ def convolved(
     padding: Any,
     inner: Sequence[int],
     spread: Sequence[int],
-    turned: Sequence[Any],
+    turned: Any,
     groups: int,
     batches: int,
 ) -> Any:

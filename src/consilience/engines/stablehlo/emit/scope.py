@@ -47,7 +47,8 @@ class HloScope:
     def _written(self, node: Node) -> HloValues:
         rule = RULES.get(type(node.op))
         if rule is not None:
-            return rule(self, node, *(self._known[i] for i in node.inputs))
+            found: HloValues = rule(self, node, *(self._known[i] for i in node.inputs))
+            return found
         if _opens(node):
             return self._values(NODES[type(node.op)](node))
         otherwise = "compute it outside, and give the result as an input"

@@ -54,7 +54,7 @@ def dense_array(value: DenseText, form: Form, resources: dict[str, bytes]) -> Ar
     if text.startswith('"'):
         return _from_bytes(bytes.fromhex(text.strip('"').removeprefix("0x")), form, count)
     words = re.findall(r"\([^)]*\)|[^\s,\[\]]+", text)
-    found = numbers_of(words, dtype)
+    found = _numbers(words, dtype)
     if len(found) == 1:
         return np.broadcast_to(found[0], form.shape)
     if len(found) != count:
@@ -70,13 +70,12 @@ def _from_bytes(data: bytes, form: Form, count: int) -> Array:
     return np.broadcast_to(found[0], form.shape) if len(found) == 1 else found.reshape(form.shape)
 
 
-def numbers_of(texts: list[str], dtype: np.dtype[Any]) -> Array:
-    """Numbers as they are written: decimal, in hexadecimal bits, or words for truth values."""
+def _numbers(texts: list[str], dtype: np.dtype[Any]) -> Array:
     if dtype.kind == "b":
         return np.array([text in ("true", "1") for text in texts])
     if dtype.kind == "c":
         part = np.dtype(f"float{dtype.itemsize * 4}")
-        pairs = [numbers_of(re.findall(r"[^\s,()]+", text), part) for text in texts]
+        pairs = [_numbers(re.findall(r"[^\s,()]+", text), part) for text in texts]
         return np.array([complex(*pair) for pair in pairs], dtype)
     if dtype.kind in "iu":
         return np.array([int(text, 0) for text in texts], dtype)
@@ -87,3 +86,8 @@ def numbers_of(texts: list[str], dtype: np.dtype[Any]) -> Array:
             dtype,
         )
     return np.array(texts, "float64").astype(dtype)
+
+
+def number_of(text: str, kind: str) -> float:
+    """One number of a type of floats."""
+    return float(_numbers([text], np.dtype(DTYPES.get(kind, "float64")))[0])

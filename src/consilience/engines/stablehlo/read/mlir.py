@@ -9,10 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-import numpy as np
-
-from consilience.engines.stablehlo.dtypes import DTYPES
-from consilience.engines.stablehlo.read.constants import DenseText, dense_array, numbers_of, tensor_form
+from consilience.engines.stablehlo.read.constants import DenseText, dense_array, number_of, tensor_form
 from consilience.errors import MissingRuleError, ParseError
 from consilience.record import Record, replace
 
@@ -497,7 +494,7 @@ class _Parser:
             kind = self._type() if typed and self._accept(":") else ""
             whole = re.fullmatch(r"-?(?:\d+|0x[0-9A-Fa-f]+)", token.text) is not None
             if kind.startswith("f"):
-                return float(numbers_of([token.text], np.dtype(DTYPES.get(kind, "float64")))[0])
+                return number_of(token.text, kind)
             return int(token.text, 0) if whole else float(token.text)
         if token.kind == "word":
             return self._worded(token, typed)

@@ -16,11 +16,11 @@ from torch import special
 
 from consilience.engines.emitter.formulas import written
 from consilience.engines.emitter.random import draws
-from consilience.engines.torch.emit import namespace
 from consilience.engines.torch.emit.meanings import TorchEvaluation, dtype_of, means, of_name, opaque
+from consilience.engines.torch.emit.namespace import XP
 from consilience.ir import numpy_dtype
 from consilience.lower.views import static
-from consilience.ops import AlteredGradient, Assume, Cast, Elementwise, Require, StopGradient
+from consilience.ops import AlteredGradient, Cast, Elementwise, StopGradient
 
 FAR: Final = 40.0  # from here on the other exponential is below rounding
 
@@ -46,7 +46,7 @@ def _far(x: Any) -> Any:
     return (half / 2) * half
 
 
-DRAWS: Final = draws(namespace)
+DRAWS: Final = draws(XP)
 # What has a formula as well stands here where PyTorch has it: one of its operations is quicker than several.
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "add": _folded(torch.add),
@@ -54,7 +54,9 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "floor_div": _whole(torch.floor_divide),
     "mod": _whole(torch.remainder),
     "fmod": _whole(torch.fmod),
+    "true_div": torch.true_divide,
     "neq": torch.ne,
+    "invert": torch.bitwise_not,
     "sinh": lambda x: torch.where(torch.abs(x) > FAR, torch.copysign(_far(x), x), torch.sinh(x)),
     "cosh": lambda x: torch.where(torch.abs(x) > FAR, _far(x), torch.cosh(x)),
     "cbrt": lambda x: torch.copysign(torch.abs(x) ** (1 / 3), x),
@@ -67,10 +69,10 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     **{
         name: getattr(torch, name)
         for name in str.split(
-            "sub true_divide pow neg abs square sqrt reciprocal minimum maximum fmin fmax floor ceil trunc round "
+            "sub pow neg abs square sqrt reciprocal minimum maximum fmin fmax floor ceil trunc round "
             "copysign hypot exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 sin cos tan tanh arcsinh arccosh "
             "arctanh deg2rad rad2deg isnan isinf isfinite signbit logical_and logical_or logical_xor logical_not "
-            "bitwise_and bitwise_or bitwise_xor eq lt le gt ge real angle complex where sigmoid logit"
+            "bitwise_and bitwise_or bitwise_xor eq lt le gt ge real imag angle complex where sigmoid logit"
         )
     },
     **{name: getattr(special, name) for name in str.split("erf erfc erfcx erfinv i0e i1e gammaln digamma ndtri")},
@@ -118,6 +120,6 @@ def _cast(run: TorchEvaluation, node: Any, x: Any) -> Any:
     return torch.where(wide <= float(limits.min), limits.min, high)
 
 
-@means(Assume, Require, StopGradient, AlteredGradient)
+@means(StopGradient, AlteredGradient)
 def _itself(run: TorchEvaluation, node: Any, x: Any) -> Any:
     return x

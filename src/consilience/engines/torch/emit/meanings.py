@@ -19,7 +19,7 @@ from consilience.engines.emitter import linear_algebra as linear_algebra  # ente
 from consilience.engines.emitter import shapes as shapes  # enters its rows
 from consilience.engines.emitter import sparse as sparse  # enters its rows
 from consilience.engines.emitter.table import SHARED, Meaning, Meanings
-from consilience.engines.torch.emit import namespace
+from consilience.engines.torch.emit.namespace import XP
 from consilience.errors import ExecutionError, MissingRuleError, Status
 from consilience.ir import Node, Region, TensorType, is_leaf, numpy_dtype, topological
 
@@ -40,7 +40,7 @@ class TorchEvaluation:
     device      where constants and lengths are made; the tensors given are there already
     """
 
-    xp = namespace
+    xp = XP
 
     def __init__(self, values: Mapping[Node, Any], device: Any) -> None:
         self.values = dict(values)

@@ -1,76 +1,46 @@
-"""PyTorch's functions as the shared rules call them (`emitter`)."""
+"""PyTorch's functions as the shared rules call them (`emitter`): solutions, for one, with where there is none."""
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Final
 
 import torch
-from torch import all as all
-from torch import broadcast_to as broadcast_to
-from torch import cholesky_inverse as cholesky_inverse
-from torch import cos as cos
-from torch import diff as diff
-from torch import floor as floor
 from torch import linalg
-from torch import log as log
-from torch import permute as permute_dims
-from torch import sin as sin
-from torch import sqrt as sqrt
-from torch import where as where
-from torch.linalg import det as det
-from torch.linalg import slogdet as slogdet
-
-__all__ = ["permute_dims"]
 
 
-def double(x: Any) -> Any:
-    """In float64."""
-    return x.to(torch.float64)
-
-
-def zeros(shape: tuple[int, ...], like: Any) -> Any:
-    """Zeros of the dtype and device of a tensor."""
-    return like.new_zeros(shape)
-
-
-def positions(x: Any) -> Any:
-    """Integers as PyTorch indexes by them."""
-    return x.to(torch.int64)
-
-
-def repeated_places(counts: Any, total: int) -> Any:
-    """Each place as often as its count says."""
-    return torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
-
-
-def summed_at(rows: Any, places: Any, length: int) -> Any:
-    """Rows summed by their places."""
-    return rows.new_zeros((length, *rows.shape[1:])).index_add_(0, places, rows)
-
-
-def diagonal(x: Any) -> Any:
-    """Of each matrix."""
+def _diagonal(x: Any) -> Any:
     return torch.diagonal(x, dim1=-2, dim2=-1)
 
 
-def cholesky(x: Any) -> tuple[Any, Any]:
-    """The lower factor of a symmetric matrix given by its lower triangle, and where there is none."""
+def _cholesky(x: Any) -> tuple[Any, Any]:
     found, info = linalg.cholesky_ex(torch.tril(x))
-    return found, (info != 0) | torch.isnan(diagonal(found)).any(-1)
+    return found, (info != 0) | torch.isnan(_diagonal(found)).any(-1)
 
 
-def solve_triangular(a: Any, b: Any, lower: bool, transposed: bool) -> Any:
-    """x of a x = b, or of the transpose of a."""
-    return linalg.solve_triangular(a.mT if transposed else a, b, upper=lower == transposed)
+def _known(found: tuple[Any, Any]) -> tuple[Any, Any]:
+    return found[0], found[1] != 0
 
 
-def solve(a: Any, b: Any) -> tuple[Any, Any]:
-    """x of a x = b, and where there is none."""
-    found, info = linalg.solve_ex(a, b)
-    return found, info != 0
-
-
-def inv(x: Any) -> tuple[Any, Any]:
-    """The inverse, and where there is none."""
-    found, info = linalg.inv_ex(x)
-    return found, info != 0
+XP: Final = SimpleNamespace(
+    **{
+        name: getattr(torch, name)
+        for name in ["all", "broadcast_to", "cos", "diff", "floor", "log", "sin", "sqrt", "where"]
+    },
+    cholesky=_cholesky,
+    cholesky_inverse=torch.cholesky_inverse,
+    det=linalg.det,
+    diagonal=_diagonal,
+    double=lambda x: x.to(torch.float64),
+    inv=lambda x: _known(linalg.inv_ex(x)),
+    permute_dims=torch.permute,
+    positions=lambda x: x.to(torch.int64),  # integers as PyTorch indexes by them
+    repeated_places=lambda counts, _: torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts),
+    slogdet=linalg.slogdet,
+    solve=lambda a, b: _known(linalg.solve_ex(a, b)),
+    solve_triangular=lambda a, b, lower, transposed: linalg.solve_triangular(
+        a.mT if transposed else a, b, upper=lower == transposed
+    ),
+    summed_at=lambda rows, places, n: rows.new_zeros((n, *rows.shape[1:])).index_add_(0, places, rows),
+    zeros=lambda shape, like: like.new_zeros(shape),
+)

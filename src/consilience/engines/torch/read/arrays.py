@@ -8,62 +8,28 @@ from typing import Any
 import numpy as np
 
 import consilience.tensor as pt
-from consilience.engines.torch.read.ops import axes, rule
+from consilience.engines.reader.axes import at, ordered
+from consilience.engines.reader.rules import Rule
+from consilience.engines.torch.read.ops import RULES, axes
 from consilience.errors import MissingRuleError
 
-
-@rule("mm", "bmm", "matmul", "mv", "dot")
-def _product(x: Any, y: Any) -> Any:
-    return pt.matmul(x, y)
+RULES.rows(dict.fromkeys(("mm", "bmm", "matmul", "mv", "dot"), "matmul"))
 
 
-@rule("addmm", "addmv", "baddbmm")
+@RULES("addmm", "addmv", "baddbmm")
 def _sum_and_product(c: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     product = pt.matmul(x, y)
     product = product if alpha == 1 else alpha * product
     return product if beta == 0 else (c if beta == 1 else beta * c) + product
 
 
-@rule("linear")
+@RULES("linear")
 def _linear(x: Any, weight: Any, bias: Any = None) -> Any:
     product = pt.matmul(x, weight.T)
     return product if bias is None else product + bias
 
 
-@rule("linalg_cholesky_ex")
-def _cholesky(x: Any, *, upper: bool = False, **_: Any) -> Any:
-    """The factor, and a count of failures, which is 0: a matrix that is not positive definite gives NaN."""
-    lower = pt.linalg.cholesky(x)
-    failures = pt.constant(np.zeros(x.static_shape[:-2], "int32"))
-    return [pt.swapaxes(lower, -1, -2) if upper else lower, failures]
-
-
-@rule("linalg_solve_triangular")
-def _solve_triangular(a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    if not left:
-        turned = _solve_triangular(
-            pt.swapaxes(a, -1, -2), pt.swapaxes(b, -1, -2), upper=not upper, unitriangular=unitriangular
-        )
-        return pt.swapaxes(turned, -1, -2)
-    return pt.linalg.solve_triangular(a, b, lower=not upper, unit_diagonal=unitriangular)
-
-
-@rule("triangular_solve")
-def _older_solve_triangular(
-    b: Any, a: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
-) -> Any:
-    own, upper = (pt.swapaxes(a, -1, -2), not upper) if transpose else (a, upper)
-    return [_solve_triangular(own, b, upper=upper, unitriangular=unitriangular), a]
-
-
-@rule("cholesky_solve")
-def _cholesky_solve(b: Any, factor: Any, upper: bool = False) -> Any:
-    lower = pt.swapaxes(factor, -1, -2) if upper else factor
-    half = pt.linalg.solve_triangular(lower, b, lower=True)
-    return pt.linalg.solve_triangular(pt.swapaxes(lower, -1, -2), half, lower=False)
-
-
-@rule("diagonal")
+@RULES("diagonal")
 def _diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return pt.diagonal(x, offset=offset, axis1=dim1 % x.ndim, axis2=dim2 % x.ndim)
 
@@ -74,12 +40,12 @@ def _triangle(x: Any, diagonal: int) -> Any:
     return np.tri(rows, columns, diagonal, dtype=bool)
 
 
-@rule("tril")
+@RULES("tril")
 def _tril(x: Any, diagonal: int = 0) -> Any:
     return pt.where(_triangle(x, diagonal), x, 0)
 
 
-@rule("triu")
+@RULES("triu")
 def _triu(x: Any, diagonal: int = 0) -> Any:
     return pt.where(~_triangle(x, diagonal - 1), x, 0)
 
@@ -87,46 +53,57 @@ def _triu(x: Any, diagonal: int = 0) -> Any:
 # ---- layers
 
 
-@rule("_softmax", "softmax")
-def _softmax(x: Any, dim: int, *_: Any) -> Any:
-    return pt.special.softmax(x, axis=dim % x.ndim)
+def _along(function: Rule) -> Rule:
+    return lambda x, dim, *_: function(x, axis=dim % x.ndim)
 
 
-@rule("_log_softmax", "log_softmax")
-def _log_softmax(x: Any, dim: int, *_: Any) -> Any:
-    return pt.special.log_softmax(x, axis=dim % x.ndim)
+RULES.rows({"_softmax": "special.softmax", "softmax": "special.softmax"}, _along)
+RULES.rows({"_log_softmax": "special.log_softmax", "log_softmax": "special.log_softmax"}, _along)
 
 
-@rule("native_layer_norm")
+@RULES("native_layer_norm")
 def _layer_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     """The normalised layer, the means and the reciprocal scales."""
-    own = tuple(range(x.ndim - len(shape), x.ndim))
+    found, mean, scale = _normalised(x, tuple(range(x.ndim - len(shape), x.ndim)), eps)
+    return [_scaled(found, weight, bias), mean, scale]
+
+
+def _normalised(x: Any, own: Any, eps: float) -> tuple[Any, Any, Any]:
+    """An array with mean 0 and variance 1 along some axes, the means and the reciprocal scales."""
     mean = pt.mean(x, axis=own, keepdims=True)
     scale = 1.0 / pt.sqrt(pt.mean((x - mean) ** 2, axis=own, keepdims=True) + eps)
-    found = (x - mean) * scale
-    found = found if weight is None else found * weight
-    return [found if bias is None else found + bias, mean, scale]
+    return (x - mean) * scale, mean, scale
 
 
-@rule("_native_batch_norm_legit_no_training")
+def _scaled(x: Any, weight: Any, bias: Any) -> Any:
+    """Times a weight plus a bias, where there are any."""
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def _of_channels(x: Any, *values: Any) -> list[Any]:
+    """Values by channel, the second axis, with axes of length 1 for those behind; None stays."""
+    behind = (slice(None), *[None] * (x.ndim - 2))
+    return [None if v is None else v[behind] for v in values]
+
+
+@RULES("_native_batch_norm_legit_no_training")
 def _batch_norm(x: Any, weight: Any, bias: Any, mean: Any, variance: Any, momentum: float, eps: float) -> Any:
     """By the averages that the module keeps."""
-    behind = (slice(None), *[None] * (x.ndim - 2))
-    found = (x - mean[behind]) / pt.sqrt(variance[behind] + eps)
-    found = found if weight is None else found * weight[behind]
+    weight, bias, mean, variance = _of_channels(x, weight, bias, mean, variance)
     empty = pt.constant(np.zeros(0, x.dtype))
-    return [found if bias is None else found + bias[behind], empty, empty]
+    return [_scaled((x - mean) / pt.sqrt(variance + eps), weight, bias), empty, empty]
 
 
 # ---- indexing
 
 
-@rule("embedding")
+@RULES("embedding")
 def _embedding(weight: Any, places: Any, *_: Any) -> Any:
     return weight[places]
 
 
-@rule("index", "_unsafe_index")
+@RULES("index", "_unsafe_index")
 def _index(x: Any, places: Any) -> Any:
     """By arrays of places on some axes; masks have a length that depends on values."""
     if any(p is not None and p.dtype == "bool" for p in places):
@@ -136,7 +113,7 @@ def _index(x: Any, places: Any) -> Any:
     return x[tuple(slice(None) if p is None else p for p in places)]
 
 
-@rule("gather")
+@RULES("gather")
 def _gather(x: Any, dim: int, places: Any, **_: Any) -> Any:
     """Other axes of `places` may be shorter than those of `x`."""
     dim = dim % x.ndim
@@ -144,42 +121,42 @@ def _gather(x: Any, dim: int, places: Any, **_: Any) -> Any:
     return pt.take_along_axis(x[own], places, axis=dim)
 
 
-@rule("index_select")
+@RULES("index_select")
 def _index_select(x: Any, dim: int, places: Any) -> Any:
     return pt.take(x, places, axis=dim % x.ndim)
 
 
-@rule("slice_scatter")
+@RULES("slice_scatter")
 def _slice_scatter(x: Any, part: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
     """A copy with other values along a slice."""
-    return pt.set_subtensor(x[(*(slice(None),) * (dim % x.ndim), slice(start, end, step))], part)
+    return pt.set_subtensor(x[at(dim % x.ndim, slice(start, end, step))], part)
 
 
-@rule("select_scatter")
+@RULES("select_scatter")
 def _select_scatter(x: Any, part: Any, dim: int, index: int) -> Any:
-    return pt.set_subtensor(x[(*(slice(None),) * (dim % x.ndim), index)], part)
+    return pt.set_subtensor(x[at(dim % x.ndim, index)], part)
 
 
-@rule("index_put")
+@RULES("index_put")
 def _index_put(x: Any, places: Any, values: Any, accumulate: bool = False) -> Any:
     change = pt.inc_subtensor if accumulate else pt.set_subtensor
     return change(_index(x, places), values)
 
 
-@rule("sort")
+@RULES("sort")
 def _sort(x: Any, dim: int = -1, descending: bool = False) -> Any:
-    order = pt.argsort(-x if descending else x, axis=dim, stable=True)
+    order = ordered(x, dim % x.ndim, descending)
     return [pt.take_along_axis(x, order, axis=dim), order]
 
 
-@rule("topk")
+@RULES("topk")
 def _topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     values, order = _sort(x, dim, largest)
-    kept = (*(slice(None),) * (dim % x.ndim), slice(0, k))
+    kept = at(dim % x.ndim, slice(0, k))
     return [values[kept], order[kept]]
 
 
-@rule("median")
+@RULES("median")
 def _median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The lower one of two in the middle."""
     if dim is None:
@@ -191,14 +168,14 @@ def _median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     return [v if keepdim else pt.squeeze(v, axis=dim) for v in (values, place_of)]
 
 
-@rule("searchsorted")
+@RULES("searchsorted")
 def _searchsorted(ordered: Any, x: Any, *, right: bool = False, side: Any = None, **_: Any) -> Any:
     if ordered.ndim != 1:
         raise MissingRuleError("PyTorch's `searchsorted` in a batch of sequences has no translation.")
     return pt.searchsorted(ordered, x, side="right" if right or side == "right" else "left")
 
 
-@rule("bucketize")
+@RULES("bucketize")
 def _bucketize(x: Any, ordered: Any, *, right: bool = False, **_: Any) -> Any:
     return _searchsorted(ordered, x, right=right)
 
@@ -214,41 +191,41 @@ def _scattered(x: Any, dim: int, places: Any, source: Any, change: Any) -> Any:
     return change(x[tuple(index)], part)
 
 
-@rule("scatter")
+@RULES("scatter")
 def _scatter(x: Any, dim: int, places: Any, source: Any, **keywords: Any) -> Any:
     if keywords:
         raise MissingRuleError("PyTorch's `scatter` with `reduce=` has no translation.")
     return _scattered(x, dim, places, source, pt.set_subtensor)
 
 
-@rule("scatter_add")
+@RULES("scatter_add")
 def _scatter_add(x: Any, dim: int, places: Any, source: Any) -> Any:
     return _scattered(x, dim, places, source, pt.inc_subtensor)
 
 
-@rule("tril_indices")
+@RULES("tril_indices")
 def _lower_indices(rows: int, columns: int, offset: int = 0, **_: Any) -> Any:
     return pt.constant(np.array(np.tril_indices(rows, offset, columns)))
 
 
-@rule("triu_indices")
+@RULES("triu_indices")
 def _upper_indices(rows: int, columns: int, offset: int = 0, **_: Any) -> Any:
     return pt.constant(np.array(np.triu_indices(rows, offset, columns)))
 
 
-@rule("_cdist_forward")
+@RULES("_cdist_forward")
 def _distances(x: Any, y: Any, p: float, *_: Any) -> Any:
     return _vector_norm(x[..., :, None, :] - y[..., None, :, :], p, [-1])
 
 
-@rule("_trilinear")
+@RULES("_trilinear")
 def _trilinear(x: Any, y: Any, z: Any, left: Any, middle: Any, right: Any, summed: Any, *_: Any) -> Any:
     """A product of three, each with new axes, summed over some."""
     widened = [pt.expand_dims(v, tuple(places)) for v, places in ((x, left), (y, middle), (z, right))]
     return pt.sum(widened[0] * widened[1] * widened[2], axis=tuple(summed))
 
 
-@rule("logcumsumexp")
+@RULES("logcumsumexp")
 def _logcumsumexp(x: Any, dim: int) -> Any:
     """Each over all before it at once: no difference of great numbers is taken."""
     moved = pt.moveaxis(x, dim, -1)
@@ -257,28 +234,20 @@ def _logcumsumexp(x: Any, dim: int) -> Any:
     return pt.moveaxis(pt.logsumexp(pt.where(kept, moved[..., None, :], -np.inf), axis=-1), -1, dim)
 
 
-@rule("native_group_norm")
+@RULES("native_group_norm")
 def _group_norm(x: Any, weight: Any, bias: Any, n: int, channels: int, rest: int, groups: int, eps: float) -> Any:
-    parts = pt.reshape(x, (n, groups, -1))
-    mean = pt.mean(parts, axis=-1, keepdims=True)
-    scale = (pt.mean((parts - mean) ** 2, axis=-1, keepdims=True) + eps) ** -0.5
-    found = pt.reshape((parts - mean) * scale, x.static_shape)
-    wide = (slice(None), *[None] * (x.ndim - 2))
-    found = found if weight is None else found * weight[wide]
-    return [found if bias is None else found + bias[wide], mean[..., 0], scale[..., 0]]
+    found, mean, scale = _normalised(pt.reshape(x, (n, groups, -1)), -1, eps)
+    found = pt.reshape(found, x.static_shape)
+    return [_scaled(found, *_of_channels(x, weight, bias)), mean[..., 0], scale[..., 0]]
 
 
-@rule("_native_batch_norm_legit")
+@RULES("_native_batch_norm_legit")
 def _batch_statistics_norm(x: Any, weight: Any, bias: Any, *rest: Any) -> Any:
     """By the mean and variance of the batch itself, without running ones."""
     if len(rest) != 3:
         raise MissingRuleError("batch norm that writes running averages has no translation; call `.eval()`.")
-    axes_but_channels = (0, *range(2, x.ndim))
-    mean = pt.mean(x, axis=axes_but_channels, keepdims=True)
-    scale = (pt.mean((x - mean) ** 2, axis=axes_but_channels, keepdims=True) + rest[2]) ** -0.5
-    found, wide = (x - mean) * scale, (slice(None), *[None] * (x.ndim - 2))
-    found = found if weight is None else found * weight[wide]
-    return [found if bias is None else found + bias[wide], pt.flatten(mean), pt.flatten(scale)]
+    found, mean, scale = _normalised(x, (0, *range(2, x.ndim)), rest[2])
+    return [_scaled(found, *_of_channels(x, weight, bias)), pt.flatten(mean), pt.flatten(scale)]
 
 
 # ---- losses
@@ -290,12 +259,12 @@ def _reduced(x: Any, reduction: int) -> Any:
     return pt.mean(x) if reduction == _MEAN else pt.sum(x) if reduction == _TOTAL else x
 
 
-@rule("mse_loss")
+@RULES("mse_loss")
 def _mse_loss(x: Any, y: Any, reduction: int = _MEAN) -> Any:
     return _reduced((x - y) ** 2, reduction)
 
 
-@rule("nll_loss_forward", "nll_loss2d_forward")
+@RULES("nll_loss_forward", "nll_loss2d_forward")
 def _nll_loss(x: Any, target: Any, weight: Any, reduction: int, ignored: int) -> Any:
     """Weighted negative entries of the target's class, and the weight of all."""
     axis = min(1, x.ndim - 1)
@@ -311,7 +280,7 @@ def _nll_loss(x: Any, target: Any, weight: Any, reduction: int, ignored: int) ->
     return [losses, pt.zeros((), dtype=x.dtype)]
 
 
-@rule("linalg_vector_norm")
+@RULES("linalg_vector_norm")
 def _vector_norm(x: Any, order: Any = 2, dim: Any = None, keepdim: bool = False, **_: Any) -> Any:
     own = axes(dim, x.ndim)
     if abs(order) == math.inf:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +9,10 @@ from typing import Any
 import numpy as np
 
 import consilience.tensor as pt
-from consilience.engines.torch.read.ops import rule
+from consilience.engines.reader.axes import at
+from consilience.engines.reader.lax import lax
+from consilience.engines.reader.lax.windows import convolved
+from consilience.engines.torch.read.ops import RULES
 from consilience.errors import MissingRuleError
 
 
@@ -19,98 +21,56 @@ def _each(values: Sequence[int], rank: int) -> list[int]:
     return list(values) * rank if len(values) == 1 else list(values)
 
 
-def _padded(x: Any, widths: Sequence[int], value: Any) -> Any:
-    """Some elements before and behind on each of the last axes."""
-    if not any(widths):
-        return x
-    shape = x.static_shape
-    rank = len(widths)
-    wide = [n + 2 * p for n, p in zip(shape[-rank:], widths, strict=True)]
-    inner = tuple(slice(p, p + n) for n, p in zip(shape[-rank:], widths, strict=True))
-    around = pt.full((*shape[:-rank], *wide), value, dtype=x.dtype)
-    return pt.set_subtensor(around[(..., *inner)], x)
+def _convolved(
+    x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int, inner: Any = (), turned: bool = False
+) -> Any:
+    """As lax has it, with the batch first, then channels, then places."""
+    rank = weight.ndim - 2
+    layout = [(0, 1, range(2, rank + 2))] * 3
+    return convolved(x, weight, layout, stride, padding, inner or [1] * rank, dilation, [turned] * rank, groups, 1)
 
 
-@rule("convolution")
+@RULES("convolution")
 def _convolution(
     x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, extra: Any, groups: int
 ) -> Any:
-    """A sum over the places of the kernel, each a product of channels."""
     rank = weight.ndim - 2
     stride, padding, dilation, extra = (_each(v, rank) for v in (stride, padding, dilation, extra))
-    one = _spread if transposed else _gathered
-    channels, filters = x.static_shape[1] // groups, weight.static_shape[0] // groups
-    parts = [
-        one(
-            x[:, g * channels : (g + 1) * channels], weight[g * filters : (g + 1) * filters],
-            stride, padding, dilation, extra,
-        )
-        for g in range(groups)
-    ]  # fmt: skip
-    found = parts[0] if groups == 1 else pt.concatenate(parts, axis=1)
+    if transposed:  # each element is spread over a window of the result
+        reach = [d * (k - 1) for d, k in zip(dilation, weight.static_shape[2:], strict=True)]
+        around = [(r - p, r - p + e) for r, p, e in zip(reach, padding, extra, strict=True)]
+        parts = pt.reshape(weight, (groups, -1, *weight.static_shape[1:]))  # group, channel, filter
+        kernel = pt.reshape(pt.swapaxes(parts, 1, 2), (-1, parts.static_shape[1], *weight.static_shape[2:]))
+        found = _convolved(x, kernel, [1] * rank, around, dilation, groups, stride, turned=True)
+    else:
+        found = _convolved(x, weight, stride, [(p, p) for p in padding], dilation, groups)
     return found if bias is None else found + bias[(slice(None), *[None] * rank)]
 
 
-def _gathered(x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, _: Any) -> Any:
-    kernel = weight.static_shape[2:]
-    x = _padded(x, padding, 0.0)
-    lengths = _counts(x.static_shape[2:], kernel, stride, dilation)
-    found: Any = 0
-    for place in itertools.product(*map(range, kernel)):
-        part = _windows(place, stride, dilation, lengths)
-        found = found + pt.einsum("nc...,oc->no...", x[(..., *part)], weight[(slice(None), slice(None), *place)])
+def _pooled(kind: str, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    """Elements of windows along the last axes taken together, by an operation of lax."""
+    rank = len(kernel)
+    ones = [1] * (x.ndim - rank)
+    widths = [(0, 0)] * len(ones) + [(p, p) for p in _each(padding, rank)]
+    (found,) = lax(
+        f"reduce_window_{kind}", x, window_dimensions=[*ones, *kernel],
+        window_strides=[*ones, *_each(stride or kernel, rank)], padding=widths, base_dilation=[1] * x.ndim,
+        window_dilation=[*ones, *_each(dilation, rank)],
+    )  # fmt: skip
     return found
 
 
-def _spread(x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, extra: Any) -> Any:
-    """The transpose of a convolution: each element is spread over a window of the result."""
-    kernel, lengths = weight.static_shape[2:], x.static_shape[2:]
-    whole = [
-        (n - 1) * s + d * (k - 1) + e + 1
-        for n, s, d, k, e in zip(lengths, stride, dilation, kernel, extra, strict=True)
-    ]
-    found = pt.zeros((x.static_shape[0], weight.static_shape[1], *whole), dtype=x.dtype)
-    for place in itertools.product(*map(range, kernel)):
-        part = _windows(place, stride, dilation, lengths)
-        terms = pt.einsum("nc...,co->no...", x, weight[(slice(None), slice(None), *place)])
-        found = pt.inc_subtensor(found[(..., *part)], terms)
-    return found[(..., *(slice(p, n - p) for n, p in zip(whole, padding, strict=True)))]
-
-
-def _counts(lengths: Any, kernel: Any, stride: Any, dilation: Any) -> list[int]:
-    """How many windows lie on each axis."""
-    return [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(lengths, kernel, stride, dilation, strict=True)]
-
-
-def _windows(place: Sequence[int], stride: Any, dilation: Any, counts: Any) -> tuple[slice, ...]:
-    """The elements that stand at one place of all windows."""
-    return tuple(
-        slice(i * d, i * d + s * (n - 1) + 1, s) for i, d, s, n in zip(place, dilation, stride, counts, strict=True)
-    )
-
-
-def _pooled(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, value: Any) -> Any:
-    """Elements by their place in a window, along a new first axis."""
-    rank = len(kernel)
-    x = _padded(x, padding, value)
-    counts = _counts(x.static_shape[-rank:], kernel, stride, dilation)
-    places = itertools.product(*map(range, kernel))
-    return pt.stack([x[(..., *_windows(place, stride, dilation, counts))] for place in places])
-
-
-@rule("max_pool2d_with_indices", "max_pool3d_with_indices")
+@RULES("max_pool2d_with_indices", "max_pool3d_with_indices")
 def _max_pool(
     x: Any, kernel: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,), ceil_mode: bool = False
 ) -> list[Any]:
     """The places of the greatest elements, its second result, are not there."""
     if ceil_mode:
         raise MissingRuleError("pooling with `ceil_mode` has no translation.")
-    rank = len(kernel)
-    steps = _each(stride or kernel, rank)
-    return [pt.max(_pooled(x, kernel, steps, _each(padding, rank), _each(dilation, rank), -math.inf), axis=0), None]
+    return [_pooled("max", x, kernel, stride, padding, dilation), None]
 
 
-@rule("avg_pool1d", "avg_pool2d", "avg_pool3d")
+@RULES("avg_pool1d", "avg_pool2d", "avg_pool3d")
 def _average_pool(
     x: Any,
     kernel: Any,
@@ -122,18 +82,14 @@ def _average_pool(
 ) -> Any:
     if ceil_mode:
         raise MissingRuleError("pooling with `ceil_mode` has no translation.")
-    rank = len(kernel)
-    steps, widths, ones = _each(stride or kernel, rank), _each(padding, rank), [1] * rank
-    total = pt.sum(_pooled(x, kernel, steps, widths, ones, 0.0), axis=0)
-    if divisor_override is not None:
-        return total / divisor_override
-    if count_include_pad or not any(widths):
-        return total / math.prod(kernel)
-    inside = pt.constant(np.ones(x.static_shape[-rank:]))
-    return total / pt.sum(_pooled(inside, kernel, steps, widths, ones, 0.0), axis=0)
+    total = _pooled("sum", x, kernel, stride, padding, (1,))
+    if divisor_override is not None or count_include_pad or not any(padding):
+        return total / (math.prod(kernel) if divisor_override is None else divisor_override)
+    inside = pt.constant(np.ones(x.static_shape[-len(kernel) :]))
+    return total / _pooled("sum", inside, kernel, stride, padding, (1,))
 
 
-@rule("_adaptive_avg_pool2d", "adaptive_avg_pool1d", "_adaptive_avg_pool3d")
+@RULES("_adaptive_avg_pool2d", "adaptive_avg_pool1d", "_adaptive_avg_pool3d")
 def _adaptive_average_pool(x: Any, size: Any) -> Any:
     """Windows whose ends are the nearest to equal parts, as products with constant matrices."""
     for axis, count in zip(range(x.ndim - len(size), x.ndim), size, strict=True):
@@ -146,7 +102,7 @@ def _adaptive_average_pool(x: Any, size: Any) -> Any:
     return x
 
 
-@rule("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
+@RULES("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
 def _nearest(x: Any, size: Any, scales: Any = None, *_: Any) -> Any:
     rank = x.ndim - 2
     lengths = x.static_shape[2:]
@@ -159,9 +115,8 @@ def _nearest(x: Any, size: Any, scales: Any = None, *_: Any) -> Any:
     return x
 
 
-@rule("unfold")
+@RULES("unfold")
 def _unfold(x: Any, dim: int, size: int, step: int) -> Any:
     dim = dim % x.ndim
     count = (x.static_shape[dim] - size) // step + 1
-    before = (slice(None),) * dim
-    return pt.stack([x[(*before, slice(i, i + step * (count - 1) + 1, step))] for i in range(size)], axis=-1)
+    return pt.stack([x[at(dim, slice(i, i + step * (count - 1) + 1, step))] for i in range(size)], axis=-1)
