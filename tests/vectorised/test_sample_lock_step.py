@@ -165,7 +165,7 @@ def test_a_callback_hears_of_the_run_and_ends_it() -> None:
         ({"nuts": {"max_treedepth": 5}}, "`nuts`"),
         ({"jumps": 4}, "`jumps`"),
         ({"checkpoint": "run"}, "`checkpoint`"),
-        ({"window_budget": 5}, "`window_budget`"),
+        ({"window_budget": 5}, "`budget`"),
         ({"pool": False}, "`pool`"),
         ({"metric": "dense"}, "diagonal"),
         ({"device": "abacus"}, "cpu:0"),
