@@ -24,12 +24,21 @@ class AtWork(Protocol):
     """What a handle holds: a run of chains, or an estimator that advances in steps."""
 
     @property
-    def progress(self) -> Any: ...
+    def progress(self) -> Any:
+        """Where it is."""
+
     @property
-    def finished(self) -> bool: ...
-    def pause(self) -> None: ...
-    def resume(self) -> None: ...
-    def stop(self) -> None: ...
+    def finished(self) -> bool:
+        """Whether it is over."""
+
+    def pause(self) -> None:
+        """Let it rest."""
+
+    def resume(self) -> None:
+        """Let it go on."""
+
+    def stop(self) -> None:
+        """Ask it to end with what it has."""
 
 
 class Background(Generic[R]):
