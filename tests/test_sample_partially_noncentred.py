@@ -1,4 +1,4 @@
-"""Hierarchies whose draws diverge or mix badly go on in partially non-centred coordinates; the result is that of the model."""
+"""Hierarchies that diverge or mix badly go on in partially non-centred coordinates; the result is that of the model."""
 
 from __future__ import annotations
 

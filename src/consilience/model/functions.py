@@ -12,9 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.function import function
-from consilience.backends.shapes import Lengths
 from consilience.distributions.random_variable import RandomVariable
-from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceError, InitialPointError, LinearAlgebraError, ModelError
 from consilience.ir import FLOATS, Input, Node, topological
 from consilience.ir.side_tables import name_of
@@ -22,18 +20,18 @@ from consilience.ir.text import text
 from consilience.model import diagnosis
 from consilience.model.blocks import total
 from consilience.model.extension import check_fit
+from consilience.model.joint_function import LogpDlogp
 from consilience.model.keywords import check_compile_kwargs
-from consilience.model.layout import Layout, known_shape, layout_of, point_arrays
+from consilience.model.layout import known_shape, point_arrays
 from consilience.model.minibatch import is_rows
 from consilience.model.observation import check_data, slot_values
 from consilience.model.predictive import predict
-from consilience.model.starting_point import starting_position
+from consilience.model.starting_point import initial_point, layout_with_data, starting_position
 from consilience.model.value_graphs import Chosen, d2logp_graph, dlogp_graph, factors, logp_graph, over_values
 from consilience.model.variables import ModelVariables
 
 if TYPE_CHECKING:
     from consilience.backends.inspect.kernel_profile import KernelProfile
-    from consilience.model.joint_function import LogpDlogp
 
 Array = npt.NDArray[Any]
 Point = Mapping[str, Any]
@@ -298,8 +296,6 @@ class ModelFunctions(ModelVariables):
         initial_point   extra values; the default starting point if none is given
         ravel_inputs    whether a call takes one flat vector, or one value per variable
         """
-        from consilience.model.joint_function import LogpDlogp
-
         check_compile_kwargs(ignored)
         return LogpDlogp(self, grad_vars, tempered, initial_point, bool(ravel_inputs))
 
@@ -359,20 +355,6 @@ class ModelFunctions(ModelVariables):
         print(_report(self, point, fn, verbose))
 
 
-def initial_point(
-    model: ModelVariables, random_seed: Any = None, initvals: Mapping[str, Any] | None = None
-) -> dict[str, Array]:
-    """The default starting values on the unconstrained line, by PyMC's names (`tau_log__`).
-
-    random_seed   an integer or Generator: of the draws for variables with `initval="prior"`
-    initvals      values, or "support_point" or "prior", in place of the model's own, by name
-    """
-    layout, lengths = _layout(model)
-    seed = 0 if random_seed is None else seed_from(random_seed)
-    point = layout.point(starting_position(model, layout, lengths, initvals, seed))
-    return {name: array.astype(v.value.dtype) for (name, array), v in zip(point.items(), model.free, strict=True)}
-
-
 def _compiled(
     model: ModelVariables,
     outs: Outputs,
@@ -402,7 +384,7 @@ def _report(model: ModelFunctions, point: Point | None = None, fn: str = "logp",
     lines = [f"{name:<{width}}  {value:.6g}" for name, value in values.items()]
     lines += diagnosis.diagnosis(model, position)
     if fn == "dlogp":
-        layout, _ = _layout(model)
+        layout, _ = layout_with_data(model)
         slope = model.compile_dlogp()(layout.point(position))
         places = np.flatnonzero(~np.isfinite(slope))
         lines += [f"the gradient along `{layout.coordinate(int(i))}` is {slope[i]}" for i in places]
@@ -424,7 +406,7 @@ def _faults_of_draws(model: ModelVariables) -> list[str]:
 
 def position_of(model: ModelVariables, point: Point | None) -> npt.NDArray[np.float64]:
     """A point as a vector; the default starting point if none is given."""
-    layout, lengths = _layout(model)
+    layout, lengths = layout_with_data(model)
     return starting_position(model, layout, lengths) if point is None else layout.position(point)
 
 
@@ -432,8 +414,3 @@ def _listed(outputs: Outputs) -> list[Node]:
     if isinstance(outputs, Node):
         return [outputs]
     return list(outputs.values() if isinstance(outputs, Mapping) else outputs)
-
-
-def _layout(model: ModelVariables) -> tuple[Layout, Lengths]:
-    _, _, _, lengths = slot_values(model)
-    return layout_of(model.free, lengths), lengths

@@ -17,8 +17,8 @@ from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, tensor_input
 from consilience.ir.side_tables import without_sources
 from consilience.model.blocks import total
-from consilience.model.functions import initial_point
 from consilience.model.layout import point_arrays
+from consilience.model.starting_point import initial_point
 from consilience.model.value_graphs import Chosen, differentiable, factors
 from consilience.model.variables import ModelVariables
 from consilience.ops.shape import concatenate, reshape

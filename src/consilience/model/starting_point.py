@@ -16,14 +16,16 @@ from consilience.backends.callback import failed
 from consilience.backends.shapes import Lengths
 from consilience.distributions.densities import drawn, support_point
 from consilience.distributions.random_variable import RandomVariable
+from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceError, DtypeError, InitialPointError, ModelError, ShapeError, SupportError
 from consilience.ir import Input, Node, constant, substitute, topological
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.diagnosis import diagnosis
-from consilience.model.layout import Layout, Stretch
+from consilience.model.layout import Layout, Stretch, layout_of
 from consilience.model.log_density import ModelDensity
+from consilience.model.observation import slot_values
 from consilience.model.variables import FreeVariable, ModelVariables
 from consilience.model.warm_start import drawn_points, is_result
 
@@ -240,3 +242,23 @@ def no_start(density: ModelDensity, position: Floats) -> InitialPointError:
         + "\n".join(found)
         + "\nCheck these priors and data, or give a starting value with `initvals=`."
     )
+
+
+def initial_point(
+    model: ModelVariables, random_seed: Any = None, initvals: Mapping[str, Any] | None = None
+) -> dict[str, npt.NDArray[Any]]:
+    """The default starting values on the unconstrained line, by PyMC's names (`tau_log__`).
+
+    random_seed   an integer or Generator: of the draws for variables with `initval="prior"`
+    initvals      values, or "support_point" or "prior", in place of the model's own, by name
+    """
+    layout, lengths = layout_with_data(model)
+    seed = 0 if random_seed is None else seed_from(random_seed)
+    point = layout.point(starting_position(model, layout, lengths, initvals, seed))
+    return {name: array.astype(v.value.dtype) for (name, array), v in zip(point.items(), model.free, strict=True)}
+
+
+def layout_with_data(model: ModelVariables) -> tuple[Layout, Lengths]:
+    """How the free variables lie in a vector, for the data of the moment, and the lengths of these."""
+    _, _, _, lengths = slot_values(model)
+    return layout_of(model.free, lengths), lengths

@@ -56,6 +56,7 @@ def prototype(helpers: Helpers, function: LoopFunction, export: bool) -> str:
 
 
 def parameter_names(function: LoopFunction) -> list[str]:
+    """Names of a function's parameters in C, none of them a word of C or of the header."""
     return [f"{n}_" if n in HEADER_NAMES or n in RESERVED else identifier(n) for n in function.parameter_names]
 
 

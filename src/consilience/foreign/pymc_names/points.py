@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.ir import Node
-from consilience.model.functions import initial_point
+from consilience.model.starting_point import initial_point
 
 if TYPE_CHECKING:
     from consilience.model.model import Model
