@@ -77,7 +77,7 @@ def test_older_names_mean_their_parts() -> None:
 
 def test_runs_are_the_same_by_older_names_and_by_groups(tmp_path: Path) -> None:
     """Draws bit for bit; the checkpoint of one is resumed as the other's."""
-    with pytest.warns(DeprecationWarning, match="works as ever"):
+    with pytest.warns(DeprecationWarning, match="still works; today"):
         old = pm.sample(
             model=model(), target_ess=50, min_draws=60, max_draws=120, metric="dense", pool=False, tune=60, jumps=2,
             modes=False, checkpoint=tmp_path / "old", **QUIET,

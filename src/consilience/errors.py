@@ -153,7 +153,17 @@ class StorageError(ConsilienceError):
 
 
 class MissingPackageError(ConsilienceError, ImportError):
-    """A package that this function needs is not installed."""
+    """A package that this function needs is not installed, or cannot be imported."""
+
+    @classmethod
+    def of(cls, package: str, command: str, error: Exception) -> MissingPackageError:
+        """The error for a package, by what importing it raised; `command` installs it."""
+        if isinstance(error, ModuleNotFoundError):
+            return cls(f"{package} is not there: {command}.")
+        return cls(
+            f"{package} is installed, and importing it fails: {type(error).__name__}: {error}. Where its parts do not "
+            f"fit together, installing it anew helps: {command}."
+        )
 
 
 class ConsilienceWarning(UserWarning):

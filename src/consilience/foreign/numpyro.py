@@ -39,8 +39,8 @@ def from_numpyro(model: Any, *arguments: Any, **keywords: Any) -> Model:
         from numpyro import handlers
         from numpyro.infer import init_to_uniform
         from numpyro.infer.util import initialize_model
-    except ImportError as error:
-        raise MissingPackageError("NumPyro is not there: pip install numpyro.") from error
+    except Exception as error:
+        raise MissingPackageError.of("NumPyro", "pip install numpyro", error) from error
 
     with jax.enable_x64(True):
         wide = jax.tree_util.tree_map(_wide, (arguments, keywords))

@@ -172,7 +172,7 @@ def whole(function: str, rest: dict[str, Any], *, stacklevel: int | None = 2, **
             )
     if older and stacklevel is not None:
         today = ", ".join(dict.fromkeys(_spelled(OLDER[name][0], older) for name in older))
-        sentence = f"`{function}({'=…, '.join(older)}=…)` works as ever, and is written {today} by now."
+        sentence = f"`{function}({'=…, '.join(older)}=…)` still works; today it is written {today}."
         say_once("older names", "", sentence, stacklevel + 1, DeprecationWarning)
     groups = {"remedies": REMEDIES, **given, **_grouped(older)}
     made = {name: _group(name, groups.get(name)) for name in GROUPS}

@@ -24,10 +24,9 @@ from consilience.sample.plan import ModelPlan
 
 try:
     from consilience.run.lock_step.engine import launch
-except ModuleNotFoundError as error:
-    raise MissingPackageError(
-        'chains in lock step are computed by JAX, which is not installed: pip install "consilience[jax]".'
-    ) from error
+except Exception as error:  # it may be there and broken, which the rest of the library is not to notice
+    package, command = "JAX, which computes chains in lock step,", "pip install 'consilience[jax]'"
+    raise MissingPackageError.of(package, command, error) from error
 
 _FUNCTIONS: Final[OrderedDict[tuple[tuple[str, str], ...], Callable[[Any], Any]]] = OrderedDict()  # latest last
 

@@ -48,8 +48,8 @@ def numba_function(
     """
     try:
         import numba
-    except ImportError as error:
-        raise MissingPackageError("Numba is not there: pip install 'consilience[numba]'.") from error
+    except Exception as error:
+        raise MissingPackageError.of("Numba", "pip install 'consilience[numba]'", error) from error
 
     _register()
     scope: dict[str, Any] = {"np": np, "contiguous": _contiguous, "enter": _entered(bound)}

@@ -33,8 +33,8 @@ def imported() -> Any:
     """
     try:
         import torch
-    except ImportError as error:
-        raise MissingPackageError("PyTorch is not there: pip install 'consilience[torch]'.") from error
+    except Exception as error:
+        raise MissingPackageError.of("PyTorch", "pip install 'consilience[torch]'", error) from error
     return torch
 
 

@@ -12,8 +12,8 @@ from consilience.errors import MissingPackageError
 
 try:
     import jax as jax
-except ImportError as error:
-    raise MissingPackageError("JAX is not there: pip install 'consilience[jax]'.") from error
+except Exception as error:
+    raise MissingPackageError.of("JAX", "pip install 'consilience[jax]'", error) from error
 
 from consilience.engines.jax.emit.program import JaxProgram
 

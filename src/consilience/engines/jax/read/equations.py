@@ -38,8 +38,8 @@ def jax_module() -> Any:
     try:
         import jax
         import jax.extend
-    except ImportError as error:
-        raise MissingPackageError("JAX is not there: pip install 'consilience[jax]'.") from error
+    except Exception as error:
+        raise MissingPackageError.of("JAX", "pip install 'consilience[jax]'", error) from error
     if not hasattr(jax, "enable_x64"):
         raise MissingPackageError(f"JAX {jax.__version__} is too old; 0.8 is the first that can be read.")
     return jax

@@ -17,8 +17,8 @@ def torch_module() -> Any:
     try:
         torch: Any = importlib.import_module("torch")
         importlib.import_module("torch.export")
-    except ImportError as error:
-        raise MissingPackageError("PyTorch is not there: pip install 'consilience[torch]'.") from error
+    except Exception as error:
+        raise MissingPackageError.of("PyTorch", "pip install 'consilience[torch]'", error) from error
     if not hasattr(torch.export.ExportedProgram, "run_decompositions"):
         raise MissingPackageError(f"PyTorch {torch.__version__} is too old; 2.5 is the first that can be read.")
     return torch
