@@ -42,7 +42,7 @@ def compositions(draw: st.DrawFn, depth: int = 2) -> Node:
 
 
 @given(compositions())
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 def test_draws_density_and_distribution_function_of_a_composition_agree(rv) -> None:
     """The probability of a draw is uniform, its slope is the density, both tails make 1, quantiles invert it."""
     draws = np.sort(pd.draw(rv, 2000, random_seed=1))

@@ -50,7 +50,7 @@ def test_functions_that_do_not_fit_each_other(more: dict[str, Any], error: type[
     [
         (Y[:, None], {}, ShapeError, "shape"),
         (Y[:0], {}, ShapeError, "at least one time"),
-        ("abc", {}, DtypeError, "must be numbers"),
+        ("abc", {}, DtypeError, "must be an array of numbers"),
         ({"z": Y}, {}, ModelError, "the data are of z"),
         (Y, {"particles": 0}, ValueError, "particles"),
         (Y, {"particles": 2.5}, TypeError, "particles"),

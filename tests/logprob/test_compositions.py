@@ -194,7 +194,7 @@ def check_boxes(node: Node, complete=lambda v: v) -> None:
     np.testing.assert_allclose(found.sum(), share.sum(), atol=0.015)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(VECTOR_PLANS.filter(lambda plan: depth(plan) <= 3))
 def test_densities_of_vectors_fit_draws(plan) -> None:
     """In every box of two coordinates."""

@@ -289,7 +289,14 @@ def test_odd_functions_are_odd_to_the_bit(name: str) -> None:
     np.testing.assert_array_equal(bits(apply(name, -x)), bits(-apply(name, x)))
 
 
-@pytest.mark.parametrize("target", CROSS.values(), ids=CROSS)
+# Without fma, and another machine; the widths between are left to the slow tests.
+QUICK_TARGETS = ("x86-64-v2", "neoverse-v2")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [pytest.param(t, id=name, marks=[] if name in QUICK_TARGETS else pytest.mark.slow) for name, t in CROSS.items()],
+)
 def test_whole_library_lowers_for_every_target(target: Target) -> None:
     """At the target's own width and for scalars; no call of the C library's fma where it is missing."""
     module = Module()

@@ -246,7 +246,7 @@ def test_xarray_is_loaded_beside_other_work() -> None:
     """`prepare` returns at once; who imports xarray next waits for the same module, and the process ends well."""
     code = (
         "import sys, threading\n"
-        "from consilience import storage\n"
+        "from consilience.output import storage\n"
         "assert 'xarray' not in sys.modules\n"
         "storage.prepare()\n"
         "assert threading.active_count() == 2\n"
