@@ -210,7 +210,7 @@ def test_without_jax_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch
         n for n in sys.modules if n.startswith(("consilience.run.lock_step.", "consilience.sample.lock_step"))
     ]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr("consilience.sample.lock_step", raising=False)
+    monkeypatch.delattr(sys.modules["consilience.sample"], "lock_step", raising=False)
     monkeypatch.setitem(sys.modules, "jax", None)
     with pytest.raises(MissingPackageError, match=r"not there: pip install 'consilience\[jax\]'"):
         pm.sample(model=eight_schools(), backend="jax")
