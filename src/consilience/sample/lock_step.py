@@ -23,10 +23,12 @@ from consilience.sample.monitoring import monitored_of
 from consilience.sample.plan import ModelPlan
 
 try:
-    from consilience.run.lock_step.engine import launch
+    import jax as jax
 except Exception as error:  # it may be there and broken, which the rest of the library is not to notice
     package, command = "JAX, which computes chains in lock step,", "pip install 'consilience[jax]'"
     raise MissingPackageError.of(package, command, error) from error
+
+from consilience.run.lock_step.engine import launch
 
 _FUNCTIONS: Final[OrderedDict[tuple[tuple[str, str], ...], Callable[[Any], Any]]] = OrderedDict()  # latest last
 
