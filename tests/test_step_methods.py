@@ -202,7 +202,7 @@ def test_a_compound_is_resumed_with_the_same_steps(tmp_path: Path) -> None:
 def test_statistics_of_several_step_methods_have_names_of_their_own() -> None:
     with everything() as model:
         step: list[Kernel] = [Metropolis([model["x"]]), Metropolis([model["n"]])]
-        step += [BinaryGibbsMetropolis([model["b"]]), CategoricalGibbsMetropolis([model["c"]])]
+        step += [BinaryGibbsMetropolis([model["b"]]), CategoricalGibbsMetropolis([model["c"], model["u"]])]
         result = pm.sample(50, tune=50, step=step, random_seed=1, progressbar=False)
     names = set(result.sample_stats.data_vars)
     assert {"x_accepted", "n_accepted", "b_changed", "c_changed", "diverging", "lp", "x_lp"} <= names
