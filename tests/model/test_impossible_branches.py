@@ -1,4 +1,4 @@
-"""Values that the data exclude drop out of sums over discrete variables, with their derivatives, whatever excludes them."""
+"""Values that data exclude drop out of sums over discrete variables, with their derivatives, whatever excludes them."""
 
 from __future__ import annotations
 

@@ -231,11 +231,17 @@ def _recovered(
             weights = [found[given_nodes[v.node]][1] for v in weighed]
             drawn = {leaf: value for leaf, (value, _) in found.items()}
             return _compiled(
-                [seed_input, number, *leaves], [*outputs, *weights, *substitute(settled, drawn)], slots, lengths, backend
+                [seed_input, number, *leaves],
+                [*outputs, *weights, *substitute(settled, drawn)],
+                slots,
+                lengths,
+                backend,
             )
 
     compiled = compile_recovery()
-    results, _ = values_of_draws(compiled.bind(values), _given(seed, count, arrays), count, [v.name for v in model.marginalized])
+    results, _ = values_of_draws(
+        compiled.bind(values), _given(seed, count, arrays), count, [v.name for v in model.marginalized]
+    )
     rest = iter(results)
     drawn, weights, settled = ({n: next(rest) for n in named[kind]} for kind in ("drawn", "weighed", "settled"))
     return drawn, weights, settled

@@ -101,7 +101,9 @@ def _bounds(graph: Node, others: Ranges) -> Bounds:
     for node in topological([graph], stop=lambda node: isinstance(node.op, RandomVariable)):
         own = others.get(node)
         if isinstance(own, Range):
-            known[node] = Bounds(float(own.least), float(own.least + own.count - 1), finite=True, not_nan=True, whole=True)
+            known[node] = Bounds(
+                float(own.least), float(own.least + own.count - 1), finite=True, not_nan=True, whole=True
+            )
         elif isinstance(node.op, RandomVariable):
             known[node] = UNKNOWN
         else:

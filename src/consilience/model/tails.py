@@ -41,13 +41,15 @@ def short_tails(model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int =
     seed    of the draws of other marginalized variables, where sums are one in another
     returns names; none: at every draw three quarters of the values have all but 1e-12 of the sum
 
+    >>> import numpy as np
     >>> import consilience as pm
+    >>> from consilience.model.tails import short_tails
     >>> with pm.Model() as model:
     ...     lam = pm.Gamma("lam", 2, 0.2)
     ...     n = pm.Poisson("n", lam)
     ...     y = pm.Binomial("y", n, 0.5, observed=[3, 5])
     >>> summed = pm.marginalize(model, "n")
-    >>> pm.model.short_tails(summed, {"lam": np.array([8.0, 1000.0])})
+    >>> short_tails(summed, {"lam": np.array([8.0, 1000.0])})
     ['n']
     """
     if not endless(model):
