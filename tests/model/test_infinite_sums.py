@@ -1,4 +1,4 @@
-"""Variables without end, summed out: right to the last digits where there is a number, and no number where it is not."""
+"""Variables without end, summed out: right to the last digits where there is a number, and no number elsewhere."""
 
 from __future__ import annotations
 

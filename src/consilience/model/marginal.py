@@ -165,8 +165,8 @@ def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node], known: 
         return _of_table(variable, leaf, known, table)
     if known.endless:
         raise ModelError(
-            f"the elements of `{variable.name}` (shape {shape}), which has infinitely many values, act together on what "
-            "depends on it; only elements that act on parts of their own are summed so. Write a model in which each "
+            f"the elements of `{variable.name}` (shape {shape}), which has infinitely many values, act together on "
+            "what depends on it; only elements that act on parts of their own are summed so. Write a model in which each "
             "does, or one with finitely many values, as by `pm.Truncated`."
         )
     chain = weights(leaf, factors, least, count)

@@ -189,7 +189,7 @@ def recover(
 def unsettled(
     model: ModelVariables, given: Mapping[str, Array], count: int, seed: int, backend: str = "llvm"
 ) -> dict[str, npt.NDArray[np.bool_]]:
-    """Per marginalized variable without end at which draws three quarters of its values would be too few, bool (count,).
+    """At which draws three quarters of the values of a variable without end would be too few, bool (count,) by name.
 
     As `recover` otherwise. Where the values themselves are too few, so are three quarters of them.
     """

@@ -1,4 +1,4 @@
-"""Which whole numbers a discrete variable may be, given what others may be: from a least one to a greatest, or on and on.
+"""Which whole numbers a discrete variable may be, given what others may be: from a least one on, to an end or not.
 
 Variables in, ranges out. Ends that depend on other variables are bounded by the ranges of these.
 """

@@ -1,6 +1,6 @@
 """Which discrete variables of a model are summed out before it is sampled, by what that costs.
 
-A model and the names of those that stay enter; names leave, and in words why others do not. Sums themselves are in `marginal`.
+A model and the names of those that stay enter; names leave, and in words why others do not. Sums are in `marginal`.
 """
 
 from __future__ import annotations

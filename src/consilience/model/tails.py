@@ -1,6 +1,6 @@
 """How many values are summed of variables without end: found where chains may begin, looked at again for draws.
 
-A marginalized model and points in; names of variables of which more have to be summed, and a model that does, out. Where
+A marginalized model and points in; names of variables of which more must be summed, and a model that does, out. Where
 too few are summed the density has no value (`marginal`), so no point beyond is ever taken for a wrong one; draws for
 which three quarters of the values would not do tell that such points may be near.
 """
@@ -17,7 +17,6 @@ import numpy.typing as npt
 from consilience.backends import contexts, reference
 from consilience.distributions.random_variable import distribution_of
 from consilience.errors import ModelError
-from consilience.ir import constant
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.conditioning import Rebuilt
