@@ -16,16 +16,19 @@ from typing import Final
 import numpy as np
 
 from consilience.distributions.constraints import Whole
-from consilience.distributions.densities import support_of, supported_density
+from consilience.distributions.densities import realise, support_of, supported_density
 from consilience.distributions.mathematics import less, where
 from consilience.distributions.parameters import known_value
+from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError
 from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
 from consilience.model.addends import addends, of_elements
 from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
 from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
+from consilience.ops.elementwise import cast
 from consilience.ops.index import getitem
+from consilience.ops.parameter_check import released
 from consilience.ops.random import draw, fold_in
 from consilience.ops.reduce import cumulative, reduce, softmax
 from consilience.ops.shape import broadcast_to, expand_dims, moveaxis, reshape, transpose
@@ -234,6 +237,21 @@ def drawn_again(sums: Sequence[Sum], key: Node) -> dict[Node, tuple[Node, Node]]
         order = [*range(1, each.ndim), 0]
         found[one.leaf] = (value, transpose(each, order))
     return found
+
+
+def recovered(sums: Sequence[Sum], known: Mapping[Node, Node], outputs: Sequence[Node], key: Node) -> list[Node]:
+    """Expressions of random variables, with draws of those that were summed out given all others.
+
+    known   what stands for each random variable of the model
+    """
+    draws = drawn_again(sums, key)
+    summed = {one.variable.node: one.leaf for one in sums}
+    given = {node: value for node, value in known.items() if node not in summed}
+    given |= {node: cast(draws[leaf][0], node.dtype) for node, leaf in summed.items() if leaf in draws}
+    drawn = released(substitute(outputs, given))
+    # On what is still random nothing depends. The key of a node tells it from others, whatever its parameters are now.
+    places = {one.variable.node.inputs[0]: place for place, one in enumerate(sums)}
+    return realise(drawn, {node: fold_in(key, -1 - places[node.inputs[0]]) for node in random_variables(drawn)})
 
 
 def _of_elements(one: Sum, log_p: Node) -> Node:

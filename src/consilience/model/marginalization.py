@@ -31,6 +31,14 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
     names = names_in(model, rvs_to_marginalize)
     for name in names:
         _check_free(model, name)
+    made = without_variables(model, names)
+    with without_sources():
+        terms_of(made)  # what cannot be summed is refused now, not when the model is used
+    return made
+
+
+def without_variables(model: Model, names: Sequence[str]) -> Model:
+    """The model with discrete variables among the marginalized ones, whether or not they can be summed."""
     made = Rebuilt(model, {}, set()).model()
     made.marginalized += [v for v in made.free if v.name in names]
     made.free = [v for v in made.free if v.name not in names]
@@ -39,8 +47,6 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
         if not summed.isdisjoint(topological([node])):
             made.conditional_deterministics[name] = made.named_deterministics.pop(name)
     made.cache.clear()
-    with without_sources():
-        terms_of(made)  # what cannot be summed is refused now, not when the model is used
     return made
 
 

@@ -123,6 +123,9 @@ class ModelVariables(metaclass=Declaring):
              default the one in whose `with` block this one is made; None for a model of its own
     """
 
+    # Whether the values at a position include draws of what is marginalized, as in the results of `pm.sample`.
+    recovers = False
+
     def __init__(
         self,
         name: str = "",
