@@ -246,10 +246,10 @@ def rewritten(model: Model, plan: ModelPlan) -> Model:
     """
     made = model
     if plan.marginalized:
-        from consilience.model.marginalization import without_variables  # few models need it
+        from consilience.model.marginalization import marginalize  # few models need it
 
         names = plan.marginalized
-        made = kept(model.cache, "rewritten", names, lambda: without_variables(model, names))
+        made = kept(model.cache, "rewritten", names, lambda: marginalize(model, names))
     if plan.centredness is not None:
         made = noncenter(made, plan.centredness)
     if made is not model:
