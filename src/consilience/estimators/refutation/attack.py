@@ -1,0 +1,126 @@
+"""What attacks have in common: the time they have, the runs they wait for, and differences that a second run confirms.
+
+A claim and a deadline in; attempts out.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from consilience.errors import ConsilienceError, ConsilienceWarning
+from consilience.estimators.refutation.claim import Claim, Floats
+from consilience.estimators.refutation.comparison import compared
+from consilience.estimators.refutation.report import Attempt
+from consilience.record import Record
+
+POLLED = 0.05  # seconds between two looks at a run
+
+
+class Stopped(Exception):
+    """Whoever holds the challenge asked for its end, or its time is over."""
+
+
+class NotMadeError(Exception):
+    """An attack cannot be made, with the reason."""
+
+
+class Allowance:
+    """The time and the seed of one attack.
+
+    until      time.perf_counter() at which it is over
+    seed       of its random numbers
+    go_on      whether to go on, asked while a run is waited for
+    gradients  evaluations that were made so far
+    """
+
+    def __init__(self, until: float, seed: int, go_on: Callable[[], bool]) -> None:
+        self.until, self.seed, self.go_on = until, seed, go_on
+        self.gradients = 0
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return max(0.0, self.until - time.perf_counter())
+
+    def waited(self, handle: Any) -> Any:
+        """The result of a run in the background.
+
+        raises   Stopped where the time is over before, or the end is asked for; the run is stopped then
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            while not handle.finished:
+                if not self.go_on() or not self.left:
+                    handle.stop()
+                    raise Stopped
+                time.sleep(min(POLLED, self.left))
+            return handle.wait()
+
+
+class Attack(Protocol):
+    """One way to falsify a claim.
+
+    raises   Stopped, NotMadeError, or a ConsilienceError of what it makes use of
+    """
+
+    def __call__(self, claim: Claim, allowance: Allowance) -> Attempt: ...
+
+
+class Others(Record, eq=False):
+    """Draws to compare a claim with.
+
+    scalars   (scalar, group, draw) of groups that know nothing of each other
+    told      in words, what they are
+    doubt     in words, why they may be what is wrong; empty if nothing speaks against them
+    """
+
+    scalars: Floats
+    told: str
+    doubt: str = ""
+
+
+def by_comparison(name: str, claim: Claim, make: Callable[[int], Others]) -> Attempt:
+    """An attack by other draws. A difference counts once draws with another seed, and twice as many, have it too.
+
+    make   other draws, of the first (0) or the second (1) set
+    """
+    first = make(0)
+    found = compared(claim.names, claim.scalars, first.scalars)
+    smallest = found.smallest()
+    if not found.differing.any():
+        return Attempt(name, f"no difference from {first.told}", smallest)
+    if first.doubt:
+        return Attempt(name, f"{first.told} differ, but {first.doubt}", smallest)
+    second = make(1)
+    again = compared(claim.names, claim.scalars, second.scalars)
+    where = found.confirmed(again)
+    if not where.any():
+        return Attempt(name, f"a difference from {first.told}, which twice as many do not have", smallest)
+    if second.doubt:
+        return Attempt(name, f"{second.told} differ, but {second.doubt}", smallest)
+    claimed, other = (x[[claim.names.index(n) for n in again.names]] for x in (claim.scalars, second.scalars))
+    return Attempt(name, again.words(where, claimed, other), smallest, refuted=True)
+
+
+def quietly(function: Callable[[], Any]) -> Any:
+    """What a function gives, without its warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConsilienceWarning)
+        return function()
+
+
+def tried(name: str, attack: Attack, claim: Claim, allowance: Allowance) -> Attempt:
+    """An attack with what it took, or why it could not be made."""
+    from consilience.record import replace
+
+    began = time.perf_counter()
+    try:
+        attempt = attack(claim, allowance)
+    except Stopped:
+        attempt = Attempt(name, "its time was over before it was done", made=False)
+    except (NotMadeError, ConsilienceError) as error:
+        attempt = Attempt(name, str(error).rstrip("."), made=False)
+    return replace(attempt, attack=name, seconds=time.perf_counter() - began, gradients=allowance.gradients)

@@ -1,0 +1,131 @@
+"""What is attacked: the draws of a result as positions of a model's density, and as scalars with names.
+
+A result and perhaps its model in; a `Claim` out. Discrete variables are summed out of the model first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.diagnostics.variables import VariableDraws, gather
+from consilience.errors import ConsilienceError, ModelError, SamplingError
+from consilience.inference.modes.evaluations import Evaluations
+from consilience.model.log_density import ModelDensity, model_density
+from consilience.model.marginalization import marginalize
+from consilience.model.model import Model, modelcontext
+
+Floats = npt.NDArray[np.float64]
+LOG_DENSITY: Final = "log density"
+MOST_DRAWS: Final = 4000  # of all chains, evenly spread
+FEWEST_DRAWS: Final = 20  # of each chain
+
+
+class Claim:
+    """Draws, and the density they are claimed to be of.
+
+    model       without discrete variables
+    density     of it, on the unconstrained space
+    positions   the draws there, (chain, draw, dimension)
+    values      the same on the variables' own scales, arrays (chain, draw, ...) by name
+    names, scalars   those that are compared, with the log density as the last, (scalar, chain, draw)
+    summed      names of discrete variables that were summed out, and are not attacked
+    """
+
+    def __init__(self, result: Any, model: Model | None, threads: int) -> None:
+        self.threads = threads
+        self.model, self.summed = _continuous(_model_of(result, model))
+        self.density: ModelDensity = model_density(self.model)
+        if self.density.simulated or self.density.batches:
+            what = "a Simulator" if self.density.simulated else "minibatches"
+            raise ModelError(f"a model with {what} has no log density to attack draws with.")
+        drawn = {one.name: one for one in gather(result, var_names=None)}
+        missing = [v.name for v in self.model.free if v.name not in drawn]
+        if missing:
+            raise ModelError(
+                f"the result has no draws of `{missing[0]}`, and positions are made of all free variables; it has "
+                f"{', '.join(drawn) or 'none'}. Sample without `var_names`, or give the model of these draws: `model=`."
+            )
+        self._variables = [drawn[v.name] for v in self.model.free]
+        chains, count = self._variables[0].draws.shape[:2]
+        if count < FEWEST_DRAWS:
+            raise SamplingError(f"{FEWEST_DRAWS} draws of each chain are needed to be attacked, got {count}.")
+        step = -(-chains * count // MOST_DRAWS)
+        self.thinned = step
+        self.values = {one.name: np.asarray(one.draws)[:, ::step] for one in self._variables}
+        flat = {name: a.reshape(-1, *a.shape[2:]) for name, a in self.values.items()}
+        self.positions = self.density.unconstrained(flat).reshape(chains, -1, self.density.dimension)
+        self.names = (*(n for one in self._variables for n in one.element_names()), LOG_DENSITY)
+        self.scalars = self.scalars_of(self.values, self.positions)
+        if not np.isfinite(self.scalars[-1]).all():
+            raise ModelError(
+                f"at {int((~np.isfinite(self.scalars[-1])).sum())} of the draws the model has no density: they are "
+                "not of this model with these data."
+            )
+
+    def scalars_of(self, values: dict[str, npt.NDArray[Any]], positions: Floats) -> Floats:
+        """What is compared, (scalar, group, draw), of values (group, draw, ...) and positions (group, draw, ...)."""
+        groups, count = positions.shape[:2]
+        parts = [values[one.name].reshape(groups, count, -1) for one in self._variables]
+        with Evaluations(self.density, 2**62, self.threads) as evaluations:
+            logp = evaluations.at(positions.reshape(-1, self.density.dimension))
+        own = np.concatenate([*parts, logp.reshape(groups, count, 1)], axis=2).astype(float)
+        return np.ascontiguousarray(np.moveaxis(own, 2, 0))
+
+    def scalars_in(self, tree: Any, thin: int = 1) -> Floats:
+        """What is compared, (scalar, chain, draw), of another result that has draws of the same variables."""
+        drawn: dict[str, VariableDraws] = {one.name: one for one in gather(tree)}
+        values = {one.name: np.asarray(drawn[one.name].draws)[:, ::thin] for one in self._variables}
+        groups = next(iter(values.values())).shape[0]
+        flat = {name: a.reshape(-1, *a.shape[2:]) for name, a in values.items()}
+        positions = self.density.unconstrained(flat).reshape(groups, -1, self.density.dimension)
+        return self.scalars_of(values, positions)
+
+    def gradients_per_second(self) -> float:
+        """How many gradients all threads compute in a second, measured at draws."""
+        import time
+
+        rows = self.positions.reshape(-1, self.density.dimension)
+        count = 8 * self.threads
+        with Evaluations(self.density, 2**62, self.threads) as evaluations:
+            while True:
+                began = time.perf_counter()
+                evaluations.gradients(np.resize(rows, (count, rows.shape[1])))
+                took = time.perf_counter() - began
+                if took > 0.01 or count > 2**14:
+                    return count / max(took, 1e-9)
+                count *= 4
+
+
+def _model_of(result: Any, model: Model | None) -> Model:
+    work = getattr(result, "_work", None)
+    if model is not None:
+        return model
+    if work is not None:
+        found: Model = work.model
+        return found
+    try:
+        return modelcontext(None)
+    except (ConsilienceError, TypeError) as error:
+        raise ModelError(
+            "a result that was read from disk, or made by another library, does not know its model: give it, "
+            "`pm.challenge(result, model=model)`."
+        ) from error
+
+
+def _continuous(model: Model) -> tuple[Model, tuple[str, ...]]:
+    """The model without discrete variables, and their names.
+
+    raises   ModelError where they cannot be summed out
+    """
+    discrete = [v.name for v in model.free if not v.continuous]
+    if not discrete:
+        return model, ()
+    try:
+        return marginalize(model, discrete), tuple(discrete)
+    except ConsilienceError as error:
+        raise ModelError(
+            f"`{discrete[0]}` is discrete and cannot be summed out, and all attacks move along real numbers: {error}"
+        ) from error
