@@ -10,11 +10,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import numpy as np
+
 from consilience.errors import ConsilienceError, ConsilienceWarning
 from consilience.estimators.refutation.claim import Claim, Floats
 from consilience.estimators.refutation.comparison import compared
 from consilience.estimators.refutation.report import Attempt
-from consilience.record import Record
+from consilience.record import Record, replace
 
 POLLED = 0.05  # seconds between two looks at a run
 
@@ -61,12 +63,12 @@ class Allowance:
 
 
 class Attack(Protocol):
-    """One way to falsify a claim.
+    """One way to falsify a claim; None where it has nothing to do with the model.
 
     raises   Stopped, NotMadeError, or a ConsilienceError of what it makes use of
     """
 
-    def __call__(self, claim: Claim, allowance: Allowance) -> Attempt: ...
+    def __call__(self, claim: Claim, allowance: Allowance) -> Attempt | None: ...
 
 
 class Others(Record, eq=False):
@@ -89,20 +91,20 @@ def by_comparison(name: str, claim: Claim, make: Callable[[int], Others]) -> Att
     """
     first = make(0)
     found = compared(claim.names, claim.scalars, first.scalars)
-    smallest = found.smallest()
+    smallest, shift = found.smallest(), float(np.median(found.detectable))
     if not found.differing.any():
-        return Attempt(name, f"no difference from {first.told}", smallest)
+        return Attempt(name, f"no difference from {first.told}", smallest, shift=shift)
     if first.doubt:
-        return Attempt(name, f"{first.told} differ, but {first.doubt}", smallest)
+        return Attempt(name, f"{first.told} differ, but {first.doubt}", smallest, shift=shift)
     second = make(1)
     again = compared(claim.names, claim.scalars, second.scalars)
     where = found.confirmed(again)
     if not where.any():
-        return Attempt(name, f"a difference from {first.told}, which twice as many do not have", smallest)
+        return Attempt(name, f"a difference from {first.told}, which twice as many do not have", smallest, shift=shift)
     if second.doubt:
-        return Attempt(name, f"{second.told} differ, but {second.doubt}", smallest)
+        return Attempt(name, f"{second.told} differ, but {second.doubt}", smallest, shift=shift)
     claimed, other = (x[[claim.names.index(n) for n in again.names]] for x in (claim.scalars, second.scalars))
-    return Attempt(name, again.words(where, claimed, other), smallest, refuted=True)
+    return Attempt(name, again.words(where, claimed, other), smallest, refuted=True, shift=shift)
 
 
 def quietly(function: Callable[[], Any]) -> Any:
@@ -112,10 +114,8 @@ def quietly(function: Callable[[], Any]) -> Any:
         return function()
 
 
-def tried(name: str, attack: Attack, claim: Claim, allowance: Allowance) -> Attempt:
+def tried(name: str, attack: Attack, claim: Claim, allowance: Allowance) -> Attempt | None:
     """An attack with what it took, or why it could not be made."""
-    from consilience.record import replace
-
     began = time.perf_counter()
     try:
         attempt = attack(claim, allowance)
@@ -123,4 +123,6 @@ def tried(name: str, attack: Attack, claim: Claim, allowance: Allowance) -> Atte
         attempt = Attempt(name, "its time was over before it was done", made=False)
     except (NotMadeError, ConsilienceError) as error:
         attempt = Attempt(name, str(error).rstrip("."), made=False)
+    if attempt is None:
+        return None
     return replace(attempt, attack=name, seconds=time.perf_counter() - began, gradients=allowance.gradients)

@@ -26,6 +26,7 @@ CHAINS: Final = 48
 TRANSITIONS: Final = ((200, 150), (100, 60), (50, 25))  # of tuning and after it, as time allows
 STEPS: Final = 24  # gradients of a transition, usually
 TARGET_ACCEPT: Final = 0.95
+SLACK: Final = 2.0  # a run that may take so many times as long as there is time is begun
 LEVELS, MOVES = 8, 5
 TEMPERED_CHAINS: Final = 16
 TEMPERED_TRANSITIONS: Final = ((600, 600), (300, 200))
@@ -80,7 +81,7 @@ def _affordable(
     each     gradients that a transition of all chains takes, of both sets of draws
     raises   NotMadeError where none is
     """
-    rate = claim.gradients_per_second()
+    rate = SLACK * claim.rate
     for tune, count in lengths:
         if (tune + count) * each / rate < allowance.left:
             return tune, count

@@ -55,11 +55,16 @@ class Comparison(Record, eq=False):
         same = np.sign(second.shift) == np.sign(self.shift)
         return np.asarray(self.differing & same & (np.abs(second.score) > AGAIN) & (np.abs(second.shift) > MATERIAL))
 
+    @property
+    def detectable(self) -> Floats:
+        """The shift of each mean, in standard deviations, that would have been found with a probability of 95 %."""
+        return np.asarray(np.maximum((self.critical + POWER) * self.error[0], MATERIAL))
+
     def smallest(self) -> str:
-        """In words, the shift of a mean that would have been found with a probability of 95 %."""
-        needed = (self.critical + POWER) * self.error[0]
+        """The same in words, of the median and the worst scalar."""
+        needed = self.detectable
         worst = int(np.argmax(needed))
-        typical = f"a mean off by {max(MATERIAL, float(np.median(needed))):.2g} sd"
+        typical = f"a mean off by {np.median(needed):.2g} sd"
         return f"{typical} (`{self.names[worst]}`: {needed[worst]:.2g} sd)" if len(needed) > 1 else typical
 
     def words(self, where: npt.NDArray[np.bool_], claimed: Floats, other: Floats) -> str:
@@ -125,7 +130,8 @@ def _own_variance(scores: Floats) -> Floats:
     kinds, chains, draws = scores.shape
     half = draws // 2
     halves = scores[:, :, : 2 * half].reshape(kinds, 2 * chains, half)
-    sizes = np.minimum(np.nan_to_num(effective_size(halves), nan=float(chains * draws)), chains * draws)
+    with np.errstate(invalid="ignore"):  # of scores that are the same in all draws
+        sizes = np.minimum(np.nan_to_num(effective_size(halves), nan=float(chains * draws)), chains * draws)
     # A tail that the draws hardly came to doesn't tell how well it is known.
     sizes[2:] = np.minimum(sizes[2:], sizes[0])
     return np.asarray(np.maximum(halves.var(axis=(1, 2)), 1.0) / np.maximum(sizes, 1.0))

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from consilience.distributions.drawing import draw
-from consilience.estimators.refutation.attack import Allowance, NotMadeError, Others, by_comparison
+from consilience.estimators.refutation.attack import Allowance, Others, by_comparison
 from consilience.estimators.refutation.claim import Claim
 from consilience.estimators.refutation.report import Attempt
 
@@ -15,11 +15,11 @@ NAME: Final = "independent draws of the model"
 GROUPS, DRAWS = 64, 64
 
 
-def independent_draws(claim: Claim, allowance: Allowance) -> Attempt:
-    """Draws of a model that has no data and no potentials."""
+def independent_draws(claim: Claim, allowance: Allowance) -> Attempt | None:
+    """Draws of a model that has no data and no potentials; None of any other."""
     model = claim.model
     if model.observed or model.named_potentials:
-        raise NotMadeError("the model has data or potentials, so that its own draws are of the prior alone")
+        return None
 
     def make(number: int) -> Others:
         count = GROUPS * DRAWS * (number + 1)

@@ -20,6 +20,7 @@ NAME: Final = "sequential Monte Carlo"
 POPULATIONS: Final = 8
 FEWEST: Final = 600  # particles of each
 MOST_DIMENSIONS: Final = 100
+SLACK: Final = 2.0  # a run that may take so many times as long as there is time is begun
 COST: Final = 600.0  # evaluations that a particle takes, usually: temperatures times moves
 
 
@@ -29,7 +30,7 @@ def sequential_monte_carlo(claim: Claim, allowance: Allowance) -> Attempt:
     if dimension > MOST_DIMENSIONS:
         raise NotMadeError(f"the model has {dimension} coordinates, and particles are good for {MOST_DIMENSIONS}")
     particles = max(FEWEST, int(4 * LEAST_EFFECTIVE * dimension))
-    needed = POPULATIONS * particles * COST / claim.gradients_per_second()
+    needed = POPULATIONS * particles * COST / (SLACK * claim.rate)
     if needed > allowance.left:
         raise NotMadeError(f"it takes about {needed:.0f} s, and {allowance.left:.0f} s are left")
     coordinates = rounder_coordinates(claim) or own_coordinates(claim)

@@ -96,6 +96,7 @@ class _Portfolio(Stepwise[Challenge]):
         self.until = began + max_time
         self.attempts: list[Attempt] = []
         self.ended = ""
+        self.at = 0
 
     def work(self) -> None:
         """One attack after the other."""
@@ -110,9 +111,11 @@ class _Portfolio(Stepwise[Challenge]):
             seed = int(np.random.SeedSequence([self.seed & (2**64 - 1), number]).generate_state(1, np.uint32)[0])
             allowance = Allowance(time.perf_counter() + share * left, seed, self.step_and_tell)
             attempt = tried(name, attack, self.claim, allowance)
-            self.attempts.append(attempt)
-            if attempt.refuted:
-                return
+            self.at = number + 1
+            if attempt is not None:
+                self.attempts.append(attempt)
+                if attempt.refuted:
+                    return
         if self.stopping:
             self.ended = " It was stopped before the end."
 
@@ -136,6 +139,5 @@ class _Portfolio(Stepwise[Challenge]):
 
     def where(self) -> tuple[int, int, str]:
         """How many attacks were made, and the one at work."""
-        done = len(self.attempts)
-        name = ATTACKS[min(done, len(ATTACKS) - 1)][0]
-        return done, len(ATTACKS), f"challenge {min(done + 1, len(ATTACKS))} of {len(ATTACKS)} · {name}"
+        last = len(ATTACKS) - 1
+        return self.at, len(ATTACKS), f"attack {min(self.at, last) + 1} of {len(ATTACKS)} · {ATTACKS[min(self.at, last)][0]}"

@@ -38,6 +38,7 @@ SHARE: Final = 0.01  # of the mass, below which a region does not matter
 NEGLIGIBLE: Final = 12.0  # nats of Laplace's mass below the draws', from which on no chain begins in a region
 MOST_CHAINS: Final = 8
 TUNE, DRAWS = 200, 200
+MOST_DOUBLINGS: Final = 7
 OFF: Final = 0.5  # log odds of a region's weight that importance sampling may be wrong by
 MATERIAL: Final = 0.05  # of a region's weight
 FEW: Final = 0.01  # quantile of distances, beyond which a point is not among the draws
@@ -46,7 +47,7 @@ FEW: Final = 0.01  # quantile of distances, beyond which a point is not among th
 def more_starting_points(claim: Claim, allowance: Allowance) -> Attempt:
     """Ascents, the search for regions, and chains from where draws have not been."""
     dimension = claim.density.dimension
-    rate = claim.gradients_per_second()
+    rate = claim.rate
     starts, of_prior = _starts(claim, allowance.seed)
     ends = _ascended(claim, starts, allowance)
     found = None
@@ -158,6 +159,7 @@ def _chains_from(claim: Claim, seen: _Seen, points: Floats, allowance: Allowance
     tree = allowance.waited(
         sample(
             DRAWS, tune=TUNE, chains=2 * len(points), model=claim.model, init="adapt_diag", remedies=(),
+            max_treedepth=MOST_DOUBLINGS,
             initvals=[claim.density.layout.point(point) for point in points for _ in range(2)],
             random_seed=allowance.seed, tuning=Tuning(pool=False), progressbar=False,
             compute_convergence_checks=False, blocking=False,
