@@ -7,11 +7,11 @@ from typing import Final
 import numpy as np
 
 from consilience.diagnostics.split_rhat import split_rhat
-from consilience.estimators.refutation.attack import Allowance
+from consilience.estimators.refutation.attack import AMONG_THEMSELVES, Allowance
 from consilience.estimators.refutation.claim import Claim
 from consilience.estimators.refutation.report import Attempt
 
-NAME: Final = "the chains among themselves"
+NAME: Final = AMONG_THEMSELVES
 APART: Final = 1.1
 
 
@@ -20,7 +20,7 @@ def chains_among_themselves(claim: Claim, allowance: Allowance) -> Attempt:
     del allowance
     found = np.nan_to_num(split_rhat(np.moveaxis(claim.scalars, 0, -1)), nan=1.0)
     worst = int(np.argmax(found))
-    said = f"R-hat of `{claim.names[worst]}` is {found[worst]:.3g}"
+    said = f"R-hat is {found[worst]:.3g} at most (`{claim.names[worst]}`)"
     chains = claim.positions.shape[0]
     smallest = f"chains {2.0 * np.sqrt(APART**2 - 1.0):.1g} sd apart" if chains > 1 else ""
     return Attempt(NAME, said, smallest, refuted=bool(found[worst] > APART))

@@ -5,10 +5,12 @@ A claim and a deadline in; attempts out.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -18,7 +20,8 @@ from consilience.estimators.refutation.comparison import compared
 from consilience.estimators.refutation.report import Attempt
 from consilience.record import Record, replace
 
-POLLED = 0.05  # seconds between two looks at a run
+POLLED: Final = 0.02  # seconds between two looks at a run
+AMONG_THEMSELVES: Final = "the chains among themselves"  # needs no density
 
 
 class Stopped(Exception):
@@ -44,21 +47,23 @@ class Allowance:
 
     @property
     def left(self) -> float:
-        """Seconds."""
-        return max(0.0, self.until - time.perf_counter())
+        """Seconds; below 0 once it is over."""
+        return self.until - time.perf_counter()
 
-    def waited(self, handle: Any) -> Any:
+    def waited(self, handle: Any, late: float = 0.0) -> Any:
         """The result of a run in the background.
 
+        late     seconds that it may take longer, as it ends by itself
         raises   Stopped where the time is over before, or the end is asked for; the run is stopped then
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             while not handle.finished:
-                if not self.go_on() or not self.left:
-                    handle.stop()
+                if not self.go_on() or self.left < -late:
+                    with contextlib.redirect_stdout(io.StringIO()):  # that it was interrupted is said by the challenge
+                        handle.stop()
                     raise Stopped
-                time.sleep(min(POLLED, self.left))
+                time.sleep(POLLED)
             return handle.wait()
 
 
@@ -93,7 +98,7 @@ def by_comparison(name: str, claim: Claim, make: Callable[[int], Others]) -> Att
     found = compared(claim.names, claim.scalars, first.scalars)
     smallest, shift = found.smallest(), float(np.median(found.detectable))
     if not found.differing.any():
-        return Attempt(name, f"no difference from {first.told}", smallest, shift=shift)
+        return Attempt(name, f"{found.nearest()}, from {first.told}", smallest, shift=shift)
     if first.doubt:
         return Attempt(name, f"{first.told} differ, but {first.doubt}", smallest, shift=shift)
     second = make(1)
@@ -118,10 +123,12 @@ def tried(name: str, attack: Attack, claim: Claim, allowance: Allowance) -> Atte
     """An attack with what it took, or why it could not be made."""
     began = time.perf_counter()
     try:
+        if claim.unreachable and name != AMONG_THEMSELVES:
+            raise NotMadeError(claim.unreachable)
         attempt = attack(claim, allowance)
     except Stopped:
         attempt = Attempt(name, "its time was over before it was done", made=False)
-    except (NotMadeError, ConsilienceError) as error:
+    except (NotMadeError, ConsilienceError, np.linalg.LinAlgError) as error:
         attempt = Attempt(name, str(error).rstrip("."), made=False)
     if attempt is None:
         return None

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from consilience.estimators.refutation.attack import Allowance, NotMadeError, Others, by_comparison
+from consilience.estimators.refutation.attack import Allowance, NotMadeError, Others, Stopped, by_comparison
 from consilience.estimators.refutation.claim import Claim, Floats
 from consilience.estimators.refutation.coordinates import Coordinates, own_coordinates, rounder_coordinates
 from consilience.estimators.refutation.report import Attempt
@@ -26,6 +26,8 @@ CHAINS: Final = 48
 TRANSITIONS: Final = ((200, 150), (100, 60), (50, 25))  # of tuning and after it, as time allows
 STEPS: Final = 24  # gradients of a transition, usually
 TARGET_ACCEPT: Final = 0.95
+LATE: Final = 5.0  # seconds that a run needs to end by itself
+FEWEST_DRAWS: Final = 20  # of each chain; with fewer the time was over too soon
 SLACK: Final = 2.0  # a run that may take so many times as long as there is time is begun
 LEVELS, MOVES = 8, 5
 TEMPERED_CHAINS: Final = 16
@@ -43,9 +45,12 @@ def other_coordinates(claim: Claim, allowance: Allowance) -> Attempt:
         tree = allowance.waited(
             sample(
                 count, tune=tune, chains=chains, target_accept=TARGET_ACCEPT,
-                **_beginnings(claim, coordinates, chains, allowance.seed + number), **_quiet(),
-            )  # fmt: skip
+                **_beginnings(claim, coordinates, chains, allowance.seed + number), **_quiet(allowance),
+            ),  # fmt: skip
+            late=LATE,
         )
+        if tree.posterior.sizes["draw"] < FEWEST_DRAWS:
+            raise Stopped
         allowance.gradients += int(tree.posterior.attrs["gradients"])
         return Others(claim.scalars_in(tree), f"{chains} chains that began at draws, {coordinates.told}")
 
@@ -62,9 +67,12 @@ def tempered(claim: Claim, allowance: Allowance) -> Attempt:
         tree = allowance.waited(
             sample(
                 count, tune=tune, chains=chains, step=ParallelTempering(levels=LEVELS, moves=MOVES),
-                **_beginnings(claim, coordinates, chains, allowance.seed + number), **_quiet(),
-            )  # fmt: skip
+                **_beginnings(claim, coordinates, chains, allowance.seed + number), **_quiet(allowance),
+            ),  # fmt: skip
+            late=LATE,
         )
+        if tree.posterior.sizes["draw"] < FEWEST_DRAWS:
+            raise Stopped
         allowance.gradients += int(tree.posterior.attrs["gradients"])
         trips = float(np.asarray(tree.sample_stats["round_trips"]).sum())
         told = f"{chains} tempered chains with {trips:.0f} round trips to the flattest density"
@@ -98,8 +106,8 @@ def _beginnings(claim: Claim, coordinates: Coordinates, chains: int, seed: int) 
     return {"model": coordinates.model, "initvals": points, "init": "adapt_diag", "random_seed": seed}
 
 
-def _quiet() -> dict[str, Any]:
+def _quiet(allowance: Allowance) -> dict[str, Any]:
     return {
         "remedies": (), "progressbar": False, "compute_convergence_checks": False, "blocking": False,
-        "stop": Stop(max_time=None),
+        "stop": Stop(max_time=max(0.0, allowance.left)),
     }  # fmt: skip

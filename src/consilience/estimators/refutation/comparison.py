@@ -67,6 +67,14 @@ class Comparison(Record, eq=False):
         typical = f"a mean off by {np.median(needed):.2g} sd"
         return f"{typical} (`{self.names[worst]}`: {needed[worst]:.2g} sd)" if len(needed) > 1 else typical
 
+    def nearest(self) -> str:
+        """In words, the largest difference, where it is one by chance."""
+        kind, scalar = np.unravel_index(int(np.argmax(np.abs(self.score))), self.score.shape)
+        return (
+            f"at most {abs(self.score[kind, scalar]):.1f} standard errors, where {self.critical:.1f} would count "
+            f"({STATISTICS[kind]} of `{self.names[scalar]}`)"
+        )
+
     def words(self, where: npt.NDArray[np.bool_], claimed: Floats, other: Floats) -> str:
         """The largest difference among those at `where`, on the scalar's own scale.
 

@@ -24,12 +24,17 @@ SLACK: Final = 2.0  # a run that may take so many times as long as there is time
 COST: Final = 600.0  # evaluations that a particle takes, usually: temperatures times moves
 
 
-def sequential_monte_carlo(claim: Claim, allowance: Allowance) -> Attempt:
-    """Populations of particles against the draws. They refute only where they hold as much mass as the draws do."""
+def sequential_monte_carlo(claim: Claim, allowance: Allowance) -> Attempt | None:
+    """Populations of particles against the draws. They refute only where they hold as much mass as the draws do.
+
+    None without data, where particles would be the draws of the prior.
+    """
+    if not claim.model.observed and not claim.model.named_potentials:
+        return None
     dimension = claim.density.dimension
     if dimension > MOST_DIMENSIONS:
         raise NotMadeError(f"the model has {dimension} coordinates, and particles are good for {MOST_DIMENSIONS}")
-    particles = max(FEWEST, int(4 * LEAST_EFFECTIVE * dimension))
+    particles = max(FEWEST, int(2 * LEAST_EFFECTIVE * dimension))
     needed = POPULATIONS * particles * COST / (SLACK * claim.rate)
     if needed > allowance.left:
         raise NotMadeError(f"it takes about {needed:.0f} s, and {allowance.left:.0f} s are left")

@@ -12,7 +12,7 @@ from consilience.distributions.seeds import seed_from
 from consilience.errors import SamplingError
 from consilience.estimators.refutation import agreement, chains, forward, particles, regions
 from consilience.estimators.refutation.attack import Allowance, Attack, tried
-from consilience.estimators.refutation.claim import Claim
+from consilience.estimators.refutation.claim import Claim, posterior_of
 from consilience.estimators.refutation.report import Attempt, Challenge, statement_of
 from consilience.model.model import Model
 from consilience.run.steps import Stepwise
@@ -72,8 +72,7 @@ def challenge(
         raise SamplingError(f"`max_time` must be a number of seconds above 0, got {max_time!r}.")
     began = time.perf_counter()
     claim = Claim(result, model, threads(cores))
-    posterior = result["posterior"] if "posterior" in getattr(result, "children", ()) else result.posterior
-    status = str(posterior.attrs.get("status", ""))
+    status = str(posterior_of(result).attrs.get("status", ""))
     run = _Portfolio(claim, status, float(max_time), began, seed_from(random_seed), progressbar, callback)
     return run.delivered(blocking, stacklevel=2)
 

@@ -175,16 +175,16 @@ def _chains_from(claim: Claim, seen: _Seen, points: Floats, allowance: Allowance
         if far.mean() < 0.9:  # they have come to the draws
             continue
         whole = whole or _evidence(claim, claim.values)
-        part = _evidence(claim, {name: a[2 * k : 2 * k + 2] for name, a in values.items()})
+        around = {name: a[2 * k : 2 * k + 2] for name, a in values.items()}
+        part = _evidence(claim, around)
         if whole is None or part is None:
             continue
         gap, error = part[0] - whole[0], float(np.hypot(part[1], whole[1]))
         if gap - 3.0 * error > np.log(SHARE):
             share = 1.0 / (1.0 + np.exp(-gap))
-            mean = own.reshape(-1, own.shape[-1]).mean(0)
             return (
-                f"a region around {_place(claim, values, k, mean, seen)}, where no draw is and chains stay, has about "
-                f"{100.0 * share:.2g} % of the mass (log evidence {gap:+.1f} ± {error:.2g} of that of the draws)"
+                f"a region around {_place(claim, claim.scalars_of(around, own))}, where no draw is and chains stay, has about "
+                f"{percent(share)} of the mass (log evidence {gap:+.1f} ± {error:.2g} of that of the draws)"
             )
     return ""
 
@@ -199,16 +199,9 @@ def _evidence(claim: Claim, values: dict[str, npt.NDArray[Any]]) -> tuple[float,
     return found.value, found.error
 
 
-def _place(claim: Claim, values: dict[str, npt.NDArray[Any]], k: int, mean: Floats, seen: _Seen) -> str:
-    """Means of the scalars that lie farthest from those of the draws."""
-    del mean, seen
-    own = claim.scalars_of(
-        {name: a[2 * k : 2 * k + 2] for name, a in values.items()},
-        claim.density.unconstrained(
-            {name: a[2 * k : 2 * k + 2].reshape(-1, *a.shape[2:]) for name, a in values.items()}
-        ).reshape(2, -1, claim.density.dimension),
-    )[:-1]
-    ours = claim.scalars[:-1]
+def _place(claim: Claim, scalars: Floats) -> str:
+    """Means of the two scalars (scalar, chain, draw) that lie farthest from those of the draws."""
+    own, ours = scalars[:-1], claim.scalars[:-1]
     apart = np.abs(own.mean(axis=(1, 2)) - ours.mean(axis=(1, 2))) / np.maximum(ours.std(axis=(1, 2)), 1e-12)
     most = np.argsort(-apart, kind="stable")[:2]
     return ", ".join(f"`{claim.names[i]}` = {own[i].mean():.3g}" for i in most)
@@ -238,7 +231,12 @@ def _weights(claim: Claim, found: Regions) -> str:
         off = max(low - inside.mean(), inside.mean() - high)
         if off > MATERIAL + 4.0 * error:
             return (
-                f"a region has {100.0 * mass:.2g} % of the mass and {100.0 * inside.mean():.2g} % of the draws, whose "
-                f"standard error is {100.0 * error:.2g} %"
+                f"a region has {percent(mass)} of the mass and {percent(inside.mean())} of the draws, whose "
+                f"standard error is {percent(error)}"
             )
     return ""
+
+
+def percent(share: float) -> str:
+    """A share in words, with two digits."""
+    return f"{100.0 * share:.0f} %" if share >= 0.1 else f"{100.0 * share:.2g} %"
