@@ -7,6 +7,7 @@ no draw has come to. The search itself is in `inference.modes`.
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import count
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from consilience.inference.modes.search import ModalRegion, Regions, find_region
 from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import distinguishing_coordinates, visits
 from consilience.model.log_density import ModelDensity
+from consilience.model.prior_positions import prior_positions
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
 from consilience.run import Monitored
@@ -41,7 +43,21 @@ class SeparateModes:
         """All regions found."""
         density = self.density
         centre = starting_position(density.model, density.layout, density.lengths)
-        return find_regions(density, centre, seed=self.seed, budget=BUDGET, further=FURTHER, threads=self.threads)
+        calls = count()
+
+        def others(wanted: int) -> Floats:
+            seed = self.seed + next(calls)
+            return prior_positions(density.model, density.layout, density.lengths, centre, wanted, seed)
+
+        return find_regions(
+            density,
+            centre,
+            seed=self.seed,
+            budget=BUDGET,
+            further=FURTHER,
+            others=others,
+            threads=self.threads,
+        )
 
     def spread(self, points: Floats) -> Floats:
         """Starting points (chain, coordinate) in all regions that hold more than 0.5 %; the same where there is one."""
@@ -52,11 +68,11 @@ class SeparateModes:
         several = len(self.found.substantial) > 1
         return replace(monitored, missed=self.missed, places=self.places if several else None)
 
-    def places(self, count: int) -> Floats:
+    def places(self, number: int) -> Floats:
         """So many points (point, coordinate) of the normals that stand for the regions which count, as many of each."""
         regions = self.found.substantial
         generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), PURPOSE]))
-        points = generator.standard_normal((count, self.density.dimension))
+        points = generator.standard_normal((number, self.density.dimension))
         for k, region in enumerate(regions):
             assert region.within is not None  # a region that counts has one
             own = points[k :: len(regions)]

@@ -26,6 +26,7 @@ from consilience.record import Record
 
 BUDGET: Final = 5_000
 FIRST_ASCENTS, FIRST_SCALES, FIRST_EVALUATIONS = 40, (1.0, 3.0, 10.0), 60
+FIRST_OTHERS: Final = 12  # starting points from elsewhere, where there are many coordinates
 SECOND_ASCENTS, SECOND_SCALES, SECOND_EVALUATIONS = 100, (2.0, 4.0, 8.0), 40
 SECOND_ROUNDS: Final = 4
 FEWEST_ASCENTS: Final = 10  # of either stage; with fewer, a search is not complete
@@ -35,6 +36,8 @@ POLISH_EVALUATIONS, FEWEST_POLISH_EVALUATIONS, POLISH_TOLERANCE = 200, 20, 1e-6
 MOST_REGIONS: Final = 6  # whose curvature is looked at
 MOST_CENTRES: Final = 3  # modes that ascents of the second stage begin around
 THIRD_ASCENTS: Final = 40  # of a round
+MANY: Final = 1000  # coordinates, of which ascents themselves take their time
+FEWER_ASCENTS: Final = 10  # of the second stage then
 MOST_WHOLE: Final = 100  # coordinates; of more, Hessians are those of the block in which modes differ
 MOST_SAMPLED: Final = 100  # coordinates of a block, beyond which importance sampling knows less than curvatures do
 CONVERGED: Final = 1e-2  # g' H g
@@ -160,8 +163,9 @@ def find_regions(
     budget     greatest number of evaluations of log density and gradient; a quarter is for the first stage, which makes
                40 ascents at most. Few of these evaluations are needed where ascents converge soon
     further    evaluations that may be made besides once ascents have ended in more than one region
-    others     gives so many starting points (point, coordinate), or fewer, such as draws of a prior; asked for once
-               ascents have ended in more than one region
+    others     gives so many starting points (point, coordinate), or fewer, such as draws of a prior: other ones each
+               time. Asked for where there are more than 100 coordinates (moved one by one they leave what ties them
+               together), and once ascents have ended in more than one region
     threads    at least 1
     stop       int64[1]: once it is not 0, the search ends without a result
     raises     SamplingError for arguments of another shape or out of range
@@ -187,7 +191,8 @@ class _Search:
     """One search: the points it has, and the curvatures of their peaks.
 
     whole    whether Hessians are those of all coordinates
-    widths   of the coordinates at the first mode found, where they are not; None before
+    widths   of the coordinates, where they are not, at the first mode found at which ascents came to rest; None before
+    at_rest  whether they have at the point that the widths are those of
     """
 
     def __init__(
@@ -206,6 +211,7 @@ class _Search:
         self.others = others
         self.whole = len(centre) <= MOST_WHOLE
         self.widths: Floats | None = None
+        self.at_rest = False
         self.places = np.arange(len(centre))
         self.decrements: dict[int, float] = {}
         self.linkage = Linkage(evaluations)
@@ -234,6 +240,8 @@ class _Search:
         widths = np.resize(FIRST_SCALES, count)
         begins = self.centre + widths[:, None] * self.scales * self.generator.standard_normal((count, n))
         self.ascend_from(begins, scaled_by(self.scales), 2.0 * widths, most)
+        if not self.whole:
+            self.from_others(FIRST_OTHERS, most)
         if not len(self.linkage.logps):
             return
         self.polish([int(np.argmax(self.linkage.logps))], self.coordinates())
@@ -249,7 +257,8 @@ class _Search:
         for number in range(SECOND_ROUNDS):
             modes = self.centres()
             # half as many evaluations are kept for what follows as ascents need at most
-            count = self.evaluations.affordable(SECOND_ASCENTS, SECOND_EVALUATIONS * 3 // 2)
+            wanted = SECOND_ASCENTS if len(self.centre) <= MANY else FEWER_ASCENTS
+            count = self.evaluations.affordable(wanted, SECOND_EVALUATIONS * 3 // 2)
             if number == 0:
                 self.complete &= count >= FEWEST_ASCENTS or not modes
             elif self.evaluations.spent >= limit and len(modes) <= before:
@@ -262,19 +271,25 @@ class _Search:
 
     def third_stage(self) -> None:
         """Where there are several regions, further ascents until it is unlikely that the next leads to another one."""
-        while len(self.linkage.peaks()) > 1 and self.unmet > PROMISED:
+        while len(self.converged()) > 1 and self.unmet > PROMISED:
             modes = self.centres()
             kept = MOST_REGIONS * (DRAWS + 2 * min(len(self.centre), MOST_WHOLE))
             spare = max(0, self.evaluations.left - kept) // (SECOND_EVALUATIONS * 3 // 2)
             count = min(THIRD_ASCENTS, spare)
             if count < FEWEST_ASCENTS or not modes:
                 break
-            given = np.zeros((0, len(self.centre))) if self.others is None else self.others(count // 2)
-            if len(given):
-                longest = np.full(len(given), 2.0 * max(FIRST_SCALES))
-                self.ascend_from(given, self.coordinates(), longest, SECOND_EVALUATIONS)
-            self.around(modes[: 2 * MOST_CENTRES], count - len(given))
+            given = self.from_others(count // 2, SECOND_EVALUATIONS)
+            self.around(modes[: 2 * MOST_CENTRES], count - given)
             self.link()
+
+    def from_others(self, count: int, most: int) -> int:
+        """Ascents from so many starting points that come from elsewhere; how many there were."""
+        if self.others is None:
+            return 0
+        given = self.others(count)
+        if len(given):
+            self.ascend_from(given, self.coordinates(), np.full(len(given), 2.0 * max(FIRST_SCALES)), most)
+        return len(given)
 
     def around(self, modes: list[int], count: int) -> None:
         """Ascents from around these modes in turn."""
@@ -309,7 +324,7 @@ class _Search:
         if peaks := self.linkage.to_polish()[:MOST_REGIONS]:
             self.polish(peaks, self.coordinates())
             self.linkage.link(self.coordinates())
-        if len(self.linkage.peaks()) > 1:
+        if len(self.converged()) > 1:
             self.evaluations.budget += self.further
             self.further = 0
 
@@ -325,15 +340,20 @@ class _Search:
         arrived = np.flatnonzero(np.isfinite(ends.logps))  # a function of the user's may fail at any call
         for place, after in zip(arrived, self.linkage.add(ends.points, ends.logps), strict=True):
             self.linkage.polished(points[place], int(after))
-            self.decrements[int(after)] = float(ends.decrements[place])
             if self.whole:
                 self.look_at(int(after))
-        if not self.whole and self.widths is None and len(arrived):
-            best = int(arrived[np.argmax(ends.logps[arrived])])
-            self.widths = widths_at(self.evaluations, ends.points[best], self.scales, self.generator)
-        if not self.whole and self.widths is not None:
-            for point in self.decrements:
-                self.linkage.mode_with(point, 1.0 / self.widths)
+            else:
+                self.look_along_axes(int(after), float(ends.decrements[place]))
+
+    def look_along_axes(self, point: int, decrement: float) -> None:
+        """The widths at a point, and whether the ascent to it, which left this decrement, has come to rest."""
+        mode = self.linkage.positions[point]
+        widths = widths_at(self.evaluations, mode, self.scales, self.generator)
+        slope = self.evaluations.gradients(mode[None])[0]
+        self.decrements[point] = max(decrement, float(((slope * widths) ** 2).sum()))
+        self.linkage.mode_with(point, 1.0 / widths)
+        if self.widths is None or not (self.at_rest or self.decrements[point] >= CONVERGED):
+            self.widths, self.at_rest = widths, self.decrements[point] < CONVERGED
 
     def look_at(self, point: int) -> None:
         """The curvature at a point."""
@@ -348,7 +368,7 @@ class _Search:
 
     def look_at_the_block(self) -> None:
         """The curvatures of the modes, in the coordinates in which they differ."""
-        modes = [point for point in self.settled() if self.decrements[point] < CONVERGED][:MOST_REGIONS]
+        modes = self.converged()[:MOST_REGIONS]
         if self.widths is None or len(modes) < 2:
             return
         found = common_block(self.evaluations, self.linkage.positions[modes], self.widths, self.generator)
@@ -369,6 +389,12 @@ class _Search:
     def settled(self) -> list[int]:
         """Peaks that are ends of polishing, by falling height."""
         return [int(peak) for peak in self.linkage.peaks() if int(peak) in self.decrements]
+
+    def converged(self) -> list[int]:
+        """Peaks at which ascents have come to rest: of others, as where a density has no bound, no mass is known."""
+        if self.whole:
+            return [point for point, curvature in self.definite_modes() if curvature.decrement < CONVERGED]
+        return [point for point in self.settled() if self.decrements[point] < CONVERGED]
 
     def centres(self) -> list[int]:
         """Modes that ascents may begin around: by falling mass, or by height where curvatures are not looked at."""
