@@ -118,13 +118,30 @@ class Work:
 
     def run(self, stacklevel: int) -> Posterior:
         """Start the run, wait for its end, and give its result."""
-        # Ctrl-C while the result is made would lose it: it asks the run to stop, and that is over by then.
-        with self.released_on_error(), interrupts_stop(self.running.stop):
-            with self._shown(self.progressbar) as shown:
-                self.running.listeners.add([*shown, *self._own_listeners()])
-                self.running.start(background=False)
-                run = self.running.wait()
-            return self.finish(run, stacklevel + 1)
+        while True:
+            # Ctrl-C while the result is made would lose it: it asks the run to stop, and that is over by then.
+            with self.released_on_error(), interrupts_stop(self.running.stop):
+                with self._shown(self.progressbar) as shown:
+                    self.running.listeners.add([*shown, *self._own_listeners()])
+                    self.running.start(background=False)
+                    run = self.running.wait()
+                kept = self.store is not None or self.checkpoint is not None
+                if kept or run.interrupted or not self._sums_more(run):
+                    return self.finish(run, stacklevel + 1)
+                density = model_density(self.density.model)
+                points = starting_positions(density, self.points, self.running.seed)
+                other = self.in_other_coordinates if "coordinates" in self.plan.remedies else None
+                self.density, self.running = density, self.begin(density, points, self.plan, other)
+
+    def _sums_more(self, run: Run) -> bool:
+        """Whether sums over variables without end need more values near the draws: the model has them then."""
+        if not self.density.model.marginalized or not run.draws.size:
+            return False
+        from consilience.model.tails import endless, lengthen_for  # few models need it
+
+        if not endless(self.density.model):
+            return False
+        return lengthen_for(self.density.model, self.density.expand(run.draws.reshape(-1, run.draws.shape[2]), False))
 
     @contextmanager
     def released_on_error(self) -> Iterator[None]:
@@ -200,6 +217,11 @@ class Work:
 
             write_netcdf(result, self.netcdf, overwrite=self.overwrite)
         self.running.listeners.warn(stacklevel + 1)
+        if self._sums_more(run):
+            self.notes.append(
+                "draws come near to the last values that were summed of variables without end, beyond which there is no "
+                "density: sample again, with more of them"
+            )
         warn(self, run, stacklevel + 1)
         return result
 
