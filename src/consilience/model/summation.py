@@ -17,14 +17,14 @@ from consilience.model.marginalization import without_variables
 from consilience.model.model import Model
 from consilience.model.observation import slot_values
 from consilience.model.operations import operations
-from consilience.model.programs import kept
+from consilience.model.programs import TERMS, kept
 from consilience.model.terms import terms_of
-from consilience.rewrite.rules import simplify
 
-# Operations of one evaluation that sums may always take (some ten milliseconds), and how many times those of the model
-# as it is, which stand for what its data cost anyway.
+# Operations of an evaluation that sums may always take (some milliseconds), how many times those of the model as it is,
+# which stand for what its data cost anyway, and how many at most.
 AFFORDABLE: Final = 5e6
 TIMES: Final = 50.0
+MOST: Final = 5e8
 
 
 def summable(model: Model, staying: Collection[str] = ()) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def summable(model: Model, staying: Collection[str] = ()) -> tuple[str, ...]:
 
 def _chosen(model: Model, names: Sequence[str]) -> tuple[str, ...]:
     together = cost(model, names)
-    limit = AFFORDABLE if together <= AFFORDABLE else max(AFFORDABLE, TIMES * cost(model, ()))
+    limit = AFFORDABLE if together <= AFFORDABLE else min(max(AFFORDABLE, TIMES * cost(model, ())), MOST)
     if together <= limit:
         return tuple(names)
     alone = {name: cost(model, [name]) for name in names} if len(names) > 1 else {}
@@ -57,11 +57,16 @@ def _chosen(model: Model, names: Sequence[str]) -> tuple[str, ...]:
 
 def cost(model: Model, names: Sequence[str]) -> float:
     """Operations of the log density with variables summed out; infinite where that cannot be."""
+    made = without(model, names)
     try:
         with without_sources():
-            terms = terms_of(without_variables(model, names) if names else model)
-            _, _, _, lengths = slot_values(model)
-            static, _ = specialise(simplify([total(terms.all)]), lengths)
+            terms = made.cache[TERMS] = terms_of(made)
+            static, _ = specialise([total(terms.all)], slot_values(model)[3])
     except ConsilienceError:  # the model as it is says what is wrong with it, if that is not the sum
         return math.inf
     return operations(static)
+
+
+def without(model: Model, names: Sequence[str]) -> Model:
+    """The model with variables summed out, the same one whenever it is asked for; itself without any."""
+    return kept(model.cache, "summed", tuple(names), lambda: without_variables(model, names)) if names else model
