@@ -1,4 +1,4 @@
-"""Models with discrete variables, built from one source in PyMC and here: time to a certificate, effective draws, agreement.
+"""Models with discrete variables, in PyMC and here: time to a certificate, effective draws, agreement.
 
 A process per model, in an interpreter that has PyMC. Ours is plain `pm.sample()`, theirs is too (NUTS beside Gibbs and
 Metropolis steps, 1000 draws after 1000 of tuning in each of four chains); compilation of both included. Without PyMC
@@ -195,10 +195,10 @@ def effective(posterior: Any, names: list[str]) -> tuple[float, float]:
 def both(name: str) -> dict[str, Any]:
     """One model in this process, sampled here and, where it is there, by PyMC."""
     import consilience as cs
-    import consilience.tensor as ct
+    import consilience.tensor as pt
 
     begun = time.perf_counter()
-    result = cs.sample(model=MODELS[name](cs, ct), random_seed=1, progressbar=False)
+    result = cs.sample(model=MODELS[name](cs, pt), random_seed=1, progressbar=False)
     seconds = time.perf_counter() - begun
     names = [str(n) for n in result.posterior.data_vars]
     size, _ = effective(result.posterior, names)
@@ -206,10 +206,10 @@ def both(name: str) -> dict[str, Any]:
     if importlib.util.find_spec("pymc") is None:
         return found
     import pymc
-    import pytensor.tensor as pt
+    import pytensor.tensor
 
     begun = time.perf_counter()
-    model = MODELS[name](pymc, pt)
+    model = MODELS[name](pymc, pytensor.tensor)
     other = pymc.sample(
         model=model, chains=4, cores=1, random_seed=1, progressbar=False, compute_convergence_checks=False
     )

@@ -146,6 +146,8 @@ class ModelVariables(metaclass=Declaring):
         # Discrete variables that are summed out of the density, and the deterministics that depend on them.
         self.marginalized: list[FreeVariable] = []
         self.conditional_deterministics: dict[str, Node] = {}
+        # How many values are summed of those that have infinitely many.
+        self.summed_values: dict[str, int] = {}
         self.named_deterministics: dict[str, Node] = {}
         self.named_potentials: dict[str, Node] = {}
         self.data: dict[str, Node] = {}

@@ -7,6 +7,7 @@ no draw has come to. The search itself is in `inference.modes`.
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import count
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from consilience.inference.modes.search import ModalRegion, Regions, find_region
 from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import distinguishing_coordinates, visits
 from consilience.model.log_density import ModelDensity
+from consilience.model.prior_positions import prior_positions
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
 from consilience.run import Monitored
@@ -24,6 +26,7 @@ Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
 PURPOSE: Final = 3  # of the random numbers
 BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
+FURTHER: Final = 12_000  # once there are several regions, of which runs take ten times as many
 
 
 class SeparateModes:
@@ -40,7 +43,21 @@ class SeparateModes:
         """All regions found."""
         density = self.density
         centre = starting_position(density.model, density.layout, density.lengths)
-        return find_regions(density, centre, seed=self.seed, budget=BUDGET, threads=self.threads)
+        calls = count()
+
+        def others(wanted: int) -> Floats:
+            seed = self.seed + next(calls)
+            return prior_positions(density.model, density.layout, density.lengths, centre, wanted, seed)
+
+        return find_regions(
+            density,
+            centre,
+            seed=self.seed,
+            budget=BUDGET,
+            further=FURTHER,
+            others=others,
+            threads=self.threads,
+        )
 
     def spread(self, points: Floats) -> Floats:
         """Starting points (chain, coordinate) in all regions that hold more than 0.5 %; the same where there is one."""
@@ -48,17 +65,21 @@ class SeparateModes:
 
     def watched(self, monitored: Monitored) -> Monitored:
         """What is monitored, with regions that are missed, and with places in them where there are several."""
-        several = sum(region.substantial for region in self.found.regions) > 1
+        several = len(self.found.substantial) > 1
         return replace(monitored, missed=self.missed, places=self.places if several else None)
 
-    def places(self, count: int) -> Floats:
+    def places(self, number: int) -> Floats:
         """So many points (point, coordinate) of the normals that stand for the regions which count, as many of each."""
-        regions = [region for region in self.found.regions if region.substantial]
+        regions = self.found.substantial
         generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), PURPOSE]))
-        points = generator.standard_normal((count, self.density.dimension))
+        points = generator.standard_normal((number, self.density.dimension))
         for k, region in enumerate(regions):
-            assert region.factor is not None  # a region that counts has one
-            points[k :: len(regions)] = region.mode + points[k :: len(regions)] @ region.factor.T
+            assert region.within is not None  # a region that counts has one
+            own = points[k :: len(regions)]
+            inside = own[:, region.block] @ region.within.T
+            own *= region.widths
+            own[:, region.block] = inside
+            own += region.mode
         return points
 
     def missed(self, draws: Floats) -> str:
@@ -79,7 +100,7 @@ class SeparateModes:
 
         An effective size does not tell: the one visit there was has no say in how long the next will be in coming.
         """
-        regions = [region for region in self.found.regions if region.substantial]
+        regions = self.found.substantial
         if len(regions) < 2:
             return ""
         nearest = np.stack([_log_normal(region, draws) for region in regions]).argmax(axis=0)
@@ -103,7 +124,6 @@ class SeparateModes:
 
 def _log_normal(region: ModalRegion, draws: Floats) -> Floats:
     """Log density (chain, draw) of the normal that stands for a region, times its share of the mass."""
-    assert region.factor is not None  # a region that counts has one
-    white = np.linalg.solve(region.factor, (draws - region.mode).reshape(-1, draws.shape[-1]).T)
-    level = np.log(region.share) - np.log(np.abs(np.diag(region.factor))).sum()
-    return np.asarray((level - 0.5 * (white**2).sum(axis=0)).reshape(draws.shape[:-1]))
+    assert region.within is not None  # a region that counts has one
+    level = np.log(region.share) - np.log(np.abs(np.diag(region.within))).sum()
+    return np.asarray(level - 0.5 * (region.whitened(draws) ** 2).sum(axis=-1))
