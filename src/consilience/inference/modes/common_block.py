@@ -1,8 +1,9 @@
-"""The coordinates in which modes differ: modes of a log density of many coordinates enter, their curvatures in these leave.
+"""The coordinates in which modes differ: modes of a density of many coordinates enter, their curvatures in these leave.
 
-A Hessian of all coordinates is beyond what a search may cost. But where two modes agree in some coordinates, where these
-do not interact with the others, and where their curvature is the same at both, they count for as much in either region,
-and may be left out. What interacts is seen in columns of the Hessians; that the rest is alike, in random directions.
+A Hessian of all coordinates is beyond what a search may cost. But where two modes agree in some coordinates, where
+these do not interact with the others, and where their curvature is the same at both, they count for as much in either
+region, and may be left out. What interacts is seen in columns of the Hessians; that the rest is alike, in random
+directions.
 """
 
 from __future__ import annotations

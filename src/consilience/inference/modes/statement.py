@@ -22,6 +22,11 @@ def statement(found: Sequence[ModalRegion], ascents: int, linkage: Linkage, budg
     ascents   from how many starting points
     complete  see `search.Regions`
     """
+    if not ascents:
+        return (
+            f"Separate regions were not looked for: the log density has {linkage.positions.shape[1]} coordinates, and "
+            "ascents of so many take too long."
+        )
     if not found:
         return (
             f"Separate regions were not found: none of {ascents} starting points had a finite log density, "
