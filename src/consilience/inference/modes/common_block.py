@@ -20,7 +20,7 @@ from consilience.record import Record
 PASSES: Final = 3  # of finding widths, with two random directions each
 EXTREME: Final = 1e6  # factor by which a width may differ from the unit it began with
 STEP: Final = 1e-4  # of a width, for differences of gradients
-APART: Final = 0.02  # widths between modes, from which they differ in a coordinate
+APART: Final = 0.05  # widths between modes, from which they differ in a coordinate
 COUPLED: Final = 2e-3  # entry of a Hessian scaled by widths, from which two coordinates interact
 DIFFERING: Final = 5e-3  # between products of scaled Hessians with a random direction
 CHECKS: Final = 4  # random directions at most
