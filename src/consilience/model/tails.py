@@ -74,13 +74,18 @@ def lengthen(model: Model, names: Iterable[str]) -> None:
         model.cache.clear()
 
 
-def lengthen_for(model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int = 0) -> bool:
-    """Have a model sum as many values as draws need, as `short_tails` has it; whether those were more than before."""
-    changed = False
-    while names := short_tails(model, draws, seed):
+def lengthen_for(
+    model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int = 0, at_most: int | None = None
+) -> bool:
+    """Have a model sum as many values as draws need, as `short_tails` has it; whether those were more than before.
+
+    at_most   how many times there may be half as many again
+    """
+    times = 0
+    while times != at_most and (names := short_tails(model, draws, seed)):
         lengthen(model, names)
-        changed = True
-    return changed
+        times += 1
+    return times > 0
 
 
 def endless(model: Model) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.errors import ConsilienceError, SamplingError
+from consilience.errors import ConsilienceError, ModelError, SamplingError
 from consilience.inference import Kernel
 from consilience.model.centredness import less_centred
 from consilience.model.log_density import ModelDensity, model_density
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from consilience.sample.tree import Posterior
 
 MOST_DRAWS: Final = 2000  # to find other coordinates from
+MORE_VALUES: Final = 2  # times that sums get more values for steps that diverged
 WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 
 
@@ -133,14 +134,26 @@ class Work:
                 self.density, self.running = density, self.begin(density, points, self.plan, other)
 
     def _sums_more(self, run: Run) -> bool:
-        """Whether sums over variables without end need more values near the draws: the model has them then."""
-        if not self.density.model.marginalized or not run.draws.size:
+        """Whether sums over variables without end need more values near draws, or where steps diverged: they have them.
+
+        Beyond the values that are summed the density falls too steeply for steps.
+        """
+        model = self.density.model
+        if not model.marginalized or not run.draws.size:
             return False
         from consilience.model.tails import endless, lengthen_for  # few models need it
 
-        if not endless(self.density.model):
+        if not endless(model):
             return False
-        return lengthen_for(self.density.model, self.density.expand(run.draws.reshape(-1, run.draws.shape[2]), False))
+        ends = np.concatenate([d.ends for d in run.divergences])
+        ends = ends[np.isfinite(ends).all(axis=1)]
+        try:
+            if lengthen_for(model, self.density.expand(run.draws.reshape(-1, run.draws.shape[2]), False)):
+                return True
+            return bool(len(ends)) and lengthen_for(model, self.density.expand(ends, False), at_most=MORE_VALUES)
+        except ModelError as error:  # the draws are those of a density that is cut off
+            self.notes = [*dict.fromkeys([*self.notes, str(error)])]
+            return False
 
     @contextmanager
     def released_on_error(self) -> Iterator[None]:
@@ -218,8 +231,8 @@ class Work:
         self.running.listeners.warn(stacklevel + 1)
         if self._sums_more(run):
             self.notes.append(
-                "draws come near to the last values that were summed of variables without end, beyond which there is no "
-                "density: sample again, with more of them"
+                "draws come near to the last values that were summed of variables without end, and the density is cut "
+                "off beyond: sample again, with more of them"
             )
         warn(self, run, stacklevel + 1)
         return result
