@@ -30,6 +30,7 @@ LARGEST: Final = 100_000
 ELEMENTS: Final = 4_000_000
 PRIOR_DRAWS: Final = 8
 FEW: Final = 10_000
+RARELY: Final = 0.25
 
 
 def short_tails(model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int = 0) -> list[str]:
@@ -111,7 +112,7 @@ def find_lengths(model: Model) -> None:
     draws = _own_scales(model, points)
     while waiting:
         short = unsettled(model, draws, len(points), 0, "reference")
-        waiting = [name for name, far in short.items() if far[0] or (far.any() and _values(model, name) <= FEW)]
+        waiting = [name for name, far in short.items() if far[0] or (far.mean() > RARELY and _values(model, name) <= FEW)]
         lengthen(model, waiting)
 
 
