@@ -51,7 +51,7 @@ class Sum(Record):
               chain
     combined  values of all elements per combination (combinations, *shape); None where elements are independent
     chain     what the elements of a chain weigh, alone and beside each other
-    settled   of a variable without end: whether half of the values would have been enough, bool (*shape)
+    settled   of a variable without end: whether two thirds of the values would have been enough, bool (*shape)
     """
 
     variable: FreeVariable
@@ -206,7 +206,7 @@ def _of_table(variable: FreeVariable, leaf: Node, known: Range, table: Node, sam
     total = reduce("logsumexp", table, 0)
     if not known.endless:
         return Sum(variable, leaf, known.least, known.count, table), total
-    fewer = getitem(table, (slice(0, known.count // 2),))
+    fewer = getitem(table, (slice(0, known.count * 2 // 3),))
     settled = less_equal(_excess(fewer, reduce("logsumexp", fewer, 0)), 0.0)
     made = Sum(variable, leaf, known.least, known.count, table, settled=settled)
     excess = Node(StopGradient(), _excess(table, total))

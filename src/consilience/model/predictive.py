@@ -190,9 +190,9 @@ def recover(
 def unsettled(
     model: ModelVariables, given: Mapping[str, Array], count: int, seed: int, backend: str = "llvm"
 ) -> dict[str, npt.NDArray[np.bool_]]:
-    """At which draws half of the values of a variable without end would be too few, bool (count,) by name.
+    """At which draws two thirds of the values of a variable without end would be too few, bool (count,) by name.
 
-    As `recover` otherwise. Where the values themselves are too few, so is half of them.
+    As `recover` otherwise. Where the values themselves are too few, so are two thirds of them.
     """
     (_, _, settled), results = _recovered(model, given, count, seed, backend, draws=False)
     return {name: ~flags.reshape(count, -1).all(axis=1) for name, flags in zip(settled, results, strict=True)}

@@ -2,7 +2,7 @@
 
 A marginalized model and points in; names of variables of which more must be summed, or a model that does, out. Where
 too few are summed the density has no value (`marginal`), so no point beyond is ever taken for a wrong one; draws for
-which half of the values would not do tell that such points may be near.
+which two thirds of the values would not do tell that such points may be near.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def short_tails(model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int =
 
     draws   of all free variables on their own scales, arrays (count, …)
     seed    of the draws of other marginalized variables, where sums are one in another
-    returns names; none: at every draw half of the values have all but 1e-12 of the sum
+    returns names; none: at every draw two thirds of the values have all but 1e-12 of the sum
 
     >>> import numpy as np
     >>> import consilience as pm
@@ -112,7 +112,9 @@ def find_lengths(model: Model) -> None:
     draws = _own_scales(model, points)
     while waiting:
         short = unsettled(model, draws, len(points), 0, "reference")
-        waiting = [name for name, far in short.items() if far[0] or (far.mean() > RARELY and _values(model, name) <= FEW)]
+        waiting = [
+            name for name, far in short.items() if far[0] or (far.mean() > RARELY and _values(model, name) <= FEW)
+        ]
         lengthen(model, waiting)
 
 

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from consilience.sample.tree import Posterior
 
 MOST_DRAWS: Final = 2000  # to find other coordinates from
+CUT_OFF: Final = (
+    "draws come near to the last values that were summed of variables without end, and the density is cut off beyond: "
+    "sample again, with more of them"
+)
 MORE_VALUES: Final = 2  # times that sums get more values for steps that diverged
 WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 
@@ -125,8 +129,10 @@ class Work:
                     self.running.listeners.add([*shown, *self._own_listeners()])
                     self.running.start(background=False)
                     run = self.running.wait()
-                kept = self.store is not None or self.checkpoint is not None
-                if kept or run.interrupted or not self._sums_more(run):
+                if not self._sums_more(run):
+                    return self.finish(run, stacklevel + 1)
+                if self.store is not None or self.checkpoint is not None or run.interrupted:
+                    self.notes.append(CUT_OFF)
                     return self.finish(run, stacklevel + 1)
                 density = model_density(self.density.model)
                 points = starting_positions(density, self.points, self.running.seed)
@@ -213,7 +219,10 @@ class Work:
     def wait(self, timeout: float | None, stacklevel: int) -> Posterior:
         """The result of a run in the background, once it is over; TimeoutError leaves everything as it is."""
         with self.released_on_error():
-            return self.finish(self.running.wait(timeout), stacklevel + 2)
+            run = self.running.wait(timeout)
+            if self._sums_more(run):
+                self.notes.append(CUT_OFF)
+            return self.finish(run, stacklevel + 2)
 
     def finish(self, run: Run, stacklevel: int) -> Posterior:
         """The tree of a finished run, with the warnings it deserves."""
@@ -229,11 +238,6 @@ class Work:
 
             write_netcdf(result, self.netcdf, overwrite=self.overwrite)
         self.running.listeners.warn(stacklevel + 1)
-        if self._sums_more(run):
-            self.notes.append(
-                "draws come near to the last values that were summed of variables without end, and the density is cut "
-                "off beyond: sample again, with more of them"
-            )
         warn(self, run, stacklevel + 1)
         return result
 
