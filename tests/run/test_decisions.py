@@ -17,7 +17,7 @@ from consilience.diagnostics.stopping_rule import Failure, StoppingRule
 from consilience.errors import SamplingError
 from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
-from consilience.inference.nuts_tuner import JUMPS
+from consilience.inference.jump_tuner import JUMPS
 from consilience.run import Run, RunPlan, launch, monitor, run_chains, verdicts
 from consilience.run.course import Attempt
 from consilience.run.remedies import USUAL, Restart, jumps

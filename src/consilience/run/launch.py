@@ -13,6 +13,7 @@ from consilience.events import Listener
 from consilience.inference import tuner as tuners
 from consilience.inference.block import block_of
 from consilience.inference.density import LogDensity
+from consilience.inference.jump_tuner import Jumping, asked_jumps
 from consilience.inference.kernel import Kernel
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.streams import chain_key
@@ -73,7 +74,10 @@ def launch(
         operations=operations,
         blocks=tuple(block_of(density, part.vars, part.needs) for part in parts) if kernel.joint else (),
     )
-    tuner = kernel.tuner(setting) or SelfTuning(setting)
+    tuner: tuners.Tuner = kernel.tuner(setting) or SelfTuning(setting)
+    asked = asked_jumps(kernel)
+    if asked != "auto" or "jumps" in plan.remedies:
+        tuner = Jumping(tuner, setting, asked, watched.normals if asked else None)
     workers = []
     for c in range(chains):
         stop = np.zeros(1, np.int64)

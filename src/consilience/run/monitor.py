@@ -14,6 +14,7 @@ from consilience.diagnostics.monitor import ConvergenceMonitor
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
 from consilience.inference.messages import Matrix
+from consilience.inference.modes.normals import RegionNormals
 from consilience.record import Record
 
 LOG_DENSITY = "log density"
@@ -33,7 +34,7 @@ class Monitored(Record):
               turns are taken off their draws, of which chains may have made any number; None: none
     enabled   False: runs of fixed length are not checked
     missed    in words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known
-    places    points (point, coordinate), so many, of separate regions, for chains to jump between; None: one is known
+    normals   that stand for separate regions, for chains to jump between; None: one is known
     improper  in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have been;
               empty if nothing speaks for it. Asked where chains do as they would on such a target
     """
@@ -45,7 +46,7 @@ class Monitored(Record):
     angles: NDArray[np.bool_] | None = None
     enabled: bool = True
     missed: Callable[[Matrix], str] | None = None
-    places: Callable[[int], Matrix] | None = None
+    normals: RegionNormals | None = None
     improper: Callable[[Matrix], str] | None = None
 
     def without_turns(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.inference.modes.normals import RegionNormals, normals_of
 from consilience.inference.modes.search import ModalRegion, Regions, find_regions
 from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import distinguishing_coordinates, visits
@@ -22,7 +23,6 @@ from consilience.run import Monitored
 
 Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
-PURPOSE: Final = 3  # of the random numbers
 BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
 
 
@@ -47,19 +47,17 @@ class SeparateModes:
         return starting_points(self.density, self.found, points, seed=self.seed, threads=self.threads).points
 
     def watched(self, monitored: Monitored) -> Monitored:
-        """What is monitored, with regions that are missed, and with places in them where there are several."""
-        several = sum(region.substantial for region in self.found.regions) > 1
-        return replace(monitored, missed=self.missed, places=self.places if several else None)
+        """What is monitored, with regions that are missed, and the normals of those that count, if several do."""
+        return replace(monitored, missed=self.missed, normals=self.normals)
 
-    def places(self, count: int) -> Floats:
-        """So many points (point, coordinate) of the normals that stand for the regions which count, as many of each."""
+    @cached_property
+    def normals(self) -> RegionNormals | None:
+        """The normals that stand for the regions which count; None where there are fewer than two."""
         regions = [region for region in self.found.regions if region.substantial]
-        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), PURPOSE]))
-        points = generator.standard_normal((count, self.density.dimension))
-        for k, region in enumerate(regions):
-            assert region.factor is not None  # a region that counts has one
-            points[k :: len(regions)] = region.mode + points[k :: len(regions)] @ region.factor.T
-        return points
+        if len(regions) < 2:
+            return None
+        factors = [region.factor for region in regions if region.factor is not None]  # one that counts has one
+        return normals_of([region.mode for region in regions], factors, [region.share for region in regions])
 
     def missed(self, draws: Floats) -> str:
         """In words, the heaviest region that no draw (chain, draw, coordinate) has come to; empty if there is none."""
