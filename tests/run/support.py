@@ -173,8 +173,9 @@ class Tape:
         assert self.inner.fault is None
         copy = self.path / f"moment{len(self.moments)}"
         shutil.copy(self.path / "live", copy)
-        stage = type(controller.stage).__name__
-        inner = getattr(controller.stage, "stage", None)
+        tuner = getattr(controller.stage, "inner", controller.stage)
+        stage = type(tuner).__name__
+        inner = getattr(tuner, "stage", None)
         if inner is not None:
             stage = type(inner).__name__
         if getattr(inner, "searching", False):

@@ -38,7 +38,7 @@ def points(dimension: int, chains: int = 4) -> NDArray[np.float64]:
 
 def run(target: Target, options: EarlyChecks, start: Any = None, kernel: NUTS | None = None, **others: Any) -> Run:
     start = points(target.dimension) if start is None else start
-    return run_chains(target, kernel or NUTS(), start, options, seed=3, **others)
+    return run_chains(target, kernel or NUTS(jumps=0), start, options, seed=3, **others)
 
 
 # --- a verdict on draws that pass --------------------------------------------------------------------------------

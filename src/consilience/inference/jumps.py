@@ -4,10 +4,13 @@
 symmetric proposal while the archive stays as it is. Whole numbers move by whole numbers.
 
 *Affine maps.* Where normals (m, L) stand for regions, one of them is drawn as it is likely to hold x, with probability
-r_i(x) = s_i N_i(x) / S(x), where S is the sum of all s N, and another one, j, uniformly. The map to x' = m_j + L_j L_i^-1
-(x - m_i) is a bijection with the determinant |L_j| / |L_i|, and its inverse is that from j to i. So x' is accepted with
+r_i(x) = s_i N_i(x) / S(x), where S is the sum of all s N, and another one with probability g_j / (1 - g_i). The map to
+x' = m_j + L_j L_i^-1 (x - m_i) is a bijection with the determinant |L_j| / |L_i|, whose inverse is that from j to i.
+So x' is accepted with probability
 
-    pi(x') r_j(x') |L_j| / (pi(x) r_i(x) |L_i|)  =  pi(x') s_j S(x) / (pi(x) s_i S(x')),
+    pi(x') r_j(x') |L_j| g_i / (1 - g_j)     pi(x') s_j S(x) g_i (1 - g_i)
+    ------------------------------------  =  -----------------------------,
+    pi(x)  r_i(x)  |L_i| g_j / (1 - g_i)     pi(x)  s_i S(x') g_j (1 - g_j)
 
 as s_i N_i(x) |L_i| and s_j N_j(x') |L_j| are in the ratio of s_i to s_j. No archive is needed, and shapes may differ.
 
@@ -53,6 +56,7 @@ class RegionMaps:
     factors      lower triangles, f64[regions, moved, moved]
     whitenings   their inverses, f64[regions, moved, moved]
     shares       logarithms, f64[regions]
+    choice       probabilities with which a region is chosen to jump to, of others than the present one, f64[regions]
     heights      of the log densities of the normals, times their shares, f64[regions]
     here         log densities at a point, times shares: scratch, f64[regions]
     accepted     jumps accepted so far
@@ -69,6 +73,7 @@ class RegionMaps:
     factors: Array[f64]
     whitenings: Array[f64]
     shares: Array[f64]
+    choice: Array[f64]
     heights: Array[f64]
     here: Array[f64]
     accepted: i64
@@ -123,7 +128,7 @@ def new_jumps(discrete: NDArray[np.bool_] | None = None) -> Jumps:
     """No jumps; `discrete` says which coordinates are whole numbers, bool (coordinate,)."""
     some = discrete is not None and bool(discrete.any())
     kinds = np.zeros(1, np.int64) if discrete is None else discrete.astype(np.int64)
-    numbers, places = [np.zeros(1) for _ in range(7)], [np.zeros(1, np.int64) for _ in range(2)]
+    numbers, places = [np.zeros(1) for _ in range(8)], [np.zeros(1, np.int64) for _ in range(2)]
     return Jumps(0, 0, np.zeros(1), some, kinds, 0, RegionMaps(0, 0, 0, 0, *places, *numbers, 0))
 
 
@@ -158,6 +163,7 @@ def _put_regions(maps: RegionMaps, regions: RegionNormals) -> None:
     maps.whitenings = flat(np.linalg.inv(regions.factors))
     maps.shares, maps.heights = flat(shares), flat(shares - np.log(diagonals).sum(axis=1))
     maps.here = np.zeros(regions.count)
+    maps.choice = 0.5 * regions.shares / regions.shares.sum() + 0.5 / regions.count
 
 
 @native(rare=True)
@@ -208,9 +214,12 @@ def jump_to_region(maps: RegionMaps, scratch: JumpScratch, density: Density, poi
         if maps.here[k] > -inf and left >= 0.0:
             begin = k
             left -= exp(maps.here[k] - before)
-    end = min(int(second * float(maps.regions - 1)), maps.regions - 2)
-    if end >= begin:
-        end += 1
+    end = begin
+    left = second * (1.0 - maps.choice[begin])
+    for k in range(maps.regions):
+        if k != begin and left >= 0.0:
+            end = k
+            left -= maps.choice[k]
     copy(point.position, scratch.position, point.dimension)
     whiten(maps, scratch, point.position, begin)
     mode = maps.modes[end * m :]
@@ -221,6 +230,8 @@ def jump_to_region(maps: RegionMaps, scratch: JumpScratch, density: Density, poi
     after = weigh(maps, scratch, scratch.position)
     logp = evaluate(density, scratch.position, scratch.gradient)
     ratio = logp - point.logp + maps.shares[end] - maps.shares[begin] + before - after
+    ratio += log(maps.choice[begin] * (1.0 - maps.choice[begin]))  # how likely the way back is chosen
+    ratio -= log(maps.choice[end] * (1.0 - maps.choice[end]))
     if accept < exp(min(0.0, ratio)) and finite(scratch.gradient, point.dimension):
         move_to(scratch, point, logp)
         maps.accepted += 1
