@@ -1,6 +1,6 @@
 """When chains jump, and between what: beside whatever tunes them, for every kernel alike; see `tuner.Tuner`.
 
-The normals of regions that are known lead jumps from the first draw on. Differences of past points lead more of them
+The normals of regions that are known lead jumps from the beginning. Differences of past points lead more of them
 where a number is asked for, or once chains are found to disagree.
 """
 
@@ -17,6 +17,7 @@ from consilience.inference.kernel import Kernel
 from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.modes.normals import RegionNormals
 from consilience.inference.tuner import Reason, Tuner, TuningSetting, Windows
+from consilience.record import replace
 
 WINDOW: Final = 50  # draws between two changes of the archive
 JUMPS: Final = 4  # by differences, where disagreement turns them on
@@ -50,6 +51,7 @@ class Jumping:
         self.regions = regions
         self.count = 0 if asked == "auto" else asked
         self.points: Matrix | None = None
+        self.told = False  # of the regions
         self.tuning: list[Matrix] = []  # draws of windows
 
     @property
@@ -93,11 +95,16 @@ class Jumping:
         return self.inner.reports
 
     def next(self) -> Segment:
-        """What the chains do next, while tuning."""
-        return self.inner.next()
+        """What the chains do next, while tuning: with jumps between regions, which metrics are to be made for."""
+        segment = self.inner.next()
+        if self.regions is None or self.told:
+            return segment
+        own = segment.commands or (None,) * self.chains
+        return replace(segment, commands=tuple(JumpCommand(regions=self.regions, kernels=one) for one in own))
 
     def take(self, windows: Mapping[int, Window]) -> None:
         """Learn from the windows of a segment of tuning; the later half of their draws make the first archive."""
+        self.told = True
         if self.count:
             self.tuning.append(np.concatenate([windows[c].draws for c in sorted(windows)]))
         self.inner.take(windows)
@@ -136,10 +143,16 @@ class Jumping:
 
     def save(self) -> dict[str, Any]:
         """Its state as numbers and arrays."""
-        return {"inner": self.inner.save(), "count": self.count, "points": self.points, "tuning": self.tuning}
+        return {
+            "inner": self.inner.save(),
+            "count": self.count,
+            "points": self.points,
+            "tuning": self.tuning,
+            "told": self.told,
+        }
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Take over a state that was saved."""
         self.inner.load(state["inner"])
         self.count, self.points = state["count"], state["points"]
-        self.tuning = list(state["tuning"])
+        self.tuning, self.told = list(state["tuning"]), state["told"]
