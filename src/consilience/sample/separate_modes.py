@@ -7,16 +7,18 @@ no draw has come to. The search itself is in `inference.modes`.
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import count
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.inference.modes.normals import RegionNormals, normals_of
+from consilience.inference.modes.normals import RegionNormals
 from consilience.inference.modes.search import ModalRegion, Regions, find_regions
 from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import distinguishing_coordinates, visits
 from consilience.model.log_density import ModelDensity
+from consilience.model.prior_positions import prior_positions
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
 from consilience.run import Monitored
@@ -24,6 +26,7 @@ from consilience.run import Monitored
 Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
 BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
+FURTHER: Final = 12_000  # once there are several regions, of which runs take ten times as many
 
 
 class SeparateModes:
@@ -40,7 +43,21 @@ class SeparateModes:
         """All regions found."""
         density = self.density
         centre = starting_position(density.model, density.layout, density.lengths)
-        return find_regions(density, centre, seed=self.seed, budget=BUDGET, threads=self.threads)
+        calls = count()
+
+        def others(wanted: int) -> Floats:
+            seed = self.seed + next(calls)
+            return prior_positions(density.model, density.layout, density.lengths, centre, wanted, seed)
+
+        return find_regions(
+            density,
+            centre,
+            seed=self.seed,
+            budget=BUDGET,
+            further=FURTHER,
+            others=others,
+            threads=self.threads,
+        )
 
     def spread(self, points: Floats) -> Floats:
         """Starting points (chain, coordinate) in all regions that hold more than 0.5 %; the same where there is one."""
@@ -53,11 +70,19 @@ class SeparateModes:
     @cached_property
     def normals(self) -> RegionNormals | None:
         """The normals that stand for the regions which count; None where there are fewer than two."""
-        regions = [region for region in self.found.regions if region.substantial]
+        regions = self.found.substantial
+        factors = [region.within for region in regions if region.within is not None]  # one that counts has one
         if len(regions) < 2:
             return None
-        factors = [region.factor for region in regions if region.factor is not None]  # one that counts has one
-        return normals_of([region.mode for region in regions], factors, [region.share for region in regions])
+        block = regions[0].block
+        return RegionNormals(
+            places=block,
+            modes=np.stack([region.mode[block] for region in regions]),
+            factors=np.stack(factors),
+            shares=np.array([region.share for region in regions]),
+            whole=block[:0],
+            values=np.zeros((len(regions), 0)),
+        )
 
     def missed(self, draws: Floats) -> str:
         """In words, the heaviest region that no draw (chain, draw, coordinate) has come to; empty if there is none."""
@@ -77,7 +102,7 @@ class SeparateModes:
 
         An effective size does not tell: the one visit there was has no say in how long the next will be in coming.
         """
-        regions = [region for region in self.found.regions if region.substantial]
+        regions = self.found.substantial
         if len(regions) < 2:
             return ""
         nearest = np.stack([_log_normal(region, draws) for region in regions]).argmax(axis=0)
@@ -101,7 +126,6 @@ class SeparateModes:
 
 def _log_normal(region: ModalRegion, draws: Floats) -> Floats:
     """Log density (chain, draw) of the normal that stands for a region, times its share of the mass."""
-    assert region.factor is not None  # a region that counts has one
-    white = np.linalg.solve(region.factor, (draws - region.mode).reshape(-1, draws.shape[-1]).T)
-    level = np.log(region.share) - np.log(np.abs(np.diag(region.factor))).sum()
-    return np.asarray((level - 0.5 * (white**2).sum(axis=0)).reshape(draws.shape[:-1]))
+    assert region.within is not None  # a region that counts has one
+    level = np.log(region.share) - np.log(np.abs(np.diag(region.within))).sum()
+    return np.asarray(level - 0.5 * (region.whitened(draws) ** 2).sum(axis=-1))

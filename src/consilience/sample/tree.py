@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import xarray
 
 from consilience.errors import SamplingError
+from consilience.faces import face
 
 if TYPE_CHECKING:
+    from consilience.model.model import Model
     from consilience.sample.work import Work
 
 
@@ -127,3 +129,27 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
                 "it; sample with `save=pm.Save(checkpoint=…)` and go on with `pm.resume`."
             )
         return work.extend(target_ess, draws, max_draws, progressbar)
+
+    def challenge(
+        self,
+        max_time: float = 30.0,
+        *,
+        random_seed: Any = None,
+        progressbar: bool = True,
+        model: Model | None = None,
+        **settings: Any,
+    ) -> Any:
+        """Attack the draws with what could falsify them; see `pm.challenge`.
+
+        max_time      seconds
+        random_seed   as for `pm.sample`
+        progressbar   whether a line is shown
+        model         of the draws, where the result was read from disk
+        settings      `cores`, `callback`, `blocking` of `pm.challenge`
+        returns       a `Challenge`: `refuted`, `statement`, and a table of attacks with the smallest errors they could
+                      have seen
+        """
+        attack = face("Posterior.challenge")
+        return attack(
+            self, model=model, max_time=max_time, random_seed=random_seed, progressbar=progressbar, **settings
+        )

@@ -99,22 +99,23 @@ def distinguishing_coordinates(region: ModalRegion, found: Regions, most: int = 
 
     The distance is that from the nearest other mode, in the larger of both deviations along the coordinate.
     """
-    others = [other for other in found.regions if other.factor is not None and other is not region]
-    apart = np.full(len(region.mode), np.inf)
+    others = [other for other in found.regions if other.within is not None and other is not region]
+    block = region.block
+    apart = np.full(len(block), np.inf)
     for other in [one for one in others if one.substantial] or others:
         scale = np.maximum(_deviations(other), _deviations(region))
-        apart = np.minimum(apart, np.abs(other.mode - region.mode) / scale)
-    return [int(k) for k in np.argsort(-apart, kind="stable")[:most]]
+        apart = np.minimum(apart, np.abs(other.mode - region.mode)[block] / scale)
+    return [int(block[k]) for k in np.argsort(-apart, kind="stable")[:most]]
 
 
 def _deviations(region: ModalRegion) -> Floats:
-    assert region.factor is not None  # a region that counts has one
-    return np.asarray(np.sqrt((region.factor**2).sum(1)))
+    """Within the block."""
+    assert region.within is not None  # a region that counts has one
+    return np.asarray(np.sqrt((region.within**2).sum(1)))
 
 
 def _nearest(points: Floats, region: ModalRegion) -> NDArray[np.int64]:
     """The draws nearest to a mode, in its deviations: as many as would lie there, and no more than are needed."""
-    assert region.factor is not None  # as above
     wanted = int(np.clip(np.ceil(region.share * len(points)), ENOUGH, NEAREST))
-    distances = np.linalg.norm(np.linalg.solve(region.factor, (points - region.mode).T), axis=0)
+    distances = np.linalg.norm(region.whitened(points), axis=-1)
     return np.argsort(distances, kind="stable")[:wanted]
