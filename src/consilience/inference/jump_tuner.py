@@ -27,9 +27,7 @@ Asked = int | Literal["auto"]
 
 
 def asked_jumps(kernel: Kernel) -> Asked:
-    """Jumps by differences that the kernels of a chain ask for: a number or "auto"; 0 where one of them allows none."""
-    if not all(part.jumping for part in kernel.parts):
-        return 0
+    """Jumps by differences that the kernels of a chain ask for: a number, or "auto"."""
     numbers: list[Asked] = [getattr(part, "jumps", "auto") for part in kernel.parts]
     return max((n for n in numbers if n != "auto"), default="auto")
 

@@ -76,8 +76,9 @@ def launch(
     )
     tuner: tuners.Tuner = kernel.tuner(setting) or SelfTuning(setting)
     asked = asked_jumps(kernel)
-    if asked != "auto" or "jumps" in plan.remedies:
-        tuner = Jumping(tuner, setting, asked, watched.normals if asked else None)
+    if all(part.jumping for part in parts) and (asked != "auto" or "jumps" in plan.remedies):
+        between_regions = asked != 0 or "jumps" in plan.remedies
+        tuner = Jumping(tuner, setting, asked, watched.normals if between_regions else None)
     workers = []
     for c in range(chains):
         stop = np.zeros(1, np.int64)

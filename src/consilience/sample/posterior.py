@@ -228,11 +228,11 @@ def sample(
         kernel = assigned(moved, density, step, default)
         begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores)
         starts = chains
-        judged = draws is None or compute_convergence_checks
-        looked_for = "modes" in may and free and judged and not density.without_gradient
-        plan = replace(plan, modes=looked_for and angular_coordinates(density) is None)
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
+    judged = draws is None or compute_convergence_checks
+    looked_for = "modes" in may and free and judged and not density.without_gradient
+    plan = replace(plan, modes=looked_for and angular_coordinates(density) is None)
     jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
     points = starting_positions(density, starts, seed, initvals, jitter=jitter, attempts=attempts, width=width)
     keeper = None

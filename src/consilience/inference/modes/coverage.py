@@ -16,7 +16,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-PROMISED: Final = 0.02  # a search of several regions ends where less than this share of starting points may lead elsewhere
+PROMISED: Final = (
+    0.02  # a search of several regions ends where less than this share of starting points may lead elsewhere
+)
 DOUBT: Final = 0.05
 
 
