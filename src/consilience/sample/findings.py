@@ -14,6 +14,7 @@ from consilience import diagnostics
 from consilience.backends.callback import FAILURES
 from consilience.diagnostics.divergence_location import describe
 from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
+from consilience.inference import CompoundStep
 from consilience.model.diagnosis import diagnosis
 from consilience.model.model import Model
 from consilience.model.reparametrization import centred_hierarchies
@@ -102,7 +103,7 @@ def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
             )
     if run.draws.shape[1]:
         # Energies of chains in lock step were judged all together: each alone may be too short to tell.
-        judged = {"energy"} if isinstance(work.kernel, ChEES) else set()
+        judged = {"energy"} if isinstance(work.kernel, ChEES | CompoundStep) else set()
         statistics = {name: values for name, values in run.statistics.items() if name not in judged}
         for finding in diagnostics.inspect({}, statistics):
             if finding.kind == "divergences" and finding.kind not in said:
