@@ -6,7 +6,7 @@ where a number is asked for, or once chains are found to disagree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -17,13 +17,15 @@ from consilience.inference.kernel import Kernel
 from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.modes.normals import RegionNormals
 from consilience.inference.tuner import Reason, Tuner, TuningSetting, Windows
-from consilience.record import replace
+from consilience.record import field_names, replace
 
 WINDOW: Final = 50  # draws between two changes of the archive
 JUMPS: Final = 4  # by differences, where disagreement turns them on
 REASON: Final = "jumps"
 
 Asked = int | Literal["auto"]
+Known = Callable[[], RegionNormals | None]
+FIELDS: Final = field_names(RegionNormals)
 
 
 def asked_jumps(kernel: Kernel) -> Asked:
@@ -37,16 +39,18 @@ class Jumping:
 
     inner     the other one
     asked     jumps by differences, or "auto"
-    regions   between whose normals chains jump; None: none are known
+    known     gives the normals of the regions that are known by now, or None; None: chains do not jump between them
+    regions   between whose normals chains jump; None: none were known
     count     jumps by differences now
     points    of earlier windows, for their archive
     """
 
-    def __init__(self, inner: Tuner, setting: TuningSetting, asked: Asked, regions: RegionNormals | None) -> None:
+    def __init__(self, inner: Tuner, setting: TuningSetting, asked: Asked, known: Known | None) -> None:
         self.inner = inner
         self.chains, self.dimension = setting.chains, setting.dimension
         self.asked = asked
-        self.regions = regions
+        self.known = known
+        self.regions = None if known is None else known()
         self.count = 0 if asked == "auto" else asked
         self.points: Matrix | None = None
         self.told = False  # of the regions
@@ -75,7 +79,16 @@ class Jumping:
     @property
     def answers(self) -> frozenset[Reason]:
         """Its own reason as long as chains do not jump by differences, though they may."""
-        return self.inner.answers | ({REASON} if self.asked == "auto" and not self.count else set())
+        may = (self.asked == "auto" and not self.count) or self.new_regions() is not None
+        return self.inner.answers | ({REASON} if may else set())
+
+    def new_regions(self) -> RegionNormals | None:
+        """The normals of regions, where others are known than those that chains jump between."""
+        found, before = None if self.known is None else self.known(), self.regions
+        if found is None or before is None:
+            return found
+        same = found.modes.shape == before.modes.shape and np.allclose(found.modes, before.modes, rtol=1e-3, atol=1e-3)
+        return None if same else found
 
     @property
     def interval(self) -> int:
@@ -131,9 +144,12 @@ class Jumping:
         return self.inner.contradicted(windows)
 
     def again(self, reason: Reason, windows: Windows) -> None:
-        """Begin again: with jumps between the points of these windows, or as the inner tuner does."""
+        """Begin again: with jumps between other regions or the points of these windows, or as the inner tuner does."""
         if reason != REASON:
             self.inner.again(reason, windows)
+            return
+        if (found := self.new_regions()) is not None:
+            self.regions = found
             return
         chains: Sequence[int] = sorted(windows[-1])
         self.count = JUMPS
@@ -147,6 +163,7 @@ class Jumping:
             "points": self.points,
             "tuning": self.tuning,
             "told": self.told,
+            "regions": None if self.regions is None else [getattr(self.regions, name) for name in FIELDS],
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -154,3 +171,4 @@ class Jumping:
         self.inner.load(state["inner"])
         self.count, self.points = state["count"], state["points"]
         self.tuning, self.told = list(state["tuning"]), state["told"]
+        self.regions = None if state["regions"] is None else RegionNormals(*state["regions"])

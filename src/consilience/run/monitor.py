@@ -6,6 +6,7 @@ Gives names to the scalars of a `ConvergenceMonitor`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,10 @@ class Monitored(Record):
     steady    which of `derived` may stay as they are without a word, as whole numbers may
     enabled   False: runs of fixed length are not checked
     missed    in words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known
-    normals   that stand for separate regions, for chains to jump between; None: one is known
+    normals   those that stand for separate regions, for chains to jump between, as they are known by now; None where
+              there are fewer than two
+    search    looks for further regions from draws (chain, draw, coordinate) too; whether there are others now
+    regions   what is known of separate regions, in plain numbers and words; None: nothing was looked for
     improper  in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have been;
               empty if nothing speaks for it. Asked where chains do as they would on such a target
     """
@@ -48,8 +52,14 @@ class Monitored(Record):
     steady: frozenset[str] = frozenset()
     enabled: bool = True
     missed: Callable[[Matrix], str] | None = None
-    normals: RegionNormals | None = None
+    normals: Callable[[], RegionNormals | None] | None = None
+    search: Callable[[Matrix], bool] | None = None
+    regions: Callable[[], dict[str, Any]] | None = None
     improper: Callable[[Matrix], str] | None = None
+
+    def present_normals(self) -> RegionNormals | None:
+        """`normals` as they are known by now."""
+        return None if self.normals is None else self.normals()
 
     def without_turns(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
         """Draws (…, coordinate) with angles, in radians, in [-pi, pi]; the same array where there are none."""

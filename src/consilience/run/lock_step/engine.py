@@ -78,7 +78,7 @@ def launch(
         precision=precision,
         climb=climb,
         folded=watched.without_turns,
-        regions=watched.normals if "jumps" in plan.remedies else None,
+        regions=watched.present_normals() if "jumps" in plan.remedies else None,
     )
     tuner = ChEESTuner(kernel, TuningSetting(chains, engine.dimension, COLUMNS, plan))
     return Running(Supervisor(RunCourse(plan, engine.chains, tuner, watched, other_coordinates), engine, seed), ())

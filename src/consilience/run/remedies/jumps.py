@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from consilience.inference.jump_tuner import Jumping
 from consilience.record import replace
 from consilience.run.remedies.remedy import Look, Restart
 
@@ -16,16 +17,30 @@ if TYPE_CHECKING:
     from consilience.run.course import Attempt
 
 SAID: Final = "chains disagree: sampling again with jumps between their regions"
+FOUND: Final = "separate regions were found from the draws: sampling again with jumps between them"
 
 
 def jump(attempt: Attempt, look: Look | None) -> Restart | None:
-    """Where chains disagree twice, or do not come back to where some were."""
-    if look is None or look.failure is None or "jumps" not in attempt.course.tuner.answers:
+    """Where chains disagree twice or do not come back to where some were, or regions were found meanwhile."""
+    course = attempt.course
+    if look is None or "jumps" not in course.tuner.answers:
         return None
+    if look.failure is None:
+        return (
+            Restart("jumps", FOUND, attempt.windows) if look.missed and not look.at_end and _others(attempt) else None
+        )
     returns_seldom = look.failure.criterion == "quantile ess"
     if returns_seldom or (look.verdict is not None and attempt.disagreed):
+        if course.monitored.search is not None and course.monitored.search(attempt.draws()):
+            return Restart("jumps", FOUND, attempt.windows)
         return _from_where_chains_were(attempt, returns_seldom)
     return None
+
+
+def _others(attempt: Attempt) -> bool:
+    """Whether regions are known that chains do not jump between yet."""
+    tuner = attempt.course.tuner
+    return isinstance(tuner, Jumping) and tuner.new_regions() is not None
 
 
 def _from_where_chains_were(attempt: Attempt, returns_seldom: bool) -> Restart:
