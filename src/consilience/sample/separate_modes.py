@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
 PURPOSE: Final = 3  # of the random numbers
 BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
-FURTHER: Final = 12_000  # once there are several regions, of which runs take ten times as many
+FURTHER, OF_A_COORDINATE = 6000, 4  # once there are several regions, and of each, for Hessians of two modes at least
 DRAWS_OF_A_CHAIN, MOST_DRAWS = 5, 40  # to ascend from
 UNKNOWN_SHARE: Final = 0.02  # of draws that ascend to none of the regions, from which on they are searched from
 MOST_ADDITIONS: Final = 2  # of regions found from draws, of a run
@@ -63,8 +63,8 @@ class SeparateModes:
             density,
             centre,
             seed=self.seed,
-            budget=BUDGET if begins is None else BUDGET + FURTHER,
-            further=FURTHER,
+            budget=BUDGET if begins is None else 2 * BUDGET,
+            further=FURTHER + OF_A_COORDINATE * density.dimension,
             others=others,
             begins=begins,
             threads=self.threads,

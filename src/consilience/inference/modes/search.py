@@ -284,7 +284,11 @@ class _Search:
 
     def third_stage(self) -> None:
         """Where there are several regions, further ascents until it is unlikely that the next leads to another one."""
-        while len(self.converged()) > 1 and self.unmet > PROMISED:
+        while len(at_rest := self.converged()) > 1:
+            # where a density has no bound, or ascents take long, there is always another end that none came to before
+            peaks = self.linkage.peaks().tolist()
+            if unmet(self.hits[[peaks.index(point) for point in at_rest]]) <= PROMISED:
+                break
             modes = self.centres()
             kept = MOST_REGIONS * (DRAWS + 2 * min(len(self.centre), MOST_WHOLE))
             spare = max(0, self.evaluations.left - kept) // (SECOND_EVALUATIONS * 3 // 2)
