@@ -233,7 +233,7 @@ class ModelDensity:
     def derived(self) -> dict[str, Node]:
         """What follows from a position besides the free variables, by name.
 
-        Deterministics, and where the model `recovers` them variables that are summed out, with deterministics of these.
+        Deterministics, and what the model `recovers`: variables that are summed out, and deterministics of these.
         A draw of them given all others is a function of the position: its bits are where the random numbers come from.
         """
         return {**self.model.named_deterministics, **self._programs.summed}

@@ -44,6 +44,8 @@ Arguments = ParamSpec("Arguments")
 
 # Programs of each kind kept per model: one per combination of data shapes seen lately.
 KEPT: Final = 8
+# Under which the cache of a model has its `terms_of` until they are compiled, if they were written before.
+TERMS: Final = "terms of positions"
 
 
 def kept(cache: dict[object, Any], kind: str, key: object, make: Callable[[], Made]) -> Made:
@@ -83,7 +85,8 @@ class DensityPrograms:
     inputs, outputs   of `compiled`: the position, and the rows of batches where there are any; log density and gradient
     static_slots      the leaves of data in `outputs`
     deterministics    by name, as expressions of the variables' values
-    summed            by name, what is drawn again after it was summed out, and deterministics of it; as declared
+    summed            by name, as declared, variables that are drawn again after they were summed out, and
+                      deterministics of them
     """
 
     def __init__(
@@ -96,7 +99,7 @@ class DensityPrograms:
         self.free, self.observed = tuple(model.free), tuple(model.observed)
         began = time.perf_counter()
         with without_sources(), collection_paused():
-            terms = terms_of(model, jacobian)
+            terms = (model.cache.pop(TERMS, None) if jacobian else None) or terms_of(model, jacobian)
             self.batches = batches_of(terms.all, lengths) if batches else []
             rows = [tensor_input("float64", (sum(b.length for b in self.batches),), "rows")] if self.batches else []
             if self.batches:
@@ -106,8 +109,7 @@ class DensityPrograms:
             self.terms = terms
             self.deterministics = dict(zip(model.named_deterministics, terms.deterministics, strict=True))
             check_closed([*terms.all, *([] if self.batches else terms.deterministics)])
-            drawn = {v.name: v.node for v in model.marginalized} | model.conditional_deterministics
-            self.summed = drawn if model.recovers else {}
+            self.summed = {name: model.named[name] for name in model.recovers}
             check_closed(substitute(list(self.summed.values()), terms.known))
             self.stream = tensor_input("key", (), "stream")
             self.simulated = simulated(model, terms)

@@ -17,15 +17,16 @@ from consilience.model.marginalization import without_variables
 from consilience.model.model import Model
 from consilience.model.observation import slot_values
 from consilience.model.operations import operations
-from consilience.model.programs import kept
+from consilience.model.programs import TERMS, kept
+from consilience.model.tails import find_lengths
 from consilience.model.terms import terms_of
 from consilience.record import Record
-from consilience.rewrite.rules import simplify
 
-# Operations of one evaluation that sums may always take (some ten milliseconds), and how many times those of the model
-# as it is, which stand for what its data cost anyway.
+# Operations of an evaluation that sums may always take (some milliseconds), how many times those of the model as it is,
+# which stand for what its data cost anyway, and how many at most.
 AFFORDABLE: Final = 5e6
 TIMES: Final = 50.0
+MOST: Final = 5e8
 
 
 class Summability(Record):
@@ -80,7 +81,7 @@ def summability(model: Model, staying: Collection[str] = ()) -> Summability:
 
 def _chosen(model: Model, names: Sequence[str]) -> Summability:
     together, reason = cost(model, names)
-    limit = AFFORDABLE if together <= AFFORDABLE else max(AFFORDABLE, TIMES * cost(model, ())[0])
+    limit = AFFORDABLE if together <= AFFORDABLE else min(max(AFFORDABLE, TIMES * cost(model, ())[0]), MOST)
     if together <= limit:
         return Summability(tuple(names), together, {})
     alone = {name: cost(model, [name]) for name in names} if len(names) > 1 else {names[0]: (together, reason)}
@@ -105,9 +106,26 @@ def cost(model: Model, names: Sequence[str]) -> tuple[float, str]:
     """Operations of the log density with variables summed out; infinite, with the reason, where that cannot be."""
     try:
         with without_sources():
-            terms = terms_of(without_variables(model, names) if names else model)
-            _, _, _, lengths = slot_values(model)
-            static, _ = specialise(simplify([total(terms.all)]), lengths)
+            made = without(model, names)
+            terms = made.cache[TERMS] = terms_of(made)
+            static, _ = specialise([total(terms.all)], slot_values(model)[3])
     except ConsilienceError as error:  # the model as it is says what is wrong with it, if that is not the sum
         return math.inf, str(error).removesuffix(".")
     return operations(static), ""
+
+
+def without(model: Model, names: Sequence[str]) -> Model:
+    """The model with variables summed out, the same one while its data are the same; itself without any.
+
+    raises   ModelError where a variable without end would take too many values
+    """
+    if not names:
+        return model
+    _, _, versions, _ = slot_values(model)
+    return kept(model.cache, "summed", (tuple(names), tuple(versions)), lambda: _without(model, names))
+
+
+def _without(model: Model, names: Sequence[str]) -> Model:
+    made = without_variables(model, names)
+    find_lengths(made)
+    return made

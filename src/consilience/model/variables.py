@@ -123,8 +123,8 @@ class ModelVariables(metaclass=Declaring):
              default the one in whose `with` block this one is made; None for a model of its own
     """
 
-    # Whether the values at a position include draws of what is marginalized, as in the results of `pm.sample`.
-    recovers = False
+    # Names of marginalized variables, and of deterministics of them, of which the values at a position include draws.
+    recovers: tuple[str, ...] = ()
 
     def __init__(
         self,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from consilience.errors import SupportError
+from consilience.model.blocks import values_of
 from consilience.model.model import Model
 from consilience.model.starting_point import layout_with_data, starting_position
 from consilience.model.summation import summable
@@ -30,5 +32,13 @@ def summed_out(model: Model, step: Any, initvals: Any) -> tuple[tuple[str, ...],
 def _without(model: Model, names: tuple[str, ...], initvals: Any) -> Any:
     if not isinstance(initvals, Mapping) or set(names).isdisjoint(initvals):
         return initvals
-    starting_position(model, *layout_with_data(model), initvals)
+    layout, lengths = layout_with_data(model)
+    position = starting_position(model, layout, lengths, initvals)
+    for stretch in layout.stretches:
+        name, (least, greatest) = stretch.variable.name, values_of(stretch.variable)
+        own = position[stretch.slice]
+        if name in names and name in initvals and not ((least <= own) & (own <= greatest)).all():
+            raise SupportError(
+                f"the initial value of `{name}` is outside its support, from {least:g} to {greatest:g}: {own.tolist()}."
+            )
     return {name: value for name, value in initvals.items() if name not in names} or None

@@ -20,7 +20,6 @@ from consilience.inference import Kernel
 from consilience.model.centredness import less_centred
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
-from consilience.model.programs import kept
 from consilience.model.reparametrization import noncenter
 from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
@@ -246,13 +245,13 @@ def rewritten(model: Model, plan: ModelPlan) -> Model:
     """
     made = model
     if plan.marginalized:
-        from consilience.model.marginalization import marginalize  # few models need it
+        from consilience.model.summation import without  # few models need it
 
-        names = plan.marginalized
-        made = kept(model.cache, "rewritten", names, lambda: marginalize(model, names))
+        made = without(model, plan.marginalized)
     if plan.centredness is not None:
         made = noncenter(made, plan.centredness)
     if made is not model:
         made.coordinates = model.coordinates
-        made.recovers = bool(plan.marginalized)
+        derived = [name for name in made.conditional_deterministics if name not in model.conditional_deterministics]
+        made.recovers = (*plan.marginalized, *derived)
     return made
