@@ -37,6 +37,7 @@ class Monitored(Record):
     missed    in words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known
     places    points (point, coordinate), so many, of separate regions, for chains to jump between; None: one is known
     regions   what is known of separate regions, in plain numbers and words; None: nothing was looked for
+    labels    in words, that separate regions are the same but for the order of labels; empty if they are not
     improper  in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have been;
               empty if nothing speaks for it. Asked where chains do as they would on such a target
     """
@@ -51,6 +52,7 @@ class Monitored(Record):
     missed: Callable[[Matrix], str] | None = None
     places: Callable[[int], Matrix] | None = None
     regions: Callable[[], dict[str, Any]] | None = None
+    labels: Callable[[], str] | None = None
     improper: Callable[[Matrix], str] | None = None
 
     def without_turns(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:

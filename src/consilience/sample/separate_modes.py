@@ -21,6 +21,7 @@ from consilience.model.prior_positions import prior_positions
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
 from consilience.run import Monitored
+from consilience.sample.exchanged import exchanged
 
 Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
@@ -80,6 +81,7 @@ class SeparateModes:
         spread = some[: -(-MOST_DRAWS // some.shape[1])].reshape(-1, draws.shape[-1])
         known = [region.mode for region in self.found.regions]
         before, self.found = self.found, self._search(np.stack([*known, *spread]))
+        self.__dict__.pop("labels", None)
         old, new = ([region.mode for region in one.substantial] for one in (before, self.found))
         return len(new) > 1 and (len(old) != len(new) or not np.allclose(old, new, rtol=1e-3, atol=1e-3))
 
@@ -116,7 +118,7 @@ class SeparateModes:
         """What is monitored, with regions that are missed, and with places in them where there are several."""
         several = len(self.found.substantial) > 1
         places = self.places if several else None
-        return replace(monitored, missed=self.missed, places=places, regions=self.summary)
+        return replace(monitored, missed=self.missed, places=places, regions=self.summary, labels=lambda: self.labels)
 
     def places(self, number: int) -> Floats:
         """So many points (point, coordinate) of the normals that stand for the regions which count, as many of each."""
@@ -150,7 +152,26 @@ class SeparateModes:
     def _visits(self, draws: Floats) -> Visits:
         return visits(self.density, self.found, draws, seed=self.seed, threads=self.threads)
 
+    @cached_property
+    def labels(self) -> str:
+        """In words, that the regions which count are one and the same but for the order of labels; else empty."""
+        regions = self.found.substantial
+        if len(regions) < 2:
+            return ""
+        values = self.density.expand(np.stack([region.mode for region in regions]), False)
+        names = exchanged(values, np.array([(region.logp, region.laplace) for region in regions]))
+        if not names:
+            return ""
+        listed = ", ".join(f"`{name}`" for name in names)
+        return (
+            f"the {len(regions)} separate regions that were found differ in the order of the elements of {listed} alone: "
+            "they are the same answer with other labels. Order one of them, as with "
+            "`transform=pm.distributions.transforms.ordered`, and one region is left"
+        )
+
     def _unvisited(self, region: ModalRegion) -> str:
+        if self.labels:
+            return f"no draw has come to the region around {self._place(region)}, and {self.labels}"
         return (
             f"a separate region of the posterior, around {self._place(region)}, with about "
             f"{100.0 * region.share:.2g} % of its mass, was found before sampling, and no draw has come there; do not "
@@ -179,6 +200,10 @@ class SeparateModes:
         if arrivals[rarest] >= FEWEST_ARRIVALS:
             return ""
         region = regions[rarest]
+        if self.labels:
+            return (
+                f"chains came to the region around {self._place(region)} {arrivals[rarest]} times only; {self.labels}"
+            )
         return (
             f"the posterior has {len(regions)} separate regions, and chains came to the one around "
             f"{self._place(region)} {arrivals[rarest]} times only: {100.0 * inside[rarest].mean():.2g} % of the draws "

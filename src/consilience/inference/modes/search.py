@@ -347,6 +347,11 @@ class _Search:
 
     def polish(self, points: list[int], coordinates: LinearMap) -> None:
         """Ascend from these points to their modes, and find the curvature there."""
+        if len(points) > 1 and self.evaluations.left < 2 * len(points) * POLISH_EVALUATIONS:
+            # several peaks: whether ascents come to rest there decides over what else is looked for
+            granted = min(self.further, 2 * len(points) * (POLISH_EVALUATIONS + min(len(self.centre), MOST_WHOLE)))
+            self.evaluations.budget += granted
+            self.further -= granted
         most = min(POLISH_EVALUATIONS, self.evaluations.left // (2 * len(points)))
         if most < FEWEST_POLISH_EVALUATIONS:
             self.complete = False
