@@ -465,7 +465,9 @@ class Attempt:
         assert figures is not None
         if look.verdict is not None and (self.disagreed or look.at_end):
             improper = "" if look.at_end else self._improper()
-            return Verdict("not_converged", improper, figures.rhat_name) if improper else look.verdict
+            return (
+                Verdict("not_converged", improper, figures.rhat_name) if improper else self._disagreeing(look.verdict)
+            )
         self.disagreed = look.verdict is not None
         if self.disagreed:
             self.next_look = 0
@@ -474,6 +476,12 @@ class Attempt:
             return None
         limit = f"max_draws={self.last}" if plan.draws is None else f"draws={plan.draws}"
         return verdicts.of_failing(self.monitor, failure, plan.rule, self.count, limit)
+
+    def _disagreeing(self, verdict: Verdict) -> Verdict:
+        """The verdict on chains that disagree, and whether they do in the order of labels alone."""
+        labels = self.course.monitored.labels
+        words = "" if labels is None else labels()
+        return replace(verdict, reason=f"{verdict.reason}; {words}") if words else verdict
 
     def _improper(self) -> str:
         """In words, how the target seems to be improper, by all draws; empty if nothing speaks for it."""

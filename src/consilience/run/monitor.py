@@ -40,6 +40,7 @@ class Monitored(Record):
               there are fewer than two
     search    looks for further regions from draws (chain, draw, coordinate) too; whether there are others now
     regions   what is known of separate regions, in plain numbers and words; None: nothing was looked for
+    labels    in words, that separate regions are the same but for the order of labels; empty if they are not
     improper  in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have been;
               empty if nothing speaks for it. Asked where chains do as they would on such a target
     """
@@ -55,6 +56,7 @@ class Monitored(Record):
     normals: Callable[[], RegionNormals | None] | None = None
     search: Callable[[Matrix], bool] | None = None
     regions: Callable[[], dict[str, Any]] | None = None
+    labels: Callable[[], str] | None = None
     improper: Callable[[Matrix], str] | None = None
 
     def present_normals(self) -> RegionNormals | None:

@@ -22,11 +22,12 @@ from consilience.model.prior_positions import prior_positions
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
 from consilience.run import Monitored
+from consilience.sample.exchanged import exchanged
 
 Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
 BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
-FURTHER: Final = 12_000  # once there are several regions, of which runs take ten times as many
+FURTHER, OF_A_COORDINATE = 6000, 4  # once there are several regions, and of each, for Hessians of two modes at least
 DRAWS_OF_A_CHAIN, MOST_DRAWS = 5, 40  # to ascend from
 UNKNOWN_SHARE: Final = 0.02  # of draws that ascend to none of the regions, from which on they are searched from
 MOST_ADDITIONS: Final = 2  # of regions found from draws, of a run
@@ -63,8 +64,8 @@ class SeparateModes:
             density,
             centre,
             seed=self.seed,
-            budget=BUDGET if begins is None else BUDGET + FURTHER,
-            further=FURTHER,
+            budget=BUDGET if begins is None else 2 * BUDGET,
+            further=FURTHER + OF_A_COORDINATE * density.dimension,
             others=others,
             begins=begins,
             threads=self.threads,
@@ -80,6 +81,7 @@ class SeparateModes:
         spread = some[: -(-MOST_DRAWS // some.shape[1])].reshape(-1, draws.shape[-1])
         known = [region.mode for region in self.found.regions]
         before, self.found = self.found, self._search(np.stack([*known, *spread]))
+        self.__dict__.pop("labels", None)
         old, new = ([region.mode for region in one.substantial] for one in (before, self.found))
         return len(new) > 1 and (len(old) != len(new) or not np.allclose(old, new, rtol=1e-3, atol=1e-3))
 
@@ -119,7 +121,12 @@ class SeparateModes:
     def watched(self, monitored: Monitored) -> Monitored:
         """What is monitored, with regions that are missed, and the normals of those that count, if several do."""
         return replace(
-            monitored, missed=self.missed, normals=self.normals, search=self.search_from, regions=self.summary
+            monitored,
+            missed=self.missed,
+            normals=self.normals,
+            search=self.search_from,
+            regions=self.summary,
+            labels=lambda: self.labels,
         )
 
     def normals(self) -> RegionNormals | None:
@@ -156,7 +163,26 @@ class SeparateModes:
     def _visits(self, draws: Floats) -> Visits:
         return visits(self.density, self.found, draws, seed=self.seed, threads=self.threads)
 
+    @cached_property
+    def labels(self) -> str:
+        """In words, that the regions which count are one and the same but for the order of labels; else empty."""
+        regions = self.found.substantial
+        if len(regions) < 2:
+            return ""
+        values = self.density.expand(np.stack([region.mode for region in regions]), False)
+        names = exchanged(values, np.array([(region.logp, region.laplace) for region in regions]))
+        if not names:
+            return ""
+        listed = ", ".join(f"`{name}`" for name in names)
+        return (
+            f"the {len(regions)} separate regions that were found differ in the order of the elements of {listed} alone: "
+            "they are the same answer with other labels. Order one of them, as with "
+            "`transform=pm.distributions.transforms.ordered`, and one region is left"
+        )
+
     def _unvisited(self, region: ModalRegion) -> str:
+        if self.labels:
+            return f"no draw has come to the region around {self._place(region)}, and {self.labels}"
         return (
             f"a separate region of the posterior, around {self._place(region)}, with about "
             f"{100.0 * region.share:.2g} % of its mass, was found before sampling, and no draw has come there; do not "
@@ -185,6 +211,10 @@ class SeparateModes:
         if arrivals[rarest] >= FEWEST_ARRIVALS:
             return ""
         region = regions[rarest]
+        if self.labels:
+            return (
+                f"chains came to the region around {self._place(region)} {arrivals[rarest]} times only; {self.labels}"
+            )
         return (
             f"the posterior has {len(regions)} separate regions, and chains came to the one around "
             f"{self._place(region)} {arrivals[rarest]} times only: {100.0 * inside[rarest].mean():.2g} % of the draws "
