@@ -36,7 +36,8 @@ class Run(Record):
     verdict             how it ended
     check               what the last check found
     rank                directions of the metric
-    notes               faults of chains and other things to know, in words
+    notes               faults of chains of which the draws bear traces, in words
+    moves               chains that went on elsewhere while tuning, in words
     constants           monitored quantities that never vary
     chain_seconds       per chain: time spent on it
     tuning_seconds      of all chains
@@ -63,6 +64,7 @@ class Run(Record):
     check: CheckFigures | None
     rank: int
     notes: tuple[str, ...]
+    moves: tuple[str, ...]
     constants: tuple[str, ...]
     chain_seconds: tuple[float, ...]
     tuning_seconds: float

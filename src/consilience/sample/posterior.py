@@ -224,6 +224,7 @@ def sample(
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
     jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
+    plan = replace(plan, noise=width if jitter and initvals is None else 0.0)
     points = starting_positions(density, starts, seed, initvals, jitter=jitter, attempts=attempts, width=width)
     keeper = None
     if save.checkpoint is not None and isinstance(kernel, Kernel):

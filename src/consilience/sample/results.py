@@ -122,7 +122,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "retuned": int("divergences" in run.restarts),
         "restarts": json.dumps(run.restarts),
         "centredness": json.dumps(work.plan.centredness or {}),
-        "notes": json.dumps(run.notes),
+        "notes": json.dumps([*run.notes, *run.moves]),
         "warmup_windows": json.dumps([as_plain(w) for w in run.windows]),
         "last_check": json.dumps(None if run.check is None else as_plain(run.check)),
         "metric_rank": run.rank,

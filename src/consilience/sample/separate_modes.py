@@ -42,9 +42,10 @@ class SeparateModes:
         centre = starting_position(density.model, density.layout, density.lengths)
         return find_regions(density, centre, seed=self.seed, budget=BUDGET, threads=self.threads)
 
-    def spread(self, points: Floats) -> Floats:
+    def spread(self, points: Floats, seed: int | None = None) -> Floats:
         """Starting points (chain, coordinate) in all regions that hold more than 0.5 %; the same where there is one."""
-        return starting_points(self.density, self.found, points, seed=self.seed, threads=self.threads).points
+        own = self.seed if seed is None else seed
+        return starting_points(self.density, self.found, points, seed=own, threads=self.threads).points
 
     def watched(self, monitored: Monitored) -> Monitored:
         """What is monitored, with regions that are missed, and with places in them where there are several."""
