@@ -78,6 +78,7 @@ _NAMES: Final = {
         recover_marginals resampled_variables resume sample sample_posterior_predictive
         sample_prior_predictive to_inference_data vectorize_over_posterior
     """,
+    "consilience.estimators.refutation": "challenge",
     "consilience.estimators.calibration": "posterior_predictive_check power prior_predictive_check sbc",
     "consilience.estimators.filters": "StateSpaceModel",
     "consilience.estimators.smc": "log_marginal_likelihood sample_nested sample_smc",

@@ -6,6 +6,7 @@ Gives names to the scalars of a `ConvergenceMonitor`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +32,11 @@ class Monitored(Record):
     discrete  which coordinates are whole numbers, bool (coordinate,); such ones may stay as they are; None: none
     angles    which coordinates are angles, bool (coordinate,): a density repeats with period 2 pi along them, so whole
               turns are taken off their draws, of which chains may have made any number; None: none
+    steady    which of `derived` may stay as they are without a word, as whole numbers may
     enabled   False: runs of fixed length are not checked
     missed    in words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known
     places    points (point, coordinate), so many, of separate regions, for chains to jump between; None: one is known
+    regions   what is known of separate regions, in plain numbers and words; None: nothing was looked for
     improper  in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have been;
               empty if nothing speaks for it. Asked where chains do as they would on such a target
     """
@@ -43,9 +46,11 @@ class Monitored(Record):
     derive: Callable[[Matrix], Matrix] | None = None
     discrete: NDArray[np.bool_] | None = None
     angles: NDArray[np.bool_] | None = None
+    steady: frozenset[str] = frozenset()
     enabled: bool = True
     missed: Callable[[Matrix], str] | None = None
     places: Callable[[int], Matrix] | None = None
+    regions: Callable[[], dict[str, Any]] | None = None
     improper: Callable[[Matrix], str] | None = None
 
     def without_turns(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -127,7 +132,7 @@ class Monitor:
             varies[list(self.known)] = True
             self._varying = np.flatnonzero(varies).tolist()
             still = zip(self.monitored.derived, varies[len(counts) :], strict=True)
-            self.constants = tuple(name for name, moves in still if not moves)
+            self.constants = tuple(name for name, moves in still if not moves and name not in self.monitored.steady)
         self.names = (*coordinates, *(names[i] for i in self._varying), LOG_DENSITY)
         self._convergence = ConvergenceMonitor(len(self.chains), len(self.names), self.superchains)
         if self._nearness is not None and len(self._nearness) == len(self.names):

@@ -17,6 +17,7 @@ from consilience.errors import ConsilienceError, ConsilienceWarning, Convergence
 from consilience.model.diagnosis import diagnosis
 from consilience.model.model import Model
 from consilience.model.reparametrization import centred_hierarchies
+from consilience.model.variables import ModelVariables
 from consilience.run import Run
 from consilience.run.lock_step import ChEES
 
@@ -119,11 +120,11 @@ def divergence_location(work: Work, run: Run, raised: bool) -> str:
     where = describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
     if work.plan.centredness is not None:
         return where
-    nowhere = "" if raised else without_density(work.model, np.concatenate([d.ends for d in run.divergences]))
+    nowhere = "" if raised else without_density(work.density.model, np.concatenate([d.ends for d in run.divergences]))
     return nowhere or f"{where} {other_coordinates(work.model)}".strip()
 
 
-def without_density(model: Model, ends: npt.NDArray[np.float64]) -> str:
+def without_density(model: ModelVariables, ends: npt.NDArray[np.float64]) -> str:
     """In words, why steps that diverged end where there is no density, with the term and its parameters; else empty.
 
     ends   positions (divergence, coordinate) at which they ended

@@ -30,7 +30,7 @@ from consilience.sample.groups import REMEDIES, SPELLED, Save, Stop, Tuning, who
 from consilience.sample.monitoring import angular_coordinates
 from consilience.sample.plan import ModelPlan, identity
 from consilience.sample.step_methods import assigned
-from consilience.sample.work import WIDE, Work
+from consilience.sample.work import WIDE, Work, rewritten
 
 StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | None
 
@@ -89,7 +89,10 @@ def sample(
                    not depend on it
     random_seed    integer, sequence of integers, Generator or RandomState; a fresh seed by default. The seed is kept in
                    the attributes of the result
-    step           another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself
+    step           another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself. Discrete
+                   variables that no step method is given to are summed out while chains move, where that can be, and
+                   drawn afterwards given all others: the result has them all. Its attribute `marginalized` has their
+                   names, and `sample_stats.lp` is the log density summed over them
     var_names      names of the variables to keep; all free variables and deterministics by default
     initvals       starting values by name (`tau`, or `tau_log__` on the unconstrained line), or one mapping
                    per chain; "prior" or "support_point" in place of numbers. Or a result with a posterior, of
@@ -168,6 +171,11 @@ def sample(
         together.refuse(step=step, nuts=nuts, save=save, tuning=tuning, jumps=jumps)
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
+    summed: tuple[str, ...] = ()
+    if not all(v.continuous for v in owner.free):
+        from consilience.sample import summing  # few models need it
+
+        summed, initvals = summing.summed_out(owner, step, initvals)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
     climbing = init == "lbfgs"
@@ -193,6 +201,7 @@ def sample(
         extras=extras(idata_kwargs),
         lazily=save.deterministics == "lazy",
         store=None if save.store is None else str(save.store),
+        marginalized=summed,
     )
     usual = LOCK_STEP_CHAINS if lock_step else DEFAULT_CHAINS
     chains = usual if chains is None else whole_number("chains", chains, 1)
@@ -205,7 +214,8 @@ def sample(
     if not lock_step:
         prepare_sampler(default if step is None else None)
         storage.prepare()
-    density, compile_seconds = compiled(owner)
+    moved = rewritten(owner, plan)
+    density, compile_seconds = compiled(moved)
     kernel: Kernel | ChEES
     begin: Begin
     if lock_step:
@@ -214,7 +224,7 @@ def sample(
         begin = partial(together.in_lock_step, kernel=kernel, chains=chains, seed=seed, device=device, climb=climbing)
         starts = together.starting_points(chains, initvals)
     else:
-        kernel = assigned(owner, density, step, default)
+        kernel = assigned(moved, density, step, default)
         begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores)
         starts = chains
         judged = draws is None or compute_convergence_checks
@@ -236,9 +246,9 @@ def sample(
         if keeper is not None:
             keeper.close()  # or its lock would outlive the failed call
         raise
-    moved = [f"`{v.name}`" for v in owner.free if v.continuous]
-    if step is None and density.without_gradient and moved:
-        listed = ", ".join(moved[:5]) + ", …" * (len(moved) > 5)
+    continuous = [f"`{v.name}`" for v in owner.free if v.continuous]
+    if step is None and density.without_gradient and continuous:
+        listed = ", ".join(continuous[:5]) + ", …" * (len(continuous) > 5)
         work.notes.append(f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}")
     return delivered(work, callback, progressbar, overwrite=save.overwrite, blocking=blocking)
 

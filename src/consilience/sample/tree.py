@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from importlib import import_module
 from numbers import Real
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import xarray
 
 from consilience.errors import SamplingError
+from consilience.faces import face
 
 if TYPE_CHECKING:
+    from consilience.model.model import Model
     from consilience.sample.work import Work
 
 
@@ -87,6 +90,18 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
         """Name of the first scalar found for which the rule does not hold; empty if there is none."""
         return str(self._attributes.get("worst", ""))
 
+    @property
+    def regions(self) -> dict[str, Any]:
+        """The separate regions of the posterior that the run knew of; empty where none were looked for.
+
+        `statement` says in words what was done and what may be concluded. `regions` lists them by falling mass:
+        `mass` and `starting_points` are the shares of either that each has (mass None where it is not known, and
+        `uncertain` where two ways to tell it differ), `log_density` that of its highest point, `place` the coordinates,
+        on the unconstrained scale, that tell it from others. With 95 % probability, less than the share `unmet` of the
+        starting points of its `ascents` lead to regions that were not found.
+        """
+        return dict(json.loads(self._attributes.get("regions", "{}")))
+
     def extend(
         self,
         target_ess: float | xarray.DataTree | None = None,
@@ -127,3 +142,27 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
                 "it; sample with `save=pm.Save(checkpoint=…)` and go on with `pm.resume`."
             )
         return work.extend(target_ess, draws, max_draws, progressbar)
+
+    def challenge(
+        self,
+        max_time: float = 30.0,
+        *,
+        random_seed: Any = None,
+        progressbar: bool = True,
+        model: Model | None = None,
+        **settings: Any,
+    ) -> Any:
+        """Attack the draws with what could falsify them; see `pm.challenge`.
+
+        max_time      seconds
+        random_seed   as for `pm.sample`
+        progressbar   whether a line is shown
+        model         of the draws, where the result was read from disk
+        settings      `cores`, `callback`, `blocking` of `pm.challenge`
+        returns       a `Challenge`: `refuted`, `statement`, and a table of attacks with the smallest errors they could
+                      have seen
+        """
+        attack = face("Posterior.challenge")
+        return attack(
+            self, model=model, max_time=max_time, random_seed=random_seed, progressbar=progressbar, **settings
+        )

@@ -1,0 +1,236 @@
+"""What `pm.challenge` says of results that are right, and of results made wrong.
+
+`python -m benchmarks.challenges [--seeds N] [--rows ROW ...]`. Right ones are certified runs; wrong ones have chains that
+were started in a lesser mode, tails that chains did not come to, or draws of something else than the posterior.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import consilience as pm
+import consilience.tensor as pt
+from benchmarks import certificates
+from benchmarks.convergence.columns import Columns
+from consilience.inference.modes.search import find_regions
+
+Made = Callable[[int], tuple[pm.Model, Any]]
+"""A model and a result of it, of a seed."""
+
+
+def certified(make: Callable[[], pm.Model], seed: int, **settings: Any) -> tuple[pm.Model, Any]:
+    """A run as anybody makes it."""
+    model = make()
+    return model, certificates.sampled(model, seed, **settings)
+
+
+def plain(make: Callable[[], Any], seed: int, **settings: Any) -> tuple[pm.Model, Any]:
+    """A run without remedies."""
+    return certified(make, seed, remedies=(), **settings)
+
+
+def first(row: Callable[..., tuple[pm.Model, Any]], *arguments: Any) -> Callable[[], pm.Model]:
+    """The model of a row of `benchmarks.certificates`."""
+    return lambda: row(*arguments)[0]
+
+
+def radon() -> pm.Model:
+    """Counties with slopes and intercepts, non-centred."""
+    rng = np.random.default_rng(5)
+    county = rng.integers(0, 15, 120)
+    floor = rng.random(120) < 0.3
+    y = 1.5 + 0.3 * rng.normal(size=15)[county] - 0.6 * floor + 0.7 * rng.normal(size=120)
+    with pm.Model() as model:
+        mu, tau = pm.Normal("mu", 0.0, 3.0), pm.HalfNormal("tau", 1.0)
+        effect = mu + tau * pm.Normal("z", shape=15)
+        pm.Normal("y", effect[county] + pm.Normal("b") * floor, pm.HalfNormal("sigma", 2.0), observed=y)
+    return model
+
+
+def process() -> pm.Model:
+    """A Gaussian process through thirty points."""
+    x = np.linspace(0.0, 1.0, 30)[:, None]
+    y = np.sin(6.0 * x[:, 0]) + 0.2 * np.random.default_rng(6).normal(size=30)
+    with pm.Model() as model:
+        length, height = pm.InverseGamma("length", 5.0, 1.5), pm.HalfNormal("height", 2.0)
+        found = pm.gp.Marginal(cov_func=height**2 * pm.gp.cov.ExpQuad(1, ls=length))
+        found.marginal_likelihood("y", X=x, y=y, sigma=pm.HalfNormal("sigma", 1.0))
+    return model
+
+
+def volatility() -> pm.Model:
+    """Forty returns, their log volatilities a random walk."""
+    rng = np.random.default_rng(7)
+    returns = np.exp(0.5 * np.cumsum(0.2 * rng.normal(size=40))) * rng.normal(size=40)
+    with pm.Model() as model:
+        step = pm.Exponential("step", 5.0)
+        walk = pm.Deterministic("walk", step * pt.cumsum(pm.Normal("z", shape=40)))
+        pm.StudentT("y", nu=pm.Gamma("nu", 2.0, 0.1), mu=0.0, sigma=pt.exp(0.5 * walk), observed=returns)
+    return model
+
+
+def change_point() -> pm.Model:
+    """A step in a series that has two, the place summed out."""
+    values = np.random.default_rng(11).normal(0.0, 0.35, 100)
+    values[30:70] += 1.0
+    values[70:] += 2.0
+    with pm.Model() as model:
+        k = pm.DiscreteUniform("k", 1, 99)
+        level = pm.Normal("level", 0.0, 3.0, shape=2)
+        pm.Normal("y", pt.switch(np.arange(100) < k, level[0], level[1]), 0.5, observed=values)
+    return pm.marginalize(model, "k")
+
+
+def shares() -> pm.Model:
+    """Counts of five kinds."""
+    with pm.Model() as model:
+        p = pm.Dirichlet("p", np.ones(5))
+        pm.Multinomial("y", n=60, p=p, observed=[30, 15, 10, 4, 1])
+    return model
+
+
+def curved_with_data() -> tuple[pm.Model, Callable[[Any], bool]]:
+    """As the row `curved, 0.1`, with an observation that says little."""
+    model, wrong = certificates.curved(0.1)
+    with model:
+        pm.Normal("y", model["b"], 100.0, observed=[1.0])
+    return model, wrong
+
+
+def correlated() -> pm.Model:
+    """A regression on two predictors that are nearly one."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(40, 1)) + 0.2 * rng.normal(size=(40, 2))
+    with pm.Model() as model:
+        beta = pm.Normal("beta", 0.0, 3.0, shape=2)
+        pm.Normal("y", pt.dot(x, beta), pm.HalfNormal("sigma", 2.0), observed=x.sum(1) + rng.normal(size=40))
+    return model
+
+
+def mixture_of_groups() -> pm.Model:
+    """Two means in order, with a lesser mode where they share the data otherwise."""
+    y = np.concatenate([np.random.default_rng(9).normal(m, 0.3, n) for m, n in ((-2.0, 20), (2.0, 20), (2.6, 4))])
+    with pm.Model() as model:
+        mu = pm.Normal("mu", 0.0, 5.0, shape=2)
+        w = pm.Dirichlet("w", np.ones(2))
+        pm.NormalMixture("y", w=w, mu=mu, sigma=[0.5, 0.25], observed=y)
+    return model
+
+
+def in_one_mode(make: Callable[[], pm.Model], values: dict[str, Any], seed: int) -> tuple[pm.Model, Any]:
+    """All chains begin at one place."""
+    return plain(make, seed, initvals=values, init="adapt_diag")
+
+
+def lesser_mode(make: Callable[[], pm.Model], seed: int) -> tuple[pm.Model, Any]:
+    """All chains begin in the second of the regions that a search finds."""
+    model = make()
+    density = model.log_density()
+    found = find_regions(density, np.zeros(density.dimension), seed=seed, budget=20_000)
+    values = density.layout.point(found.regions[1].mode)
+    return model, certificates.sampled(model, seed, initvals=values, init="adapt_diag", remedies=())
+
+
+def until_wrong(row: Callable[..., Any], *arguments: Any) -> Made:
+    """Runs without remedies, until one is wrong as its row says."""
+
+    def made(seed: int) -> tuple[pm.Model, Any]:
+        model, wrong = row(*arguments)
+        for number in range(100):
+            result = certificates.sampled(model, 100 * seed + number, draws=2000, tune=1000, remedies=())
+            if wrong(result.posterior):
+                return model, result
+        raise RuntimeError("no run of a hundred is wrong")
+
+    return made
+
+
+def mean_field(seed: int) -> tuple[pm.Model, Any]:
+    """Draws of a normal approximation without correlations."""
+    model = correlated()
+    with model, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model, pm.fit(20_000, random_seed=seed, progressbar=False).sample(1000, random_seed=seed)
+
+
+def other_data(seed: int) -> tuple[pm.Model, Any]:
+    """Draws of the posterior before an observation was corrected."""
+    with pm.Model() as model:
+        y = pm.Data("data", [0.3, 0.9, 0.4, 13.0])
+        mu = pm.Normal("mu", 0.0, 10.0)
+        pm.Normal("y", mu, pm.HalfNormal("sigma", 5.0), observed=y)
+    result = certificates.sampled(model, seed)
+    model.set_data("data", [0.3, 0.9, 0.4, 1.3])
+    return model, result
+
+
+two = partial(first, certificates.two_modes)
+RIGHT: dict[str, Made] = {
+    "eight schools, non-centred": partial(certified, first(certificates.schools, False)),
+    "logistic regression": partial(certified, first(certificates.logistic)),
+    "radon": partial(certified, radon),
+    "two modes, 30 and 70 %": partial(certified, two(8.0, 0.3, 1.0, None)),
+    "learning": partial(certified, first(certificates.learning)),
+    "Gaussian process": partial(certified, process),
+    "Student-t, 3 degrees": partial(certified, first(certificates.student, 3.0, 10)),
+    "Dirichlet": partial(certified, shares),
+    "stochastic volatility": partial(certified, volatility),
+    "eight schools, centred": partial(certified, first(certificates.schools, True)),
+    "change point, summed out": partial(certified, change_point),
+}
+WRONG: dict[str, Made] = {
+    "learning, lesser mode": partial(lesser_mode, first(certificates.learning)),
+    "two modes, in one": partial(in_one_mode, two(10.0, 0.5, 1.0, None), {"x": np.zeros(2)}),
+    "5 % at 8 sd, unseen": partial(in_one_mode, two(8.0, 0.05, 1.0, None), {"x": np.zeros(2)}),
+    "70 % in sd 0.2, unseen": partial(in_one_mode, two(6.0, 0.7, 0.2, None), {"x": np.zeros(2)}),
+    "change point, in one": partial(in_one_mode, change_point, {"level": np.array([0.6, 2.0])}),
+    "mixture, lesser labels": partial(in_one_mode, mixture_of_groups, {"mu": np.array([2.1, -2.0])}),
+    "curved, tail unseen": until_wrong(certificates.curved, 0.1),
+    "curved, with data": until_wrong(curved_with_data),
+    "eight schools, neck unseen": until_wrong(certificates.schools, True),
+    "funnel": until_wrong(certificates.funnel),
+    "mean field": mean_field,
+    "draws of other data": other_data,
+}
+ROWS: dict[str, Made] = RIGHT | WRONG
+
+
+def main() -> None:
+    """Print the table, a row as soon as it is known."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=1, help="results of each row")
+    parser.add_argument("--seed", type=int, default=0, help="the first")
+    parser.add_argument("--rows", nargs="+", metavar="ROW", choices=list(ROWS), default=list(ROWS))
+    parser.add_argument("--max-time", type=float, default=30.0)
+    parser.add_argument("--words", action="store_true", help="also the whole challenge")
+    options = parser.parse_args()
+    names = ("refuted", "seconds", "")
+    table = Columns("What challenges say", ("row", 28), [(name, 10) for name in names])
+    for name in options.rows:
+        refuted, seconds, by = 0, [], []
+        for seed in range(options.seed, options.seed + options.seeds):
+            model, result = ROWS[name](seed)
+            began = time.perf_counter()
+            found = pm.challenge(
+                result, model=model, max_time=options.max_time, random_seed=seed, progressbar=False
+            )
+            seconds.append(time.perf_counter() - began)
+            refuted += found.refuted
+            status = result.posterior.attrs.get("status", "-")
+            by.append(f"{status}: " + next((f"{a.attack}: {a.found}" for a in found.attempts if a.refuted), "-"))
+            if options.words:
+                print(found)
+        table.row(name, [f"{refuted} of {options.seeds}", f"{np.median(seconds):.1f}", "wrong" if name in WRONG else "right"])
+        for line in dict.fromkeys(by):
+            print(f"    {line}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
