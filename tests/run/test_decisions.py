@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -412,7 +411,9 @@ def test_what_draws_showed_that_were_given_up_is_kept() -> None:
     finish(running)
     seen = running.supervisor.course.diverged
     assert seen is not None
-    assert seen.divergences > 2 and seen.draws >= 400 and seen.widths.shape == (4,)
+    assert seen.divergences > 2
+    assert seen.draws >= 400
+    assert seen.widths.shape == (4,)
 
 
 @pytest.mark.usefixtures("script")

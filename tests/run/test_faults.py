@@ -100,7 +100,7 @@ def test_a_chain_that_fails_twice_while_tuning_goes_on_from_where_another_was(af
         run = run_chains(NORMAL, faulty(2, after=after), points(), LONG, seed=4, cores=cores, listeners=[events.append])
         runs.append(run)
     assert len({fingerprint(run) for run in runs}) == 1
-    assert runs[0].chains == (0, 1, 2, 3) and runs[0].notes == ()
+    assert (runs[0].chains, runs[0].notes) == ((0, 1, 2, 3), ())
     assert runs[0].moves[1] == "chain 1 went on from where chain 2 was (ZeroDivisionError: by chance)"
     assert ChainMoved(1, "went on from where chain 2 was (ZeroDivisionError: by chance)") in events
     assert not (runs[0].draws[1] == runs[0].draws[2]).all(axis=1).any()
@@ -141,7 +141,7 @@ def test_a_chain_that_cannot_begin_where_it_was_put_begins_elsewhere(pool: bool,
         running = launch(NORMAL, kernel, points(), options, seed=4, cores=cores, starts=another)
         runs.append(finish(running))
     assert len({fingerprint(run) for run in runs}) == 1
-    assert runs[0].chains == (0, 1, 2, 3) and runs[0].notes == () and len(runs[0].moves) == 3
+    assert (runs[0].chains, runs[0].notes, len(runs[0].moves)) == ((0, 1, 2, 3), (), 3)
     assert runs[0].moves[-1] == "chain 1 began again at another starting point (ZeroDivisionError: by chance)"
     assert runs[0].verdict.reason.count("left out") == 0
     assert set(asked) >= {(1, 1), (1, 2)}

@@ -217,7 +217,8 @@ class RunCourse:
         self._judge(attempt)
 
     SAVED = (
-        "living", "copies", "strays", "tuning_evaluations", "given_up", "tuned", "restarts", "most", "continued", "improper",
+        "living", "copies", "strays", "tuning_evaluations", "given_up", "tuned", "restarts", "most", "continued",
+        "improper",
     )  # fmt: skip
 
     def save(self) -> dict[str, Any]:

@@ -57,8 +57,8 @@ def launch(
     keep             is given the run's state after every window
     other_coordinates   gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in
                      other coordinates that goes on in place of this one, or None; asked where a run decides its length
-    starts           gives further starting points (coordinate,) for chains that fail while tuning, by the chain's number
-                     and theirs, from 1; draws depend on it, so that it has to give the same again
+    starts           gives further starting points (coordinate,) for chains that fail while tuning, by the chain's
+                     number and theirs, from 1; draws depend on it, so that it has to give the same again
     raises           InitialPointError if the starting points have another shape
     """
     points = check_points(initial_points, density.dimension)

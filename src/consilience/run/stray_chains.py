@@ -1,10 +1,10 @@
 """Chains that tune where the target has no mass: windows of tuning with gradients enter, numbers of chains leave.
 
 The mass of the region that a chain explores is exp(mean log density + entropy). Nothing of the same variances has more
-entropy than independent normals, and nothing of the same mean square gradients has less, so that the mass of one region
-is bounded from above and that of another from below, without a normalisation.
-Source: Stam (1959), Some inequalities satisfied by the quantities of information of Fisher and Shannon; the second bound
-is the isoperimetric inequality for entropies, in coordinates in which all mean square gradients are equal.
+entropy than independent normals, and nothing of the same mean square gradients has less, so that the mass of one
+region is bounded from above and that of another from below, without a normalisation.
+Source: Stam (1959), Some inequalities satisfied by the quantities of information of Fisher and Shannon; the second
+bound is the isoperimetric inequality for entropies, in coordinates in which all mean square gradients are equal.
 """
 
 from __future__ import annotations

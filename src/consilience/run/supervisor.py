@@ -268,4 +268,5 @@ class Supervisor:
             interrupted=self.by_user and verdict.status == "interrupted",
             seed=self.seed,
             superchains=engine.chains.superchains,
+            diverged=course.diverged,
         )
