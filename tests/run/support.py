@@ -45,7 +45,7 @@ def fingerprint(run: Run) -> str:
     for array in arrays:
         digest.update(repr((array.shape, array.dtype)).encode())
         digest.update(np.ascontiguousarray(array).tobytes())
-    others = (run.chains, run.verdict, run.restarts, run.windows, run.rank, run.notes, run.constants)
+    others = (run.chains, run.verdict, run.restarts, run.windows, run.rank, run.notes, run.moves, run.constants)
     digest.update(repr((*others, run.tuned, run.evaluations, run.tuning_evaluations)).encode())
     return digest.hexdigest()
 

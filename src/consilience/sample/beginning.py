@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from consilience.inference import NUTS, Kernel
 from consilience.model.log_density import ModelDensity
+from consilience.model.starting_point import starting_positions
 from consilience.record import replace
 from consilience.run import Monitored, Running, launch
 from consilience.run.supervisor import Supervisor
@@ -66,6 +68,7 @@ def on_threads(
         monitored = replace(monitored, improper=properness(density, monitored.names, threads(cores)))
     resumed = isinstance(points, int)
     places = np.zeros((points, density.dimension)) if isinstance(points, int) else points
+    count, search = len(places), None
     if plan.modes:
         search = search_of(density, monitored, seed, threads(cores))
         places, monitored = places if resumed else search.spread(places), search.watched(monitored)
@@ -79,4 +82,14 @@ def on_threads(
         monitored=monitored,
         operations=density.operations,
         other_coordinates=other_coordinates,
+        starts=partial(_another_start, density, plan, seed, search, count) if plan.noise else None,
     )
+
+
+def _another_start(
+    density: ModelDensity, plan: ModelPlan, seed: int, search: SeparateModes | None, chains: int, chain: int, time: int
+) -> Floats:
+    """Where a chain begins the first, second, … time that it begins anew: as at first, with other random numbers."""
+    other = int(np.random.SeedSequence([seed & (2**64 - 1), chain, time]).generate_state(1, np.uint64)[0])
+    points = starting_positions(density, chains, other, width=plan.noise)
+    return np.asarray((points if search is None else search.spread(points, other))[chain])

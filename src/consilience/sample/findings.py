@@ -83,13 +83,14 @@ def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
     said = verdict.reason
     match verdict.status:
         case "converged":
+            said += "divergences"  # accidents, if there are any
             if verdict.reason:
                 yield f"The run has converged, but {verdict.reason}."
         case "converged_with_divergences":
             said += "divergences"
             yield (
-                f"The run has converged, but {verdict.reason}. The sampler could not follow the posterior in some "
-                f"region, so the estimates may be biased. {where} Increase `target_accept` or reparameterize."
+                f"The run has converged, but {verdict.reason}. Estimates that depend on such places may be biased. "
+                f"{where} Increase `target_accept` or reparameterize.".replace("  ", " ")
             )
         case "chains_disagree":
             yield f"The chains disagree: {verdict.reason}."

@@ -234,6 +234,7 @@ def sample(
     looked_for = "modes" in may and free and judged and not density.without_gradient
     plan = replace(plan, modes=looked_for and angular_coordinates(density) is None)
     jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
+    plan = replace(plan, noise=width if jitter and initvals is None else 0.0)
     points = starting_positions(density, starts, seed, initvals, jitter=jitter, attempts=attempts, width=width)
     keeper = None
     if save.checkpoint is not None and isinstance(kernel, Kernel):

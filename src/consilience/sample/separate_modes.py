@@ -114,9 +114,10 @@ class SeparateModes:
         """The coordinates that tell a region from others, as far as curvatures are known."""
         return [] if region.within is None else distinguishing_coordinates(region, self.found)
 
-    def spread(self, points: Floats) -> Floats:
+    def spread(self, points: Floats, seed: int | None = None) -> Floats:
         """Starting points (chain, coordinate) in all regions that hold more than 0.5 %; the same where there is one."""
-        return starting_points(self.density, self.found, points, seed=self.seed, threads=self.threads).points
+        own = self.seed if seed is None else seed
+        return starting_points(self.density, self.found, points, seed=own, threads=self.threads).points
 
     def watched(self, monitored: Monitored) -> Monitored:
         """What is monitored, with regions that are missed, and the normals of those that count, if several do."""
