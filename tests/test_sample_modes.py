@@ -136,3 +136,28 @@ def test_certain_assignments_are_no_failure() -> None:
         result = pm.sample(model=model, random_seed=1, progressbar=False)
     assert result.status == "converged"
     np.testing.assert_array_equal(result.posterior["z"].mean(("chain", "draw")), [0.0, 1.0] * 6)
+
+
+def test_a_mode_that_counts_is_kept_to_whatever_is_beside_it() -> None:
+    """With 300 further coordinates; the result tells what each region has of the mass and of the starting points."""
+    model = two_modes(1.0 - 1e-5, 12.0, 0.5)
+    with model:
+        pm.Normal("extra", shape=300)
+    result = pm.sample(model=model, random_seed=1, progressbar=False)
+    assert result.status == "converged", result.reason
+    assert (result.posterior["x"].sum("x_dim_0") > 6.0).all()
+    first, second = result.regions["regions"]
+    assert first["mass"] == pytest.approx(1.0, abs=1e-3)
+    assert second["starting_points"] == pytest.approx(1.0 - first["starting_points"])
+    assert set(first["place"]) >= {"x[0]", "x[1]"}
+    assert 0.0 < result.regions["unmet"] <= 0.02
+    assert "2 regions, which drew" in result.regions["statement"]
+
+
+def test_results_tell_of_one_region_and_of_none_that_was_looked_for() -> None:
+    with pm.Model() as model:
+        pm.Normal("mu", 0.0, 1.0)
+    searched, plain = (pm.sample(model=model, random_seed=2, progressbar=False, modes=m) for m in (True, False))
+    (only,) = searched.regions["regions"]
+    assert (only["mass"], only["starting_points"]) == (1.0, 1.0)
+    assert plain.regions == {}

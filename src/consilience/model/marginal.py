@@ -166,8 +166,8 @@ def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node], known: 
     if known.endless:
         raise ModelError(
             f"the elements of `{variable.name}` (shape {shape}), which has infinitely many values, act together on "
-            "what depends on it; only elements that act on parts of their own are summed so. Write a model in which each "
-            "does, or one with finitely many values, as by `pm.Truncated`."
+            "what depends on it; only elements that act on parts of their own are summed so. Write a model in which "
+            "each does, or one with finitely many values, as by `pm.Truncated`."
         )
     chain = weights(leaf, factors, least, count)
     if chain is not None and chain.pairs is not None:

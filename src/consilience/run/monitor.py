@@ -6,6 +6,7 @@ Gives names to the scalars of a `ConvergenceMonitor`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ class Monitored(Record):
     enabled   False: runs of fixed length are not checked
     missed    in words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known
     places    points (point, coordinate), so many, of separate regions, for chains to jump between; None: one is known
+    regions   what is known of separate regions, in plain numbers and words; None: nothing was looked for
     improper  in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have been;
               empty if nothing speaks for it. Asked where chains do as they would on such a target
     """
@@ -48,6 +50,7 @@ class Monitored(Record):
     enabled: bool = True
     missed: Callable[[Matrix], str] | None = None
     places: Callable[[int], Matrix] | None = None
+    regions: Callable[[], dict[str, Any]] | None = None
     improper: Callable[[Matrix], str] | None = None
 
     def without_turns(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:

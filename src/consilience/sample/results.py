@@ -125,6 +125,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "marginalized": json.dumps(work.plan.marginalized),
         "centredness": json.dumps(work.plan.centredness or {}),
         "notes": json.dumps(run.notes),
+        "regions": json.dumps(_regions(work)),
         "warmup_windows": json.dumps([as_plain(w) for w in run.windows]),
         "last_check": json.dumps(None if run.check is None else as_plain(run.check)),
         "metric_rank": run.rank,
@@ -144,3 +145,9 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "time_checks": run.check_seconds,
         "time_deterministics": expand_seconds,
     }
+
+
+def _regions(work: Work) -> dict[str, Any]:
+    """What is known of separate regions; empty where none were looked for."""
+    known = work.running.supervisor.course.monitored.regions
+    return {} if known is None else known()

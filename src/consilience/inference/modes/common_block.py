@@ -1,8 +1,9 @@
-"""The coordinates in which modes differ: modes of a log density of many coordinates enter, their curvatures in these leave.
+"""The coordinates in which modes differ: modes of a density of many coordinates enter, their curvatures in these leave.
 
-A Hessian of all coordinates is beyond what a search may cost. But where two modes agree in some coordinates, where these
-do not interact with the others, and where their curvature is the same at both, they count for as much in either region,
-and may be left out. What interacts is seen in columns of the Hessians; that the rest is alike, in random directions.
+A Hessian of all coordinates is beyond what a search may cost. But where two modes agree in some coordinates, where
+these do not interact with the others, and where their curvature is the same at both, they count for as much in either
+region, and may be left out. What interacts is seen in columns of the Hessians; that the rest is alike, in random
+directions.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from consilience.record import Record
 PASSES: Final = 3  # of finding widths, with two random directions each
 EXTREME: Final = 1e6  # factor by which a width may differ from the unit it began with
 STEP: Final = 1e-4  # of a width, for differences of gradients
-APART: Final = 0.02  # widths between modes, from which they differ in a coordinate
+APART: Final = 0.05  # widths between modes, from which they differ in a coordinate
 COUPLED: Final = 2e-3  # entry of a Hessian scaled by widths, from which two coordinates interact
 DIFFERING: Final = 5e-3  # between products of scaled Hessians with a random direction
 CHECKS: Final = 4  # random directions at most

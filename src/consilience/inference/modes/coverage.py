@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-PROMISED: Final = 0.02  # a search of several regions ends where less than this share of starting points may lead elsewhere
+PROMISED: Final = 0.02  # share of starting points that may lead elsewhere, at which a search of several regions ends
 DOUBT: Final = 0.05
 
 

@@ -36,6 +36,7 @@ POLISH_EVALUATIONS, FEWEST_POLISH_EVALUATIONS, POLISH_TOLERANCE = 200, 20, 1e-6
 MOST_REGIONS: Final = 6  # whose curvature is looked at
 MOST_CENTRES: Final = 3  # modes that ascents of the second stage begin around
 THIRD_ASCENTS: Final = 40  # of a round
+MOST_DIMENSIONS: Final = 10_000  # beyond, ascents take seconds, and nothing is looked for
 MANY: Final = 1000  # coordinates, of which ascents themselves take their time
 FEWER_ASCENTS: Final = 10  # of the second stage then
 MOST_WHOLE: Final = 100  # coordinates; of more, Hessians are those of the block in which modes differ
@@ -151,6 +152,7 @@ def find_regions(
     budget: int = BUDGET,
     further: int = 0,
     others: Callable[[int], Floats] | None = None,
+    begins: ArrayLike | None = None,
     threads: int = 1,
     stop: NDArray[np.int64] | None = None,
 ) -> Regions:
@@ -166,6 +168,7 @@ def find_regions(
     others     gives so many starting points (point, coordinate), or fewer, such as draws of a prior: other ones each
                time. Asked for where there are more than 100 coordinates (moved one by one they leave what ties them
                together), and once ascents have ended in more than one region
+    begins     starting points of the first stage besides its own, such as draws, float64[points, dimension]
     threads    at least 1
     stop       int64[1]: once it is not 0, the search ends without a result
     raises     SamplingError for arguments of another shape or out of range
@@ -173,6 +176,9 @@ def find_regions(
     centre = np.array(position, np.float64)
     if centre.shape != (target.dimension,):
         raise SamplingError(f"`position` needs shape ({target.dimension},), got {centre.shape}.")
+    given = np.zeros((0, len(centre))) if begins is None else np.array(begins, np.float64)
+    if given.ndim != 2 or given.shape[1] != target.dimension:
+        raise SamplingError(f"`begins` needs shape (points, {target.dimension}), got {given.shape}.")
     scales = np.broadcast_to(np.asarray(scale, np.float64), centre.shape)
     if not (np.isfinite(scales).all() and (scales > 0.0).all()):
         raise SamplingError("`scale` needs positive, finite numbers.")
@@ -182,7 +188,7 @@ def find_regions(
         raise SamplingError(f"`further` needs to be at least 0, got {further}.")
     with Evaluations(target, budget, threads, stop) as evaluations:
         try:
-            return _Search(evaluations, centre, scales, seed, further, others).run()
+            return _Search(evaluations, centre, scales, seed, further, others, given).run()
         except Stopped:
             return Regions((), 0, evaluations.spent, False, "The search for separate regions was stopped.")
 
@@ -203,12 +209,14 @@ class _Search:
         seed: int,
         further: int,
         others: Callable[[int], Floats] | None,
+        begins: Floats,
     ) -> None:
         self.evaluations = evaluations
         self.centre = centre
         self.scales = scales
         self.further = further
         self.others = others
+        self.begins = begins
         self.whole = len(centre) <= MOST_WHOLE
         self.widths: Floats | None = None
         self.at_rest = False
@@ -221,6 +229,9 @@ class _Search:
         self.generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), 0]))
 
     def run(self) -> Regions:
+        if len(self.centre) > MOST_DIMENSIONS:
+            self.complete = False
+            return self.regions()
         self.first_stage()
         if len(self.linkage.logps):
             self.second_stage()
@@ -240,6 +251,8 @@ class _Search:
         widths = np.resize(FIRST_SCALES, count)
         begins = self.centre + widths[:, None] * self.scales * self.generator.standard_normal((count, n))
         self.ascend_from(begins, scaled_by(self.scales), 2.0 * widths, most)
+        if given := self.evaluations.affordable(len(self.begins), most):
+            self.ascend_from(self.begins[:given], scaled_by(self.scales), np.full(given, 2.0 * max(widths)), most)
         if not self.whole:
             self.from_others(FIRST_OTHERS, most)
         if not len(self.linkage.logps):

@@ -49,8 +49,8 @@ def starting_points(
 
     The first chain of a region begins where a draw of the mode's normal lies, for from further out it may leave a small
     region at once; the others begin `spread` times as far out. Where one of several regions holds so much, all begin
-    there, whatever the lesser ones attract. Coordinates in which regions do not differ stay as they are given. A region alone leaves the points as they are given, for its mode may lie
-    far from the mass; so do regions of which none is known to count.
+    there, whatever the lesser ones attract. Coordinates in which regions do not differ stay as they are given. So do
+    all where there is one region, for its mode may lie far from the mass, or none is known to count.
 
     points   where chains would begin otherwise, float64[chains, dimension]
     seed     of the random numbers, any integer

@@ -22,6 +22,11 @@ def statement(found: Sequence[ModalRegion], ascents: int, linkage: Linkage, budg
     ascents   from how many starting points
     complete  see `search.Regions`
     """
+    if not ascents:
+        return (
+            f"Separate regions were not looked for: the log density has {linkage.positions.shape[1]} coordinates, and "
+            "ascents of so many take too long."
+        )
     if not found:
         return (
             f"Separate regions were not found: none of {ascents} starting points had a finite log density, "
@@ -50,8 +55,8 @@ def statement(found: Sequence[ModalRegion], ascents: int, linkage: Linkage, budg
         )
     if (rarest := unmet(hits)) < CLAIMED:
         sentences.append(
-            f"With 95 % probability, less than {100.0 * rarest:.2g} % of such starting points lead to regions that were "
-            "not met; to narrow regions in many dimensions fewer lead, whatever their mass."
+            f"With 95 % probability, less than {100.0 * rarest:.2g} % of such starting points lead to regions that "
+            "were not met; to narrow regions in many dimensions fewer lead, whatever their mass."
         )
     if not complete:
         sentences.append(f"The budget of {budget} evaluations did not allow all comparisons.")
