@@ -28,6 +28,7 @@ class ModelPlan(RunPlan):
     lazily       whether deterministics are computed when they are looked at
     modes        whether separate modes are looked for
     marginalized names of the discrete variables that are summed out while chains move, and drawn again from their draws
+    summed_values how many values of such without end are summed, by name, as draws came near to where fewer would end
     centredness  of hierarchies that are partially non-centred, as numbers or lists by name; None: there are none
     store        where the draws are written to
     """
@@ -39,6 +40,7 @@ class ModelPlan(RunPlan):
     lazily: bool = True
     modes: bool = False
     marginalized: tuple[str, ...] = ()
+    summed_values: Mapping[str, int] | None = None
     centredness: Mapping[str, Any] | None = None
     store: str | None = None
 
