@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from consilience.errors import ConsilienceError, ConsilienceWarning
+from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning
 from consilience.estimators.refutation.claim import Claim, Floats
 from consilience.estimators.refutation.comparison import compared
 from consilience.estimators.refutation.report import Attempt
@@ -56,15 +56,13 @@ class Allowance:
         late     seconds that it may take longer, as it ends by itself
         raises   Stopped where the time is over before, or the end is asked for; the run is stopped then
         """
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            while not handle.finished:
-                if not self.go_on() or self.left < -late:
-                    with contextlib.redirect_stdout(io.StringIO()):  # that it was interrupted is said by the challenge
-                        handle.stop()
-                    raise Stopped
-                time.sleep(POLLED)
-            return handle.wait()
+        while not handle.finished:
+            if not self.go_on() or self.left < -late:
+                with contextlib.redirect_stdout(io.StringIO()):  # that it was interrupted is said by the challenge
+                    handle.stop()
+                raise Stopped
+            time.sleep(POLLED)
+        return handle.wait()
 
 
 class Attack(Protocol):
@@ -112,20 +110,16 @@ def by_comparison(name: str, claim: Claim, make: Callable[[int], Others]) -> Att
     return Attempt(name, again.words(where, claimed, other), smallest, refuted=True, shift=shift)
 
 
-def quietly(function: Callable[[], Any]) -> Any:
-    """What a function gives, without its warnings."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConsilienceWarning)
-        return function()
-
-
 def tried(name: str, attack: Attack, claim: Claim, allowance: Allowance) -> Attempt | None:
     """An attack with what it took, or why it could not be made."""
     began = time.perf_counter()
     try:
         if claim.unreachable and name != AMONG_THEMSELVES:
             raise NotMadeError(claim.unreachable)
-        attempt = attack(claim, allowance)
+        with warnings.catch_warnings():  # what attacks have to say of their own runs is in what they found
+            warnings.simplefilter("ignore", ConsilienceWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            attempt = attack(claim, allowance)
     except Stopped:
         attempt = Attempt(name, "its time was over before it was done", made=False)
     except (NotMadeError, ConsilienceError, np.linalg.LinAlgError) as error:
