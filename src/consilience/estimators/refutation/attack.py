@@ -79,12 +79,12 @@ class Others(Record, eq=False):
 
     scalars   (scalar, group, draw) of groups that know nothing of each other
     told      in words, what they are
-    doubt     in words, why they may be what is wrong; empty if nothing speaks against them
+    doubt     gives in words why they may be what is wrong, or an empty string; asked where they differ
     """
 
     scalars: Floats
     told: str
-    doubt: str = ""
+    doubt: Callable[[], str] = str
 
 
 def by_comparison(name: str, claim: Claim, make: Callable[[int], Others]) -> Attempt:
@@ -97,15 +97,15 @@ def by_comparison(name: str, claim: Claim, make: Callable[[int], Others]) -> Att
     smallest, shift = found.smallest(), float(np.median(found.detectable))
     if not found.differing.any():
         return Attempt(name, f"{found.nearest()}, from {first.told}", smallest, shift=shift)
-    if first.doubt:
-        return Attempt(name, f"{first.told} differ, but {first.doubt}", smallest, shift=shift)
+    if doubt := first.doubt():
+        return Attempt(name, f"{first.told} differ, but {doubt}", smallest, shift=shift)
     second = make(1)
     again = compared(claim.names, claim.scalars, second.scalars)
     where = found.confirmed(again)
     if not where.any():
         return Attempt(name, f"a difference from {first.told}, which twice as many do not have", smallest, shift=shift)
-    if second.doubt:
-        return Attempt(name, f"{second.told} differ, but {second.doubt}", smallest, shift=shift)
+    if doubt := second.doubt():
+        return Attempt(name, f"{second.told} differ, but {doubt}", smallest, shift=shift)
     claimed, other = (x[[claim.names.index(n) for n in again.names]] for x in (claim.scalars, second.scalars))
     return Attempt(name, again.words(where, claimed, other), smallest, refuted=True, shift=shift)
 

@@ -47,16 +47,33 @@ def other_coordinates(claim: Claim, allowance: Allowance) -> Attempt:
 
 def tempered(claim: Claim, allowance: Allowance) -> Attempt:
     """Parallel tempering: replicas of flatter densities carry chains over to where the draws have not been."""
+    coordinates = rounder_coordinates(claim) or own_coordinates(claim)
     effort = _affordable(claim, allowance, TEMPERED_EFFORTS, LEVELS * MOVES * WITHOUT_GRADIENT)
 
     def make(number: int) -> Others:
         kernel = ParallelTempering(levels=LEVELS, moves=MOVES)
-        tree = _run(claim, allowance, own_coordinates(claim), effort, number, step=kernel)
+        tree = _run(claim, allowance, coordinates, effort, number, step=kernel)
         chains, trips = tree.posterior.sizes["chain"], float(np.asarray(tree.sample_stats["round_trips"]).sum())
         told = f"{chains} tempered chains with {trips:.0f} round trips to the flattest density"
-        return Others(claim.scalars_in(tree), told, "" if trips >= chains else "they hardly came there and back")
+
+        def doubt() -> str:
+            return "they hardly came there and back" if trips < chains else cross_examined(tree, claim, allowance)
+
+        return Others(claim.scalars_in(tree), told, doubt)
 
     return by_comparison(TEMPERED, claim, make)
+
+
+def cross_examined(witness: Any, claim: Claim, allowance: Allowance) -> str:
+    """In words, why draws that speak against a claim are not to be believed: as chains that begin there lead elsewhere.
+
+    They do not lead from mode to mode, whose weights are left to the witness. Empty where nothing speaks against it.
+    """
+    try:
+        examined = other_coordinates(Claim(witness, claim.model, claim.threads), allowance)
+    except (Stopped, NotMadeError):
+        return "there was no time to examine them"
+    return f"chains that begin at these lead elsewhere: {examined.found}" if examined.refuted else ""
 
 
 def _affordable(

@@ -9,6 +9,7 @@ import numpy as np
 
 from consilience.errors import ConsilienceError
 from consilience.estimators.refutation.attack import Allowance, NotMadeError, Others, by_comparison
+from consilience.estimators.refutation.chains import cross_examined
 from consilience.estimators.refutation.claim import Claim
 from consilience.estimators.refutation.coordinates import Coordinates, own_coordinates, rounder_coordinates
 from consilience.estimators.refutation.report import Attempt
@@ -64,7 +65,11 @@ def sequential_monte_carlo(claim: Claim, allowance: Allowance) -> Attempt | None
         allowance.gradients += int(np.nansum(np.asarray(tree.sample_stats["moves"]))) * draws
         evidences.append((about["log_marginal_likelihood"], about["log_marginal_likelihood_error"]))
         told = f"{POPULATIONS} populations of {draws} particles"
-        return Others(claim.scalars_in(tree), told, _doubt(claim, *evidences[-1]))
+
+        def doubt() -> str:
+            return _lost_mass(claim, *evidences[-1]) or cross_examined(tree, claim, allowance)
+
+        return Others(claim.scalars_in(tree), told, doubt)
 
     attempt = by_comparison(NAME, claim, make)
     value, error = evidences[-1]
@@ -86,7 +91,7 @@ def _seconds(coordinates: Coordinates, along_gradients: bool, threads: int) -> f
     return min(took) / ROWS * COSTS[along_gradients] / threads
 
 
-def _doubt(claim: Claim, evidence: float, error: float) -> str:
+def _lost_mass(claim: Claim, evidence: float, error: float) -> str:
     """Why the particles may be what is wrong: draws with more mass than theirs; empty where there is no such reason."""
     try:
         tree = to_inference_data(dict(claim.values), model=claim.model)
