@@ -71,13 +71,19 @@ def test_a_step_method_without_variables_moves_what_is_left_and_what_it_can() ->
         (NUTS(("b",)), "NUTS needs continuous variables, and `b`.*is discrete.*BinaryGibbsMetropolis"),
         (HamiltonianMC(("x", "n")), "`n`.*is discrete"),
         (BinaryGibbsMetropolis(("x",)), "`x`.*is continuous; use pm.NUTS"),
-        ([NUTS(("x", "y")), NUTS()], "NUTS moves continuous .* those without a step method are discrete: `"),
+        ([NUTS(("x", "y")), NUTS()], "NUTS is given no variables, and the other step methods have all of them"),
         ("NUTS", "step method such as"),
     ],
 )
 def test_step_methods_for_the_wrong_variables_are_refused_by_name(step: Any, message: str) -> None:
     with everything(), pytest.raises(SamplingError, match=message):
         pm.sample(step=step, progressbar=False)
+
+
+def test_a_step_method_to_which_nothing_is_left_is_told_what_there_is() -> None:
+    model = everything()
+    with pytest.raises(SamplingError, match=r"NUTS moves continuous .* those without a step method are discrete: `"):
+        assigned(model, model_density(model), [NUTS(("x", "y")), NUTS()], NUTS())
 
 
 def test_gibbs_sampling_of_what_has_no_finite_range_is_refused() -> None:
@@ -196,6 +202,7 @@ def test_a_compound_is_resumed_with_the_same_steps(tmp_path: Path) -> None:
 def test_statistics_of_several_step_methods_have_names_of_their_own() -> None:
     with everything() as model:
         step: list[Kernel] = [Metropolis([model["x"]]), Metropolis([model["n"]])]
+        step += [BinaryGibbsMetropolis([model["b"]]), CategoricalGibbsMetropolis([model["c"], model["u"]])]
         result = pm.sample(50, tune=50, step=step, random_seed=1, progressbar=False)
     names = set(result.sample_stats.data_vars)
     assert {"x_accepted", "n_accepted", "b_changed", "c_changed", "diverging", "lp", "x_lp"} <= names

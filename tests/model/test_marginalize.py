@@ -447,7 +447,7 @@ def test_draws_forward_are_those_of_the_model_with_the_variable() -> None:
 def test_what_cannot_be_summed_is_refused() -> None:
     with pm.Model() as model:
         mu = pm.Normal("mu")
-        endless = pm.Poisson("endless", 2.0)
+        wide = pm.Skellam("wide", 2.0, 3.0)
         many = pm.Bernoulli("many", 0.5, shape=20)
         n = pm.Binomial("n", 3, 0.5)
         inner = pm.Binomial("inner", n, 0.5)
@@ -456,12 +456,12 @@ def test_what_cannot_be_summed_is_refused() -> None:
         pm.Potential("pairs", mu * (1.0 * long[1:] * long[:-1]).sum() + of_data)
         pm.Deterministic("sum", many.sum())
         pm.Bernoulli("seen", 0.5, observed=1)
-        pm.Normal("y", mu + endless + many.sum() + inner, 1.0, observed=0.0)
+        pm.Normal("y", mu + wide + many.sum() + inner, 1.0, observed=0.0)
         bound = pm.Bernoulli("bound", 0.5)
         pm.Uniform("u", 0.0, 1.0 + bound)
     for names, message in {
         "mu": r"`mu` \(Normal\) is continuous",
-        "endless": r"`endless` \(Poisson\) has infinitely many values",
+        "wide": r"`wide` \(Skellam\) has no least value",
         "many": r"`many` \(shape \(20,\)\) act together .* 2\^20; at most 10000",
         "inner": r"`inner` \(Binomial\) is bounded by .*, which is no constant",
         "of_data": r"`of_data` \(Categorical\) is bounded by .* `pm\.freeze_dims_and_data`",

@@ -1,4 +1,4 @@
-"""Seeds of random numbers: what a person gives for one enters, an integer leaves."""
+"""Seeds of random numbers: what a person gives for one, or a row of numbers, enters, an integer leaves."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import secrets
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 
 def seed_from(random_seed: Any) -> int:
@@ -33,3 +34,20 @@ def seed_from(random_seed: Any) -> int:
 def is_integer(value: Any) -> bool:
     """Whether it is an integer, and no truth value."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def hashed(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """For each row (row, number) a seed of 63 bits, that of equal rows alone being equal; SplitMix64 mixes the bits."""
+    bits = np.ascontiguousarray(rows, np.float64).view(np.uint64)
+    odd = np.arange(1, 2 * bits.shape[1], 2, dtype=np.uint64)
+    return (_mixed((_mixed(bits + odd * _GOLDEN) * odd).sum(axis=1, dtype=np.uint64)) >> np.uint64(1)).astype(np.int64)
+
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The last step of SplitMix64 (Steele, Lea and Flood 2014), which is one to one."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

@@ -23,7 +23,7 @@ from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.layout import Layout, Stretch
-from consilience.model.marginal import range_of
+from consilience.model.ranges import range_of
 from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
 from consilience.ops import Elementwise, cast

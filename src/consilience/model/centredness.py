@@ -14,7 +14,7 @@ import numpy.typing as npt
 from consilience.distributions.mathematics import log
 from consilience.distributions.random_variable import distribution_of
 from consilience.errors import ModelError
-from consilience.ir import Node
+from consilience.ir import Node, topological
 from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt, names_in
 from consilience.model.model import Model, modelcontext
@@ -104,13 +104,14 @@ def less_centred(model: Model, draws: Mapping[str, Any]) -> dict[str, npt.NDArra
     one element in ten at least. That is the best for the draws there are; where the scale may become small, which these
     have not come to, an element with c > 0 has a neck that 0 has not. Half of it is nearly as good as the better of
     both, measured with groups of 1 to 2,000 rows. Random walks of steps with an estimated scale, and zero-sum arrays,
-    have 0.
+    have 0. A variable whose location or scale depends on one that is marginalized stays as it is.
 
     draws    as for `centredness`, of all free variables
     returns  arrays of the variables' shapes, or numbers, from 0 to 0.5; none where the coordinates are good as they are
     raises   ModelError where `centredness` does
     """
-    hierarchies = centred_hierarchies(model)
+    summed = {v.node for v in model.marginalized}
+    hierarchies = [n for n in centred_hierarchies(model) if summed.isdisjoint(topological([model.named[n]]))]
     known = [name for name in hierarchies if location_and_scale(model.named[name]) is not None]
     found = centredness(draws, known, model) if known else {}
     chosen = {name: 0.5 * c for name, c in found.items() if np.mean(c < CENTRED) >= FEW}

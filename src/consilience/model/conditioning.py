@@ -238,6 +238,7 @@ class Rebuilt:
         data = dict(zip([v.name for v in old.observed], self._moved([v.data for v in old.observed]), strict=True))
         new = Model(model=None, check_bounds=old.check_bounds)
         new.name = old.name
+        new.summed_values = old.summed_values.copy()
         new.coordinates = old.coordinates.copy()
         new.coordinates.fix(fixed)
         kept = self._attached(given) if pruned else set(self.sources)

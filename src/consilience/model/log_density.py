@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from consilience.backends.registry import Bound
 from consilience.distributions.random_variable import distribution_of
+from consilience.distributions.seeds import hashed
 from consilience.errors import MissingPackageError, ModelError, ShapeError
 from consilience.faces import face
 from consilience.ir import Node
@@ -156,7 +157,7 @@ class ModelDensity:
     ) -> dict[str, Array]:
         """Named values on their own scales for positions (draws, dimension); leading axis draws.
 
-        deterministics   whether those are computed too, or the names of some: then these alone
+        deterministics   whether what is `derived` is computed too, or the names of some: then these alone
 
         Where a deterministic has no value, as the inverse of a singular matrix, those of the draw are
         NaN, with a warning.
@@ -164,7 +165,8 @@ class ModelDensity:
         wanted = deterministics if isinstance(deterministics, bool) else tuple(deterministics)
         names, compiled = self._programs.expander(wanted)
         flat = np.ascontiguousarray(positions, dtype=float)
-        results, complete = values_of_draws(compiled.bind(self._data), [(flat, True)], len(flat), names)
+        given = [(flat, True), *([(hashed(flat), True)] if self._programs.summed else [])]
+        results, complete = values_of_draws(compiled.bind(self._data), given, len(flat), names)
         named = dict(zip(names, results, strict=True))
         return named if complete or wanted is not True else {**named, **self.expand(positions, False)}
 
@@ -227,10 +229,19 @@ class ModelDensity:
             raise ModelError("the draws have no positions: some lie outside of their variables' supports.")
         return np.concatenate([f.reshape(count, -1) for f in found], axis=1)
 
-    def shape_of(self, deterministic: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        """Shape and element type of a deterministic, for the present data."""
-        node = self.model.named_deterministics[deterministic]
-        return known_shape(node.static_shape, self.lengths, deterministic), np.dtype(node.dtype)
+    @property
+    def derived(self) -> dict[str, Node]:
+        """What follows from a position besides the free variables, by name.
+
+        Deterministics, and what the model `recovers`: variables that are summed out, and deterministics of these.
+        A draw of them given all others is a function of the position: its bits are where the random numbers come from.
+        """
+        return {**self.model.named_deterministics, **self._programs.summed}
+
+    def shape_of(self, derived: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Shape and element type of what is `derived`, for the present data."""
+        node = self.model.named[derived]
+        return known_shape(node.static_shape, self.lengths, derived), np.dtype(node.dtype)
 
 
 def _log_densities(code: Bound, given: Sequence[tuple[Array, bool]], count: int) -> list[Array]:

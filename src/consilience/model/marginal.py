@@ -1,9 +1,10 @@
-"""Finite discrete variables summed out of a density, one after the other, and drawn again afterwards.
+"""Discrete variables summed out of a density, one after the other, and drawn again afterwards.
 
 Factors of a density over such a variable in, factors without it out: the logarithm of their sum over its values. A
 variable whose elements act on different elements of the factors is summed element by element; one whose elements act
 together with their neighbours as a Markov chain; any other over all combinations of its values. Summed in order, the
-scalars of a chain take the forward algorithm's steps.
+scalars of a chain take the forward algorithm's steps. Infinitely many values are summed up to one beyond which no more
+than TAIL of the sum is left; where more is left there is no number.
 """
 
 from __future__ import annotations
@@ -15,17 +16,19 @@ from typing import Final
 
 import numpy as np
 
-from consilience.distributions.constraints import Whole
-from consilience.distributions.densities import support_of, supported_density
-from consilience.distributions.mathematics import less, where
-from consilience.distributions.parameters import known_value
+from consilience.distributions.densities import realise, supported_density
+from consilience.distributions.mathematics import equal, less, logical_and, logical_or, where
+from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError
 from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
 from consilience.model.addends import addends, of_elements
 from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
+from consilience.model.ranges import Range, Ranges, ranges_of
 from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
+from consilience.ops.elementwise import cast
 from consilience.ops.index import getitem
+from consilience.ops.parameter_check import released
 from consilience.ops.random import draw, fold_in
 from consilience.ops.reduce import cumulative, reduce, softmax
 from consilience.ops.shape import broadcast_to, expand_dims, moveaxis, reshape, transpose
@@ -34,6 +37,8 @@ from consilience.transforms.vectorize import vectorize
 
 # Combinations of values of one variable's elements that are summed together at most.
 COMBINATIONS: Final = 10_000
+# What values beyond the last may have of a sum over infinitely many.
+TAIL: Final = 1e-12
 
 
 class Sum(Record):
@@ -46,6 +51,7 @@ class Sum(Record):
               chain
     combined  values of all elements per combination (combinations, *shape); None where elements are independent
     chain     what the elements of a chain weigh, alone and beside each other
+    settled   of a variable without end: whether three quarters of the values would have been enough, bool (*shape)
     """
 
     variable: FreeVariable
@@ -55,6 +61,7 @@ class Sum(Record):
     table: Node | None
     combined: Node | None = None
     chain: Weights | None = None
+    settled: Node | None = None
 
 
 def placeholders(variables: Sequence[FreeVariable]) -> dict[Node, Node]:
@@ -63,29 +70,34 @@ def placeholders(variables: Sequence[FreeVariable]) -> dict[Node, Node]:
 
 
 def summed_out(
-    factors: Sequence[Node], variables: Sequence[FreeVariable], given: Mapping[Node, Node]
+    factors: Sequence[Node], variables: Sequence[FreeVariable], given: Mapping[Node, Node], values: Mapping[str, int]
 ) -> tuple[list[Node], list[Sum]]:
     """The factors without the variables, as many as before, and the sums in their order.
 
     factors   log densities over the placeholders of the variables, elementwise
     given     replacements for the nodes of all random variables, with those placeholders
+    values    how many are summed of variables that have infinitely many
     returns   for each sum the joint log density in place of the first factor that depends on the variable, and 0 in
               place of the others
-    raises    ModelError where a variable has infinitely many values, or too many combinations
+    raises    ModelError where a variable is none of numbers from a least one on, or has too many combinations
     """
     densities = substitute([supported_density(v.node, given[v.node]) for v in variables], given)
-    pool = [_parts(factor, variables, given) for factor in (*factors, *densities)]
+    ranges = ranges_of(variables, values)
+    pool = [_parts(factor, variables, given, ranges) for factor in (*factors, *densities)]
     own = {v.name: len(factors) + place for place, v in enumerate(variables)}
     sums = []
-    for variable in _order(variables):
+    for variable in _order(variables, ranges):
         leaf = given[variable.node]
         place = own[variable.name]
         acting = {i: [part for part in parts if leaf in set(topological([part]))] for i, parts in enumerate(pool)}
         dependent = [i for i, parts in acting.items() if parts and i != place]
-        if not dependent and not _is_finite(variable):
+        known = ranges[variable.node]
+        if isinstance(known, ModelError) and dependent:
+            raise known
+        if isinstance(known, ModelError) or (known.endless and not dependent):
             sums.append(Sum(variable, leaf, 0, 0, None))
         else:
-            made, factor = _summed(variable, leaf, [part for parts in acting.values() for part in parts])
+            made, factor = _summed(variable, leaf, [part for parts in acting.values() for part in parts], known)
             sums.append(made)
             for i in dependent:
                 pool[i] = [part for part in pool[i] if part not in acting[i]]
@@ -95,7 +107,7 @@ def summed_out(
     return [_whole(parts) for parts in pool[: len(factors)]], sums
 
 
-def _parts(factor: Node, variables: Sequence[FreeVariable], given: Mapping[Node, Node]) -> list[Node]:
+def _parts(factor: Node, variables: Sequence[FreeVariable], given: Mapping[Node, Node], ranges: Ranges) -> list[Node]:
     """A factor, or parts of it with the same sum, of which each acts on fewer of the variables."""
     reached = set(topological([factor]))
     acting = [v for v in variables if given[v.node] in reached]
@@ -104,10 +116,11 @@ def _parts(factor: Node, variables: Sequence[FreeVariable], given: Mapping[Node,
     parts = addends(factor)
     alike: dict[tuple[int, int], list[Node]] = {}
     for variable in acting if len(acting) > 1 else ():
-        if _is_finite(variable):
-            alike.setdefault(range_of(variable), []).append(given[variable.node])
-    for (least, greatest), leaves in alike.items():
-        parts = [one for part in parts for one in of_elements(part, leaves, least, greatest - least + 1)]
+        known = ranges[variable.node]
+        if isinstance(known, Range):
+            alike.setdefault((known.least, known.count), []).append(given[variable.node])
+    for (least, count), leaves in alike.items():
+        parts = [one for part in parts for one in of_elements(part, leaves, least, count)]
     return parts
 
 
@@ -118,55 +131,29 @@ def _whole(parts: Sequence[Node]) -> Node:
     return _added([reduce("sum", part) if part.ndim else part for part in parts]) if parts else constant(0.0)
 
 
-def _order(variables: Sequence[FreeVariable]) -> list[FreeVariable]:
-    """Those with infinitely many values first: they are summed only where nothing depends on them, and then to one.
+def _order(variables: Sequence[FreeVariable], ranges: Ranges) -> list[FreeVariable]:
+    """Those with more elements first: summed over a scalar, a factor of many elements becomes one number.
 
-    Of the others those with more elements first: summed over a scalar, a factor of many elements becomes one number.
+    Of as many elements those without end last, as the range of others may depend on them; and those that others depend
+    on after these.
     """
-    endless = [v for v in variables if not _is_finite(v)]
-    finite = [v for v in variables if _is_finite(v)]
-    return [*reversed(endless), *sorted(finite, key=_size, reverse=True)]
 
+    def without_end(variable: FreeVariable) -> bool:
+        known = ranges[variable.node]
+        return isinstance(known, ModelError) or known.endless
 
-def _is_finite(variable: FreeVariable) -> bool:
-    support = support_of(variable.node)
-    ends = (support.lower, support.upper) if isinstance(support, Whole) else (np.inf,)
-    return all(isinstance(end, Node) or np.isfinite(np.asarray(end, float)).all() for end in ends)
+    endless = [v for v in variables if without_end(v)]
+    finite = [v for v in variables if not without_end(v)]
+    return sorted([*finite, *reversed(endless)], key=_size, reverse=True)
 
 
 def _size(variable: FreeVariable) -> float:
     return math.prod(n if isinstance(n, int) else math.inf for n in variable.node.static_shape)
 
 
-def range_of(variable: FreeVariable) -> tuple[int, int]:
-    """Smallest and greatest value; ModelError where they are not known numbers."""
-    support = support_of(variable.node)
-    if not isinstance(support, Whole):
-        raise ModelError(
-            f"`{variable.name}` ({variable.node.op!r}) is not a discrete variable of numbers; only such ones can be "
-            "marginalized."
-        )
-    bounds = []
-    for bound, end in ((support.lower, np.min), (support.upper, np.max)):
-        known = known_value(bound) if isinstance(bound, Node) else np.asarray(bound)
-        if known is None:
-            raise ModelError(
-                f"`{variable.name}` ({variable.node.op!r}) is bounded by {bound!r}, which is no constant; give numbers "
-                "to marginalize it, or fix lengths that data decide by `pm.freeze_dims_and_data`."
-            )
-        if not np.isfinite(known).all():
-            raise ModelError(
-                f"`{variable.name}` ({variable.node.op!r}) has infinitely many values, so it cannot be summed out; "
-                "only finite ones such as Bernoulli, Categorical and Binomial can."
-            )
-        bounds.append(int(end(known)))
-    return bounds[0], bounds[1]
-
-
-def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node]) -> tuple[Sum, Node]:
+def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node], known: Range) -> tuple[Sum, Node]:
     """The sum over all values of a variable, given the factors that depend on it."""
-    least, greatest = range_of(variable)
-    count = greatest - least + 1
+    least, count, greatest = known.least, known.count, known.least + known.count - 1
     shape = leaf.static_shape
     needed = {axis for axis, length in enumerate(shape) if length != 1}
     linked = [links(factor, leaf) or {} for factor in factors]
@@ -175,7 +162,13 @@ def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node]) -> tupl
         values = broadcast_to(each, (count, *shape))
         batched = vectorize(factors, {leaf: values})
         table = _added([gathered(f, own, leaf) for f, own in zip(batched, linked, strict=True)])
-        return Sum(variable, leaf, least, count, table), reduce("logsumexp", table, 0)
+        return _of_table(variable, leaf, known, table)
+    if known.endless:
+        raise ModelError(
+            f"the elements of `{variable.name}` (shape {shape}), which has infinitely many values, act together on "
+            "what depends on it; only elements that act on parts of their own are summed so. Write a model in which "
+            "each does, or one with finitely many values, as by `pm.Truncated`."
+        )
     chain = weights(leaf, factors, least, count)
     if chain is not None and chain.pairs is not None:
         return Sum(variable, leaf, least, count, None, None, chain), log_sum(chain)
@@ -196,6 +189,37 @@ def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node]) -> tupl
     batched = vectorize(factors, {leaf: combined})
     table = _added([reduce("sum", f, tuple(range(1, f.ndim))) if f.ndim > 1 else f for f in batched])
     return Sum(variable, leaf, least, count, table, combined), reduce("logsumexp", table, 0)
+
+
+def _of_table(variable: FreeVariable, leaf: Node, known: Range, table: Node) -> tuple[Sum, Node]:
+    """The sum of a table (value, *shape); NaN where a variable without end would need more values."""
+    total = reduce("logsumexp", table, 0)
+    if not known.endless:
+        return Sum(variable, leaf, known.least, known.count, table), total
+    fewer = getitem(table, (slice(0, known.count * 3 // 4),))
+    settled = _is_settled(fewer, reduce("logsumexp", fewer, 0))
+    return (
+        Sum(variable, leaf, known.least, known.count, table, settled=settled),
+        where(_is_settled(table, total), total, np.nan),
+    )
+
+
+def _is_settled(table: Node, total: Node) -> Node:
+    """Whether what would follow on a table has no more than TAIL of its sum.
+
+    The last eighth of the terms has at most that, and has fallen to half, or less, of the eighth before. So has every
+    later one, where terms fall ever faster or as fast, as those of log-concave and of geometric tails do.
+    """
+    length = table.static_shape[0]
+    assert isinstance(length, int)
+    block = length // 8
+    last, before = (
+        reduce("max", getitem(table, (slice(length - (k + 1) * block, length - k * block),)), 0) for k in (0, 1)
+    )
+    none = equal(last, -np.inf)
+    falling = less(last - where(none, 0.0, before), math.log(0.5))
+    small = less(last + math.log(block), total + math.log(TAIL))
+    return logical_and(less(-np.inf, total), logical_or(none, logical_and(falling, small)))
 
 
 def _added(parts: Sequence[Node]) -> Node:
@@ -234,6 +258,21 @@ def drawn_again(sums: Sequence[Sum], key: Node) -> dict[Node, tuple[Node, Node]]
         order = [*range(1, each.ndim), 0]
         found[one.leaf] = (value, transpose(each, order))
     return found
+
+
+def recovered(sums: Sequence[Sum], known: Mapping[Node, Node], outputs: Sequence[Node], key: Node) -> list[Node]:
+    """Expressions of random variables, with draws of those that were summed out given all others.
+
+    known   what stands for each random variable of the model
+    """
+    draws = drawn_again(sums, key)
+    summed = {one.variable.node: one.leaf for one in sums}
+    given = {node: value for node, value in known.items() if node not in summed}
+    given |= {node: cast(draws[leaf][0], node.dtype) for node, leaf in summed.items() if leaf in draws}
+    drawn = released(substitute(outputs, given))
+    # On what is still random nothing depends. The key of a node tells it from others, whatever its parameters are now.
+    places = {one.variable.node.inputs[0]: place for place, one in enumerate(sums)}
+    return realise(drawn, {node: fold_in(key, -1 - places[node.inputs[0]]) for node in random_variables(drawn)})
 
 
 def _of_elements(one: Sum, log_p: Node) -> Node:

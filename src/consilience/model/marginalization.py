@@ -9,6 +9,7 @@ from consilience.ir import Node, topological
 from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt, names_in
 from consilience.model.model import Model
+from consilience.model.tails import find_lengths
 from consilience.model.terms import terms_of
 
 
@@ -21,16 +22,26 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
     potential. Elements that act together otherwise are summed over all combinations (10,000 at most).
     `pm.recover_marginals` draws the variables afterwards.
 
-    rvs_to_marginalize   free variables with finitely many values (Bernoulli, Categorical, Binomial with constant n, …),
-                         or their names; such with infinitely many only where nothing depends on them
+    rvs_to_marginalize   free discrete variables with a least value, or their names. Of infinitely many values (Poisson,
+                         NegativeBinomial, …) as many are summed as have all but 1e-12 of the sum; where that would take
+                         more, the density is NaN. `pm.sample` sums more where draws come near to the last of them
     returns   a new model, which shares its data with the old one. The variables are in `model.marginalized`, no more
               among its free ones; deterministics of them wait for `recover_marginals`
     raises    KeyError for unknown names; ModelError for variables that are not free, not discrete or have infinitely
-              many values, and where elements that act together have too many combinations
+              many values in all directions, and where elements that act together have too many combinations
     """
     names = names_in(model, rvs_to_marginalize)
     for name in names:
         _check_free(model, name)
+    made = without_variables(model, names)
+    with without_sources():
+        terms_of(made)  # what cannot be summed is refused now, not when the model is used
+        find_lengths(made)
+    return made
+
+
+def without_variables(model: Model, names: Sequence[str]) -> Model:
+    """The model with discrete variables among the marginalized ones, whether or not they can be summed."""
     made = Rebuilt(model, {}, set()).model()
     made.marginalized += [v for v in made.free if v.name in names]
     made.free = [v for v in made.free if v.name not in names]
@@ -39,8 +50,6 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
         if not summed.isdisjoint(topological([node])):
             made.conditional_deterministics[name] = made.named_deterministics.pop(name)
     made.cache.clear()
-    with without_sources():
-        terms_of(made)  # what cannot be summed is refused now, not when the model is used
     return made
 
 

@@ -168,7 +168,7 @@ def _alone(
                 f"{', '.join(f'`{n}`' for n in tied)} depend on `{variable.name}`, which is marginalized: they have a "
                 "log density together, and none of their own."
             )
-    factors, _ = summed_out(list(terms.values()), model.marginalized, given)
+    factors, _ = summed_out(list(terms.values()), model.marginalized, given, model.summed_values)
     made = dict(zip(terms, factors, strict=True))
     return [made[name] for name in names]
 
@@ -182,11 +182,29 @@ def recover(
     returns   per marginalized variable an array (count, …), and log probabilities of its values (count, …, values),
               for those on which anything depends
     """
+    drawn, weights, _ = _recovered(model, given, count, seed, "llvm")
+    return drawn, weights
+
+
+def unsettled(
+    model: ModelVariables, given: Mapping[str, Array], count: int, seed: int, backend: str = "llvm"
+) -> dict[str, npt.NDArray[np.bool_]]:
+    """At which draws three quarters of the values of a variable without end would be too few, bool (count,) by name.
+
+    As `recover` otherwise. Where the values themselves are too few, so are three quarters of them.
+    """
+    _, _, settled = _recovered(model, given, count, seed, backend)
+    return {name: ~flags.reshape(count, -1).all(axis=1) for name, flags in settled.items()}
+
+
+def _recovered(
+    model: ModelVariables, given: Mapping[str, Array], count: int, seed: int, backend: str
+) -> tuple[dict[str, Array], dict[str, Array], dict[str, Array]]:
+    """Draws of marginalized variables, log probabilities of their values, and which sums fewer of these settle."""
     slots, values, _, lengths = slot_values(model)
     fixed = list(given)
     arrays = [_fitting(model, n, given[n], lengths, count) for n in fixed]
-    drawn: list[str] = []
-    weighed: list[str] = []
+    named: dict[str, list[str]] = {}
 
     def compile_recovery() -> Executable:
         with without_sources():
@@ -196,23 +214,37 @@ def recover(
             at |= {v.node: v.data for v in model.observed}
             given_nodes = at | placeholders(model.marginalized)
             terms = [*(supported_density(node, value) for node, value in at.items()), *model.potentials]
-            _, sums = summed_out(released(substitute(terms, given_nodes)), model.marginalized, given_nodes)
+            terms = released(substitute(terms, given_nodes))
+            _, sums = summed_out(terms, model.marginalized, given_nodes, model.summed_values)
             stream = fold_in(seed_input, number)
             found = drawn_again(sums, stream)
             known = {node: found[leaf][0] for node, leaf in given_nodes.items() if leaf in found}
             outputs = substitute([v.node for v in model.marginalized], at | known)
             # What is still random has nothing that depends on it.
             outputs = realise(outputs, {n: fold_in(stream, -1 - i) for i, n in enumerate(random_variables(outputs))})
-            weights = [found[given_nodes[v.node]][1] for v in model.marginalized if given_nodes[v.node] in found]
-            drawn[:] = [v.name for v in model.marginalized]
-            weighed[:] = [v.name for v in model.marginalized if given_nodes[v.node] in found]
-            return _compiled([seed_input, number, *leaves], [*outputs, *weights], slots, lengths)
+            weighed = [v for v in model.marginalized if given_nodes[v.node] in found]
+            endless = [one for one in sums if one.settled is not None]
+            settled = [one.settled for one in endless if one.settled is not None]
+            named["drawn"] = [v.name for v in model.marginalized]
+            named["weighed"] = [v.name for v in weighed]
+            named["settled"] = [one.variable.name for one in endless]
+            weights = [found[given_nodes[v.node]][1] for v in weighed]
+            drawn = {leaf: value for leaf, (value, _) in found.items()}
+            return _compiled(
+                [seed_input, number, *leaves],
+                [*outputs, *weights, *substitute(settled, drawn)],
+                slots,
+                lengths,
+                backend,
+            )
 
     compiled = compile_recovery()
-    inputs = _given(seed, count, arrays)
-    results, _ = values_of_draws(compiled.bind(values), inputs, count, drawn)
-    split = len(drawn)
-    return dict(zip(drawn, results[:split], strict=True)), dict(zip(weighed, results[split:], strict=True))
+    results, _ = values_of_draws(
+        compiled.bind(values), _given(seed, count, arrays), count, [v.name for v in model.marginalized]
+    )
+    rest = iter(results)
+    drawn, weights, settled = ({n: next(rest) for n in named[kind]} for kind in ("drawn", "weighed", "settled"))
+    return drawn, weights, settled
 
 
 def _check_known(model: ModelVariables, names: Sequence[str]) -> None:
@@ -239,7 +271,7 @@ def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, c
 def _given(seed: int, count: int, arrays: Sequence[Array]) -> list[tuple[Array, bool]]:
     """A seed, numbers of draws and given values, and whether they count draws."""
     numbers = np.arange(count, dtype="int64")
-    return [(np.asarray([seed & (2**63 - 1)], "int64"), False), *((array, True) for array in (numbers, *arrays))]
+    return [(np.asarray(seed & (2**63 - 1), "int64"), False), *((array, True) for array in (numbers, *arrays))]
 
 
 def _compile_draws(
@@ -269,9 +301,11 @@ def _compile_draws(
     return _compiled([seed, number, *leaves], drawn, slots, lengths)
 
 
-def _compiled(inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths) -> Executable:
+def _compiled(
+    inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths, name: str = "llvm"
+) -> Executable:
     check_shape_constraints(collect(outputs), lengths)
-    return backend("llvm")(inputs, simplify(released(outputs)), lengths, slots, level=1)
+    return backend(name)(inputs, simplify(released(outputs)), lengths, slots, level=1)
 
 
 def redrawn(model: ModelVariables, names: Sequence[str], given: Sequence[str]) -> list[str]:

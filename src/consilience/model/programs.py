@@ -26,6 +26,7 @@ from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.blocks import Needs, compile_block, flat, part_of, total
 from consilience.model.layout import layout_of
+from consilience.model.marginal import recovered
 from consilience.model.minibatch import batches_of, chosen_by, has_batches
 from consilience.model.operations import operations
 from consilience.model.terms import check_closed, simulated, terms_of, with_key
@@ -43,6 +44,8 @@ Arguments = ParamSpec("Arguments")
 
 # Programs of each kind kept per model: one per combination of data shapes seen lately.
 KEPT: Final = 8
+# Under which the cache of a model has its `terms_of` until they are compiled, if they were written before.
+TERMS: Final = "terms of positions"
 
 
 def kept(cache: dict[object, Any], kind: str, key: object, make: Callable[[], Made]) -> Made:
@@ -81,6 +84,9 @@ class DensityPrograms:
 
     inputs, outputs   of `compiled`: the position, and the rows of batches where there are any; log density and gradient
     static_slots      the leaves of data in `outputs`
+    deterministics    by name, as expressions of the variables' values
+    summed            by name, as declared, variables that are drawn again after they were summed out, and
+                      deterministics of them
     """
 
     def __init__(
@@ -93,7 +99,7 @@ class DensityPrograms:
         self.free, self.observed = tuple(model.free), tuple(model.observed)
         began = time.perf_counter()
         with without_sources(), collection_paused():
-            terms = terms_of(model, jacobian)
+            terms = (model.cache.pop(TERMS, None) if jacobian else None) or terms_of(model, jacobian)
             self.batches = batches_of(terms.all, lengths) if batches else []
             rows = [tensor_input("float64", (sum(b.length for b in self.batches),), "rows")] if self.batches else []
             if self.batches:
@@ -103,6 +109,9 @@ class DensityPrograms:
             self.terms = terms
             self.deterministics = dict(zip(model.named_deterministics, terms.deterministics, strict=True))
             check_closed([*terms.all, *([] if self.batches else terms.deterministics)])
+            self.summed = {name: model.named[name] for name in model.recovers}
+            check_closed(substitute(list(self.summed.values()), terms.known))
+            self.stream = tensor_input("key", (), "stream")
             self.simulated = simulated(model, terms)
             check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
             (logp,) = require(simplify([with_key(total(terms.all))]), _owed(terms.all))
@@ -187,11 +196,21 @@ class DensityPrograms:
     def expander(self, deterministics: bool | tuple[str, ...]) -> tuple[list[str], Executable]:
         """Names of values on their own scales, and these as functions of a position; see `ModelDensity.expand`."""
         names, outputs, slots = self.values(deterministics)
-        return names, self._compile([self.position], outputs, {}, slots, level=1)
+        return names, self._compile(
+            [self.position, *([self.stream] if self.summed else [])], outputs, {}, slots, level=1
+        )
 
     def values(self, deterministics: bool | tuple[str, ...]) -> tuple[list[str], list[Node], list[Node]]:
-        """Names, and values on their own scales as expressions of a position and of the data, which come last."""
+        """Names, and values on their own scales as expressions of a position and of the data, which come last.
+
+        What was summed out also depends on the key `stream`.
+        """
         named = self.deterministics
+        among = deterministics if isinstance(deterministics, tuple) else tuple(self.summed) if deterministics else ()
+        summed = {name: node for name, node in self.summed.items() if name in among}
+        if summed:
+            drawn = recovered(self.terms.sums, self.terms.known, list(summed.values()), self.stream)
+            named = named | dict(zip(summed, drawn, strict=True))
         if self.batches:
             named = {name: node for name, node in named.items() if not has_batches([node])}
         free = dict(zip([v.name for v in self.free], self.terms.constrained, strict=True))

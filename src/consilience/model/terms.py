@@ -12,7 +12,7 @@ from consilience.distributions.parameters import parameter_checks
 from consilience.distributions.random_variable import RandomVariable, fresh_keys
 from consilience.errors import ModelError
 from consilience.ir import Node, substitute, tensor_input, topological
-from consilience.model.marginal import placeholders, summed_out
+from consilience.model.marginal import Sum, placeholders, summed_out
 from consilience.model.minibatch import is_rows
 from consilience.model.variables import ModelVariables
 from consilience.ops import cast
@@ -33,6 +33,8 @@ class Terms(Record):
     potentials     the potentials; of all that depends on a marginalized variable the first has the joint log density,
                    and the others are 0
     deterministics the named expressions
+    sums           how each marginalized variable was summed out
+    known          what stands for each random variable: its value, its data, or the placeholder of a sum
     """
 
     values: list[Node]
@@ -41,6 +43,8 @@ class Terms(Record):
     likelihoods: list[Node]
     potentials: list[Node]
     deterministics: list[Node]
+    sums: list[Sum]
+    known: dict[Node, Node]
 
     @property
     def all(self) -> list[Node]:
@@ -96,12 +100,15 @@ def _terms(model: ModelVariables, jacobian: bool, sampled: bool) -> Terms:
     ]
     replacements = {**constrained, **data, **placeholders(model.marginalized)}
     groups = [priors, likelihoods, list(model.named_potentials.values()), list(model.named_deterministics.values())]
+    sums: list[Sum] = []
     done = [released(substitute(group, replacements)) for group in groups]
     if model.marginalized:
-        factors, _ = summed_out([*done[0], *done[1], *done[2]], model.marginalized, replacements)
+        factors, sums = summed_out(
+            [*done[0], *done[1], *done[2]], model.marginalized, replacements, model.summed_values
+        )
         rest = iter(factors)
         done[:3] = [[next(rest) for _ in group] for group in done[:3]]
-    return Terms(values, list(constrained.values()), *done)
+    return Terms(values, list(constrained.values()), *done, sums, replacements)
 
 
 def with_jacobian(term: Node, correction: Node) -> Node:

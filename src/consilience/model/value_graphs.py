@@ -16,6 +16,7 @@ from consilience.model.terms import Terms, terms_of
 from consilience.model.variables import ModelVariables
 from consilience.ops.elementwise import cast
 from consilience.ops.shape import concatenate, reshape
+from consilience.record import replace
 from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient, jacobian
 
@@ -32,13 +33,8 @@ def terms_over_values(model: ModelVariables, with_jacobian: bool = True) -> Term
             made = terms_of(model, with_jacobian, sampled=False)
             values = [v.value for v in model.free]
             own = {old: cast(new, old.dtype) for old, new in zip(made.values, values, strict=True)}
-            found = Terms(
-                values,
-                *(
-                    substitute(group, own)
-                    for group in (made.constrained, made.priors, made.likelihoods, made.potentials, made.deterministics)
-                ),
-            )
+            groups = ("constrained", "priors", "likelihoods", "potentials", "deterministics")
+            found = replace(made, values=values, **{name: substitute(getattr(made, name), own) for name in groups})
             declared = [*(v.node for v in model.free), *(v.node for v in model.observed)]
             seen: set[Node] = set()
             for node, term in zip(declared, (*found.priors, *found.likelihoods), strict=True):

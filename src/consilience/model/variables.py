@@ -123,6 +123,9 @@ class ModelVariables(metaclass=Declaring):
              default the one in whose `with` block this one is made; None for a model of its own
     """
 
+    # Names of marginalized variables, and of deterministics of them, of which the values at a position include draws.
+    recovers: tuple[str, ...] = ()
+
     def __init__(
         self,
         name: str = "",
@@ -143,6 +146,8 @@ class ModelVariables(metaclass=Declaring):
         # Discrete variables that are summed out of the density, and the deterministics that depend on them.
         self.marginalized: list[FreeVariable] = []
         self.conditional_deterministics: dict[str, Node] = {}
+        # How many values are summed of those that have infinitely many.
+        self.summed_values: dict[str, int] = {}
         self.named_deterministics: dict[str, Node] = {}
         self.named_potentials: dict[str, Node] = {}
         self.data: dict[str, Node] = {}

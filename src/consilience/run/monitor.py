@@ -6,6 +6,7 @@ Gives names to the scalars of a `ConvergenceMonitor`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from consilience.diagnostics.monitor import ConvergenceMonitor
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
 from consilience.inference.messages import Matrix
+from consilience.inference.modes.normals import RegionNormals
 from consilience.record import Record
 
 LOG_DENSITY = "log density"
@@ -31,9 +33,14 @@ class Monitored(Record):
     discrete  which coordinates are whole numbers, bool (coordinate,); such ones may stay as they are; None: none
     angles    which coordinates are angles, bool (coordinate,): a density repeats with period 2 pi along them, so whole
               turns are taken off their draws, of which chains may have made any number; None: none
+    steady    which of `derived` may stay as they are without a word, as whole numbers may
     enabled   False: runs of fixed length are not checked
     missed    in words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known
-    places    points (point, coordinate), so many, of separate regions, for chains to jump between; None: one is known
+    normals   those that stand for separate regions, for chains to jump between, as they are known by now; None where
+              there are fewer than two
+    search    looks for further regions from draws (chain, draw, coordinate) too; whether there are others now
+    regions   what is known of separate regions, in plain numbers and words; None: nothing was looked for
+    labels    in words, that separate regions are the same but for the order of labels; empty if they are not
     improper  in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have been;
               empty if nothing speaks for it. Asked where chains do as they would on such a target
     """
@@ -43,10 +50,18 @@ class Monitored(Record):
     derive: Callable[[Matrix], Matrix] | None = None
     discrete: NDArray[np.bool_] | None = None
     angles: NDArray[np.bool_] | None = None
+    steady: frozenset[str] = frozenset()
     enabled: bool = True
     missed: Callable[[Matrix], str] | None = None
-    places: Callable[[int], Matrix] | None = None
+    normals: Callable[[], RegionNormals | None] | None = None
+    search: Callable[[Matrix], bool] | None = None
+    regions: Callable[[], dict[str, Any]] | None = None
+    labels: Callable[[], str] | None = None
     improper: Callable[[Matrix], str] | None = None
+
+    def present_normals(self) -> RegionNormals | None:
+        """`normals` as they are known by now."""
+        return None if self.normals is None else self.normals()
 
     def without_turns(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
         """Draws (…, coordinate) with angles, in radians, in [-pi, pi]; the same array where there are none."""
@@ -127,7 +142,7 @@ class Monitor:
             varies[list(self.known)] = True
             self._varying = np.flatnonzero(varies).tolist()
             still = zip(self.monitored.derived, varies[len(counts) :], strict=True)
-            self.constants = tuple(name for name, moves in still if not moves)
+            self.constants = tuple(name for name, moves in still if not moves and name not in self.monitored.steady)
         self.names = (*coordinates, *(names[i] for i in self._varying), LOG_DENSITY)
         self._convergence = ConvergenceMonitor(len(self.chains), len(self.names), self.superchains)
         if self._nearness is not None and len(self._nearness) == len(self.names):

@@ -14,9 +14,11 @@ from consilience import diagnostics
 from consilience.backends.callback import FAILURES
 from consilience.diagnostics.divergence_location import describe
 from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
+from consilience.inference import CompoundStep
 from consilience.model.diagnosis import diagnosis
 from consilience.model.model import Model
 from consilience.model.reparametrization import centred_hierarchies
+from consilience.model.variables import ModelVariables
 from consilience.run import Run
 from consilience.run.lock_step import ChEES
 
@@ -81,13 +83,14 @@ def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
     said = verdict.reason
     match verdict.status:
         case "converged":
+            said += "divergences"  # accidents, if there are any
             if verdict.reason:
                 yield f"The run has converged, but {verdict.reason}."
         case "converged_with_divergences":
             said += "divergences"
             yield (
-                f"The run has converged, but {verdict.reason}. The sampler could not follow the posterior in some "
-                f"region, so the estimates may be biased. {where} Increase `target_accept` or reparameterize."
+                f"The run has converged, but {verdict.reason}. Estimates that depend on such places may be biased. "
+                f"{where} Increase `target_accept` or reparameterize.".replace("  ", " ")
             )
         case "chains_disagree":
             yield f"The chains disagree: {verdict.reason}."
@@ -101,7 +104,7 @@ def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
             )
     if run.draws.shape[1]:
         # Energies of chains in lock step were judged all together: each alone may be too short to tell.
-        judged = {"energy"} if isinstance(work.kernel, ChEES) else set()
+        judged = {"energy"} if isinstance(work.kernel, ChEES | CompoundStep) else set()
         statistics = {name: values for name, values in run.statistics.items() if name not in judged}
         for finding in diagnostics.inspect({}, statistics):
             if finding.kind == "divergences" and finding.kind not in said:
@@ -119,11 +122,11 @@ def divergence_location(work: Work, run: Run, raised: bool) -> str:
     where = describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
     if work.plan.centredness is not None:
         return where
-    nowhere = "" if raised else without_density(work.model, np.concatenate([d.ends for d in run.divergences]))
+    nowhere = "" if raised else without_density(work.density.model, np.concatenate([d.ends for d in run.divergences]))
     return nowhere or f"{where} {other_coordinates(work.model)}".strip()
 
 
-def without_density(model: Model, ends: npt.NDArray[np.float64]) -> str:
+def without_density(model: ModelVariables, ends: npt.NDArray[np.float64]) -> str:
     """In words, why steps that diverged end where there is no density, with the term and its parameters; else empty.
 
     ends   positions (divergence, coordinate) at which they ended

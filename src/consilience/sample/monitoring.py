@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -27,7 +28,8 @@ SMALL_PART: Final = 0.1  # of the largest one in a direction
 def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
     """All coordinates of the free variables, elements of some, and elements of the deterministics named in `monitor`.
 
-    Variables that are written by others are monitored as if they were named.
+    Variables that are written by others are monitored as if they were named. Draws of those that are summed out are
+    monitored as elements are, and may stay as they are.
     Elements of a variable are monitored besides its coordinates where each depends on several of these (a simplex), up
     to 32 in all; others, unless they are named, cannot be told from their coordinates, or cost more than they tell.
     """
@@ -35,14 +37,22 @@ def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
     shown = {f"{name}_raw": f"standardized {name}" for name in plan.centredness or ()}
     shown |= {f"{name}_init_raw": f"standardized start of {name}" for name in plan.centredness or ()}
     names = tuple(coordinate_names(density, shown))
-    unknown = [n for n in plan.monitor if n not in model.named_deterministics and n not in {v.name for v in model.free}]
+    derived = density.derived
+    unknown = [n for n in plan.monitor if n not in derived and n not in {v.name for v in model.free}]
     if unknown:
         raise ModelError(
             f"`monitor` names {unknown}; the free variables, which are always watched, and the deterministics are "
-            f"{[v.name for v in model.free] + list(model.named_deterministics)}."
+            f"{[v.name for v in model.free] + list(derived)}."
         )
+    left = MOST_ELEMENTS
+    whole_numbers = [v.name for v in model.marginalized if v.name in derived]
     named = dict.fromkeys((*plan.monitor, *(plan.centredness or ())))
-    deterministic = tuple(n for n in named if n in model.named_deterministics)
+    for name in whole_numbers:
+        size = math.prod(density.shape_of(name)[0])
+        if name not in named and 0 < size <= left:
+            named[name] = None
+            left -= size
+    deterministic = tuple(n for n in named if n in derived)
     whole = np.concatenate([np.full(s.size, not s.variable.continuous) for s in density.layout.stretches])
     angles = angular_coordinates(density)
     joint = {v.name for v in model.free if v.sampled is not None and v.sampled.rank() > 0}
@@ -55,7 +65,6 @@ def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
 
     # Two points show which elements are constant whatever the point, as the diagonal of a correlation matrix.
     two = expand(np.random.default_rng(0).standard_normal((2, density.dimension)))
-    left = MOST_ELEMENTS
     places = {}
     for name in [v.name for v in model.free if v.name in joint]:
         moving = np.flatnonzero(np.reshape(two[name][0] != two[name][1], -1))
@@ -63,10 +72,11 @@ def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
             places[name] = moving
             left -= len(moving)
     places |= {name: np.arange(two[name][0].size) for name in deterministic}
-    labels = []
+    labels, steady = [], set[str]()
     for name, some in places.items():
         own = list(element_names(model, name, two[name].shape[1:]))
         labels += [own[place] for place in some]
+        steady.update(own if name in whole_numbers else ())
 
     def derive(draws: Floats) -> Floats:
         values = expand(draws)
@@ -75,7 +85,7 @@ def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
 
     if not labels:
         return Monitored(names, discrete=whole, angles=angles, enabled=plan.checks)
-    return Monitored(names, tuple(labels), derive, whole, angles, enabled=plan.checks)
+    return Monitored(names, tuple(labels), derive, whole, angles, frozenset(steady), enabled=plan.checks)
 
 
 def angular_coordinates(density: ModelDensity) -> npt.NDArray[np.bool_] | None:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
 from consilience.errors import SamplingError
-from consilience.inference import NUTS, CompoundStep, Kernel
+from consilience.inference import NUTS, Kernel
 from consilience.model.model import Model, modelcontext
 from consilience.model.reparametrization import centred_hierarchies
 from consilience.model.signature import signature
@@ -30,7 +30,7 @@ from consilience.sample.groups import REMEDIES, SPELLED, Save, Stop, Tuning, who
 from consilience.sample.monitoring import angular_coordinates
 from consilience.sample.plan import ModelPlan, identity
 from consilience.sample.step_methods import assigned
-from consilience.sample.work import WIDE, Work
+from consilience.sample.work import WIDE, Work, rewritten
 
 StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | None
 
@@ -89,7 +89,10 @@ def sample(
                    not depend on it
     random_seed    integer, sequence of integers, Generator or RandomState; a fresh seed by default. The seed is kept in
                    the attributes of the result
-    step           another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself
+    step           another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself. Discrete
+                   variables that no step method is given to are summed out while chains move, where that can be, and
+                   drawn afterwards given all others: the result has them all. Its attribute `marginalized` has their
+                   names, and `sample_stats.lp` is the log density summed over them
     var_names      names of the variables to keep; all free variables and deterministics by default
     initvals       starting values by name (`tau`, or `tau_log__` on the unconstrained line), or one mapping
                    per chain; "prior" or "support_point" in place of numbers. Or a result with a posterior, of
@@ -118,13 +121,14 @@ def sample(
                    element as far as the draws ask for: once, with a restart. The variables of the result stay those of
                    the model, and its attribute `centredness` tells what was chosen. Only where the run decides its
                    length, chains begin by `init="lbfgs"`, and no number of jumps is given.
-                   "jumps": 4 jumps between past points of all chains after each transition, with a restart, where the
-                   run decides its length and chains disagree, or do not come back to where some of them were, or to
-                   modes found before; `nuts={"jumps": 4}` has them from the first draw on.
+                   "jumps": where several modes were found before, a jump between them before each transition, from the
+                   first draw on. 4 jumps between past points of all chains, with a restart, where the run decides its
+                   length and chains disagree, or do not come back to where some of them were; `nuts={"jumps": 4}` has
+                   those from the first draw on.
                    "modes": separate modes are looked for before the chains begin, by some thousand gradients: chains
                    then begin in each that has more than 0.5 % of the mass, and one that no draw has come to forbids
-                   "converged". Only where convergence is checked, chains begin by `init="lbfgs"`, one step method that
-                   uses gradients moves all variables, and none is an angle
+                   "converged": whatever the step method, as long as the log density has a gradient. Only where
+                   convergence is checked, chains begin by `init="lbfgs"`, and no variable is an angle
                    "draws", which has to be named: where nothing but effective draws are missing at `max_draws`, and
                    as many draws again would do, the run goes on
     save           what is written while the run goes on: `pm.Save(checkpoint="run", store="run.zarr")`
@@ -168,6 +172,11 @@ def sample(
         together.refuse(step=step, nuts=nuts, save=save, tuning=tuning, jumps=jumps)
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
+    summed: tuple[str, ...] = ()
+    if not all(v.continuous for v in owner.free):
+        from consilience.sample import summing  # few models need it
+
+        summed, initvals = summing.summed_out(owner, step, initvals)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
     climbing = init == "lbfgs"
@@ -193,6 +202,7 @@ def sample(
         extras=extras(idata_kwargs),
         lazily=save.deterministics == "lazy",
         store=None if save.store is None else str(save.store),
+        marginalized=summed,
     )
     usual = LOCK_STEP_CHAINS if lock_step else DEFAULT_CHAINS
     chains = usual if chains is None else whole_number("chains", chains, 1)
@@ -205,7 +215,8 @@ def sample(
     if not lock_step:
         prepare_sampler(default if step is None else None)
         storage.prepare()
-    density, compile_seconds = compiled(owner)
+    moved = rewritten(owner, plan)
+    density, compile_seconds = compiled(moved)
     kernel: Kernel | ChEES
     begin: Begin
     if lock_step:
@@ -214,16 +225,16 @@ def sample(
         begin = partial(together.in_lock_step, kernel=kernel, chains=chains, seed=seed, device=device, climb=climbing)
         starts = together.starting_points(chains, initvals)
     else:
-        kernel = assigned(owner, density, step, default)
+        kernel = assigned(moved, density, step, default)
         begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores)
         starts = chains
-        judged = draws is None or compute_convergence_checks
-        along_gradients = kernel.needs == "gradient" and not isinstance(kernel, CompoundStep)
-        plain = "modes" in may and free and along_gradients and judged and angular_coordinates(density) is None
-        plan = replace(plan, modes=plain)
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
+    judged = draws is None or compute_convergence_checks
+    looked_for = "modes" in may and free and judged and not density.without_gradient
+    plan = replace(plan, modes=looked_for and angular_coordinates(density) is None)
     jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
+    plan = replace(plan, noise=width if jitter and initvals is None else 0.0)
     points = starting_positions(density, starts, seed, initvals, jitter=jitter, attempts=attempts, width=width)
     keeper = None
     if save.checkpoint is not None and isinstance(kernel, Kernel):
@@ -235,9 +246,9 @@ def sample(
         if keeper is not None:
             keeper.close()  # or its lock would outlive the failed call
         raise
-    moved = [f"`{v.name}`" for v in owner.free if v.continuous]
-    if step is None and density.without_gradient and moved:
-        listed = ", ".join(moved[:5]) + ", …" * (len(moved) > 5)
+    continuous = [f"`{v.name}`" for v in owner.free if v.continuous]
+    if step is None and density.without_gradient and continuous:
+        listed = ", ".join(continuous[:5]) + ", …" * (len(continuous) > 5)
         work.notes.append(f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}")
     return delivered(work, callback, progressbar, overwrite=save.overwrite, blocking=blocking)
 

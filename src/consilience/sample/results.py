@@ -60,14 +60,15 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
     """
     chains, count, dimension = draws.shape
     flat = np.ascontiguousarray(draws).reshape(chains * count, dimension)
-    derived = [name for name in work.plan.names if name in work.density.model.named_deterministics]
+    derived = [name for name in work.plan.names if name in work.density.derived]
     expanded = work.density.expand(flat, bool(derived) and not lazily)
     arrays: dict[str, Any] = {
         name: values.reshape(chains, count, *values.shape[1:]) for name, values in expanded.items()
     }
     if lazily:
-        nodes = work.density.model.named_deterministics
-        at_once = [name for name in derived if any(map(is_computed, nodes[name].static_shape))]
+        nodes = work.density.derived
+        several = {v.name for v in work.density.model.marginalized}  # which take one pass together
+        at_once = [n for n in derived if n in several or any(map(is_computed, nodes[n].static_shape))]
         found = work.density.expand(flat, at_once) if at_once else {}
         arrays |= {name: values.reshape(chains, count, *values.shape[1:]) for name, values in found.items()}
         arrays |= {name: deferred(work.density, draws, name) for name in derived if name not in found}
@@ -121,8 +122,11 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "tuning_steps": run.tuned,
         "retuned": int("divergences" in run.restarts),
         "restarts": json.dumps(run.restarts),
+        "marginalized": json.dumps(work.plan.marginalized),
         "centredness": json.dumps(work.plan.centredness or {}),
-        "notes": json.dumps(run.notes),
+        "diverged_before": json.dumps(_diverged_before(run)),
+        "notes": json.dumps([*run.notes, *run.moves]),
+        "regions": json.dumps(_regions(work)),
         "warmup_windows": json.dumps([as_plain(w) for w in run.windows]),
         "last_check": json.dumps(None if run.check is None else as_plain(run.check)),
         "metric_rank": run.rank,
@@ -142,3 +146,15 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "time_checks": run.check_seconds,
         "time_deterministics": expand_seconds,
     }
+
+
+def _diverged_before(run: Run) -> dict[str, int] | None:
+    """Divergences for which draws were given up, and how many draws; None where there are none."""
+    seen = run.diverged
+    return None if seen is None else {"divergences": seen.divergences, "draws": seen.draws}
+
+
+def _regions(work: Work) -> dict[str, Any]:
+    """What is known of separate regions; empty where none were looked for."""
+    known = work.running.supervisor.course.monitored.regions
+    return {} if known is None else known()

@@ -48,7 +48,7 @@ def resume(
         raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample_smc`; go on with it by `pm.smc.resume`.")
     plan = plan_from(saved["options"], about)
     storage.prepare()
-    density, compile_seconds = compiled(rewritten(owner, plan.centredness))
+    density, compile_seconds = compiled(rewritten(owner, plan))
     kernel = kernel_from(saved["kernel"])
     chains, seed = int(saved["chains"]), int(saved["seed"])
     present = identity(signature(density), kernel, plan, chains, seed)

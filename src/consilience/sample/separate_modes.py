@@ -7,71 +7,194 @@ no draw has come to. The search itself is in `inference.modes`.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final
+from itertools import count
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from consilience.inference.modes.normals import RegionNormals
 from consilience.inference.modes.search import ModalRegion, Regions, find_regions
 from consilience.inference.modes.starting_points import starting_points
-from consilience.inference.modes.visits import distinguishing_coordinates, visits
+from consilience.inference.modes.visits import Visits, distinguishing_coordinates, visits
 from consilience.model.log_density import ModelDensity
+from consilience.model.prior_positions import prior_positions
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
 from consilience.run import Monitored
+from consilience.sample.exchanged import exchanged
 
 Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
-PURPOSE: Final = 3  # of the random numbers
 BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
+FURTHER, OF_A_COORDINATE = 6000, 4  # once there are several regions, and of each, for Hessians of two modes at least
+DRAWS_OF_A_CHAIN, MOST_DRAWS = 5, 40  # to ascend from
+UNKNOWN_SHARE: Final = 0.02  # of draws that ascend to none of the regions, from which on they are searched from
+MOST_ADDITIONS: Final = 2  # of regions found from draws, of a run
 
 
 class SeparateModes:
-    """The search of one run: the same regions whenever it is asked, as they depend on density and seed alone."""
+    """The search of one run: the same regions whenever it is asked, as they depend on density and seed alone.
+
+    found   all regions found: by the search, and from draws that were added since
+    """
 
     def __init__(self, density: ModelDensity, monitored: Monitored, seed: int, threads: int) -> None:
         self.density = density
         self.monitored = monitored
         self.seed = seed
         self.threads = threads
+        self.additions = 0
 
     @cached_property
     def found(self) -> Regions:
-        """All regions found."""
+        return self._search(None)
+
+    def _search(self, begins: Floats | None) -> Regions:
+        """Ascents from around the starting position, from draws of the prior, and from these points."""
         density = self.density
         centre = starting_position(density.model, density.layout, density.lengths)
-        return find_regions(density, centre, seed=self.seed, budget=BUDGET, threads=self.threads)
+        calls = count()
 
-    def spread(self, points: Floats) -> Floats:
+        def others(wanted: int) -> Floats:
+            seed = self.seed + next(calls)
+            return prior_positions(density.model, density.layout, density.lengths, centre, wanted, seed)
+
+        return find_regions(
+            density,
+            centre,
+            seed=self.seed,
+            budget=BUDGET if begins is None else 2 * BUDGET,
+            further=FURTHER + OF_A_COORDINATE * density.dimension,
+            others=others,
+            begins=begins,
+            threads=self.threads,
+        )
+
+    def add(self, draws: Floats) -> bool:
+        """Search again, from draws (chain, draw, coordinate) too; whether there are other regions that count now.
+
+        For chains that were found to disagree, or came to where no region was known.
+        """
+        self.additions += 1
+        some = draws[:, :: -(-draws.shape[1] // DRAWS_OF_A_CHAIN)]
+        spread = some[: -(-MOST_DRAWS // some.shape[1])].reshape(-1, draws.shape[-1])
+        known = [region.mode for region in self.found.regions]
+        before, self.found = self.found, self._search(np.stack([*known, *spread]))
+        self.__dict__.pop("labels", None)
+        old, new = ([region.mode for region in one.substantial] for one in (before, self.found))
+        return len(new) > 1 and (len(old) != len(new) or not np.allclose(old, new, rtol=1e-3, atol=1e-3))
+
+    def search_from(self, draws: Floats) -> bool:
+        """The same, as often as a run may."""
+        return self.additions < MOST_ADDITIONS and self.add(draws)
+
+    def summary(self) -> dict[str, Any]:
+        """What is known of separate regions, in plain numbers and words."""
+        found = self.found
+        drawn = max(1, sum(region.hits for region in found.regions))
+        several = len(found.regions) > 1
+        return {
+            "statement": found.statement,
+            "ascents": found.ascents,
+            "unmet": _number(found.unmet),
+            "regions": [
+                {
+                    "mass": _number(region.share) if several else 1.0,
+                    "starting_points": region.hits / drawn,
+                    "log_density": _number(region.logp),
+                    "uncertain": region.uncertain,
+                    "place": {self.monitored.names[i]: float(region.mode[i]) for i in self._telling(region)},
+                }
+                for region in found.regions
+            ],
+        }
+
+    def _telling(self, region: ModalRegion) -> list[int]:
+        """The coordinates that tell a region from others, as far as curvatures are known."""
+        return [] if region.within is None else distinguishing_coordinates(region, self.found)
+
+    def spread(self, points: Floats, seed: int | None = None) -> Floats:
         """Starting points (chain, coordinate) in all regions that hold more than 0.5 %; the same where there is one."""
-        return starting_points(self.density, self.found, points, seed=self.seed, threads=self.threads).points
+        own = self.seed if seed is None else seed
+        return starting_points(self.density, self.found, points, seed=own, threads=self.threads).points
 
     def watched(self, monitored: Monitored) -> Monitored:
-        """What is monitored, with regions that are missed, and with places in them where there are several."""
-        several = sum(region.substantial for region in self.found.regions) > 1
-        return replace(monitored, missed=self.missed, places=self.places if several else None)
+        """What is monitored, with regions that are missed, and the normals of those that count, if several do."""
+        return replace(
+            monitored,
+            missed=self.missed,
+            normals=self.normals,
+            search=self.search_from,
+            regions=self.summary,
+            labels=lambda: self.labels,
+        )
 
-    def places(self, count: int) -> Floats:
-        """So many points (point, coordinate) of the normals that stand for the regions which count, as many of each."""
-        regions = [region for region in self.found.regions if region.substantial]
-        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), PURPOSE]))
-        points = generator.standard_normal((count, self.density.dimension))
-        for k, region in enumerate(regions):
-            assert region.factor is not None  # a region that counts has one
-            points[k :: len(regions)] = region.mode + points[k :: len(regions)] @ region.factor.T
-        return points
+    def normals(self) -> RegionNormals | None:
+        """The normals that stand for the regions which count; None where there are fewer than two."""
+        regions = self.found.substantial
+        factors = [region.within for region in regions if region.within is not None]  # one that counts has one
+        if len(regions) < 2:
+            return None
+        block = regions[0].block
+        return RegionNormals(
+            places=block,
+            modes=np.stack([region.mode[block] for region in regions]),
+            factors=np.stack(factors),
+            shares=np.array([region.share for region in regions]),
+            whole=block[:0],
+            values=np.zeros((len(regions), 0)),
+        )
 
     def missed(self, draws: Floats) -> str:
-        """In words, the heaviest region that no draw (chain, draw, coordinate) has come to; empty if there is none."""
-        found = self.found
-        unvisited = visits(self.density, found, draws, seed=self.seed, threads=self.threads).unvisited(found)
-        if not unvisited:
-            return self._seldom_visited(draws)
-        region = max(unvisited, key=lambda one: one.share)
+        """In words, what speaks against draws (chain, draw, coordinate), by regions; empty if nothing does.
+
+        The heaviest region that no draw has come to, or a region of no mass that many have. Where draws ascend to none
+        of the regions, these are looked for from the draws too.
+        """
+        seen = self._visits(draws)
+        if seen.elsewhere > UNKNOWN_SHARE and self.search_from(draws):
+            seen = self._visits(draws)
+        if unvisited := seen.unvisited(self.found):
+            return self._unvisited(max(unvisited, key=lambda one: one.share))
+        if massless := seen.overestimated(self.found):
+            return self._massless(*massless)
+        return self._seldom_visited(draws)
+
+    def _visits(self, draws: Floats) -> Visits:
+        return visits(self.density, self.found, draws, seed=self.seed, threads=self.threads)
+
+    @cached_property
+    def labels(self) -> str:
+        """In words, that the regions which count are one and the same but for the order of labels; else empty."""
+        regions = self.found.substantial
+        if len(regions) < 2:
+            return ""
+        values = self.density.expand(np.stack([region.mode for region in regions]), False)
+        names = exchanged(values, np.array([(region.logp, region.laplace) for region in regions]))
+        if not names:
+            return ""
+        listed = ", ".join(f"`{name}`" for name in names)
+        return (
+            f"the {len(regions)} separate regions that were found differ in the order of the elements of {listed} alone: "
+            "they are the same answer with other labels. Order one of them, as with "
+            "`transform=pm.distributions.transforms.ordered`, and one region is left"
+        )
+
+    def _unvisited(self, region: ModalRegion) -> str:
+        if self.labels:
+            return f"no draw has come to the region around {self._place(region)}, and {self.labels}"
         return (
             f"a separate region of the posterior, around {self._place(region)}, with about "
             f"{100.0 * region.share:.2g} % of its mass, was found before sampling, and no draw has come there; do not "
             "rely on these draws as they are: try more chains, or a reparameterization"
+        )
+
+    def _massless(self, region: ModalRegion, share: float) -> str:
+        return (
+            f"{100.0 * share:.2g} % of the draws lie in a separate region of the posterior, around "
+            f"{self._place(region)}, which has about {100.0 * region.share:.1g} % of its mass; do not rely on these "
+            "draws as they are: try more chains, or a reparameterization"
         )
 
     def _seldom_visited(self, draws: Floats) -> str:
@@ -79,7 +202,7 @@ class SeparateModes:
 
         An effective size does not tell: the one visit there was has no say in how long the next will be in coming.
         """
-        regions = [region for region in self.found.regions if region.substantial]
+        regions = self.found.substantial
         if len(regions) < 2:
             return ""
         nearest = np.stack([_log_normal(region, draws) for region in regions]).argmax(axis=0)
@@ -89,6 +212,10 @@ class SeparateModes:
         if arrivals[rarest] >= FEWEST_ARRIVALS:
             return ""
         region = regions[rarest]
+        if self.labels:
+            return (
+                f"chains came to the region around {self._place(region)} {arrivals[rarest]} times only; {self.labels}"
+            )
         return (
             f"the posterior has {len(regions)} separate regions, and chains came to the one around "
             f"{self._place(region)} {arrivals[rarest]} times only: {100.0 * inside[rarest].mean():.2g} % of the draws "
@@ -103,7 +230,11 @@ class SeparateModes:
 
 def _log_normal(region: ModalRegion, draws: Floats) -> Floats:
     """Log density (chain, draw) of the normal that stands for a region, times its share of the mass."""
-    assert region.factor is not None  # a region that counts has one
-    white = np.linalg.solve(region.factor, (draws - region.mode).reshape(-1, draws.shape[-1]).T)
-    level = np.log(region.share) - np.log(np.abs(np.diag(region.factor))).sum()
-    return np.asarray((level - 0.5 * (white**2).sum(axis=0)).reshape(draws.shape[:-1]))
+    assert region.within is not None  # a region that counts has one
+    level = np.log(region.share) - np.log(np.abs(np.diag(region.within))).sum()
+    return np.asarray(level - 0.5 * (region.whitened(draws) ** 2).sum(axis=-1))
+
+
+def _number(value: float) -> float | None:
+    """None, which JSON has, for what is not known."""
+    return float(value) if np.isfinite(value) else None

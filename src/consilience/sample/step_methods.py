@@ -1,7 +1,7 @@
 """Which step method moves which variables: a model and what the user asks for enter, one kernel leaves.
 
 Variables without a step method get PyMC's defaults: NUTS for continuous ones, Gibbs sampling for discrete ones with
-finitely many values, Metropolis for the rest.
+finitely many values, Metropolis for the rest. Those that are summed out before need none.
 """
 
 from __future__ import annotations
@@ -110,6 +110,15 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
     if len(done) == 1 and "log density" in done[0].roles:
         return replace(done[0], vars=()) if done[0].needs != "table" else done[0]
     return CompoundStep(methods=tuple(done))
+
+
+def asked_for(step: Any, model: Model) -> list[str]:
+    """Names of the discrete variables that a user's step methods move."""
+    given = list(step) if isinstance(step, list | tuple) else [step]
+    methods = [part for method in given if isinstance(method, Kernel) for part in method.parts]
+    every = any(method.discrete and not method.vars for method in methods)
+    named = {name for method in methods for name in method.vars}
+    return [v.name for v in model.free if not v.continuous and (every or v.name in named)]
 
 
 def _check_name(name: str, free: dict[str, FreeVariable], taken: dict[str, Kernel], method: Kernel) -> None:

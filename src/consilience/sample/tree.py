@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from importlib import import_module
 from numbers import Real
@@ -14,6 +15,7 @@ from consilience.faces import face
 
 if TYPE_CHECKING:
     from consilience.model.model import Model
+    from consilience.sample.report import Report
     from consilience.sample.work import Work
 
 
@@ -74,8 +76,8 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
         """How the run ended.
 
         "converged": the rule holds and nothing speaks against the draws. "converged_with_divergences": the rule
-        holds, some draws diverged. "not_converged", "chains_disagree": the draws should not be trusted as they
-        are. "interrupted": the run was stopped.
+        holds, and steps diverged in a way that may be the sign of a tail which is not entered. "not_converged",
+        "chains_disagree": the draws should not be trusted as they are. "interrupted": the run was stopped.
         """
         return str(self._attributes.get("status", ""))
 
@@ -88,6 +90,27 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
     def worst(self) -> str:
         """Name of the first scalar found for which the rule does not hold; empty if there is none."""
         return str(self._attributes.get("worst", ""))
+
+    @property
+    def regions(self) -> dict[str, Any]:
+        """The separate regions of the posterior that the run knew of; empty where none were looked for.
+
+        `statement` says in words what was done and what may be concluded. `regions` lists them by falling mass:
+        `mass` and `starting_points` are the shares of either that each has (mass None where it is not known, and
+        `uncertain` where two ways to tell it differ), `log_density` that of its highest point, `place` the coordinates,
+        on the unconstrained scale, that tell it from others. With 95 % probability, less than the share `unmet` of the
+        starting points of its `ascents` lead to regions that were not found.
+        """
+        return dict(json.loads(self._attributes.get("regions", "{}")))
+
+    def report(self) -> Report:
+        """A readable account of the run: see `pm.report`, which tells the same of a result read from a store.
+
+        returns   a string that shows itself
+        """
+        from consilience.sample.report import report
+
+        return report(self)
 
     def extend(
         self,

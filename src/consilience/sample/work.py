@@ -1,13 +1,14 @@
 """A run of a model and what belongs to it: stores and checkpoint, the progress display, the result at its end.
 
-Where its draws ask for them, it goes on in partially non-centred coordinates of the same posterior.
+Its chains move in other coordinates of the same posterior: without discrete variables that can be summed out, and where
+draws ask for it with hierarchies that are partially non-centred. The result has the variables of the model.
 """
 
 from __future__ import annotations
 
 import contextvars
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -40,12 +41,14 @@ if TYPE_CHECKING:
     from consilience.sample.tree import Posterior
 
 MOST_DRAWS: Final = 2000  # to find other coordinates from
+FAILED: Final = ("not_converged", "chains_disagree")
 WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 
 
 class Work:
     """All that belongs to one run of a model.
 
+    model              as its user wrote it
     density            of the coordinates that the chains move in, which may become partially non-centred
     begin, points      how the run begins, and where: see `beginning.Begin`
     compile_seconds    time until the density was compiled
@@ -98,10 +101,11 @@ class Work:
     def _partially_noncentred(self, draws: Floats) -> Supervisor | None:
         flat = draws.reshape(-1, draws.shape[-1])[:: -(-draws.shape[0] * draws.shape[1] // MOST_DRAWS)]
         values = {name: a[None] for name, a in self.density.expand(flat, False).items()}
-        centredness = {name: np.asarray(c).tolist() for name, c in less_centred(self.model, values).items()}
+        centredness = {name: np.asarray(c).tolist() for name, c in less_centred(self.density.model, values).items()}
         if not centredness:
             return None
-        density, plan = model_density(rewritten(self.model, centredness)), replace(self.plan, centredness=centredness)
+        plan = replace(self.plan, centredness=centredness)
+        density = model_density(rewritten(self.model, plan))
         points = starting_positions(density, self.points, self.running.seed, None, width=WIDE)
         supervisor = self.begin(density, points, plan, None).supervisor
         if self.checkpoint is not None:
@@ -184,6 +188,10 @@ class Work:
 
     def finish(self, run: Run, stacklevel: int) -> Posterior:
         """The tree of a finished run, with the warnings it deserves."""
+        if run.verdict.status in FAILED and not all(v.continuous for v in self.density.model.free):
+            from consilience.sample.summing import advised  # few models need it
+
+            run = replace(run, verdict=advised(self.model, run.verdict, self.density.model))
         result = tree(self, run)
         if "log_likelihood" in self.plan.extras:
             compute_log_likelihood(result, model=self.model)
@@ -235,6 +243,20 @@ class Work:
             return further.finish(run, stacklevel=3)
 
 
-def rewritten(model: Model, centredness: Mapping[str, Any] | None) -> Model:
-    """The model in the coordinates of a result: itself, or with hierarchies partially non-centred."""
-    return model if centredness is None else noncenter(model, centredness)
+def rewritten(model: Model, plan: ModelPlan) -> Model:
+    """The model that chains move in: itself, or without what a plan sums out, or with hierarchies less centred.
+
+    The values at its positions are those of the model that was written.
+    """
+    made = model
+    if plan.marginalized:
+        from consilience.model.summation import without  # few models need it
+
+        made = without(model, plan.marginalized)
+    if plan.centredness is not None:
+        made = noncenter(made, plan.centredness)
+    if made is not model:
+        made.coordinates = model.coordinates
+        derived = [name for name in made.conditional_deterministics if name not in model.conditional_deterministics]
+        made.recovers = (*plan.marginalized, *derived)
+    return made

@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.inference.modes.ascent import whitened_by
+from consilience.inference.modes.ascent import scaled_by, whitened_by
 from consilience.inference.modes.evaluations import Evaluations, Floats
 from consilience.inference.modes.prominence import Linkage
-from consilience.inference.modes.search import Regions
+from consilience.inference.modes.search import ModalRegion, Regions
 
 ASCENT_EVALUATIONS: Final = 30
 TOLERANCE: Final = 1e-2
@@ -20,20 +20,23 @@ LONGEST: Final = 4.0  # step of an ascent, in deviations
 def regions_above(evaluations: Evaluations, found: Regions, points: Floats) -> NDArray[np.int64]:
     """Number of the region each of the points belongs to, int64[points]; -1 for none, or beyond the budget.
 
-    Ascents run in coordinates whitened by the heaviest region, of which there must be one with a known mass.
+    Ascents run in coordinates whitened by the heaviest region, of which there must be one with a known mass. They begin
+    at its mode in the coordinates in which regions do not differ: how far draws lie out there says nothing of a region.
     """
-    heaviest = next(region for region in found.regions if region.substantial)
-    assert heaviest.factor is not None  # a region that counts has one
+    heaviest = found.substantial[0]
+    assert heaviest.within is not None  # a region that counts has one
+    points = found.at_the_heaviest(points)
     rows = evaluations.affordable(len(points), ASCENT_EVALUATIONS)
-    coordinates = whitened_by(heaviest.factor)
+    whole = len(heaviest.block) == len(heaviest.mode)
+    coordinates = whitened_by(heaviest.within) if whole else scaled_by(_deviations(heaviest))
     ends = evaluations.ascend(
         points[:rows], coordinates, np.full(rows, LONGEST), heaviest.mode, ASCENT_EVALUATIONS, TOLERANCE
     )
     linkage = Linkage(evaluations)
     modes = linkage.add(np.stack([r.mode for r in found.regions]), np.array([r.logp for r in found.regions]))
     for point, region in zip(modes, found.regions, strict=True):
-        if region.factor is not None:
-            linkage.mode_with(int(point), np.asarray(np.linalg.inv(region.factor), np.float64))
+        if region.within is not None:
+            linkage.mode_with(int(point), np.linalg.inv(region.within) if whole else 1.0 / _deviations(region))
         linkage.polished(int(point), int(point))
     landed = np.full(len(points), -1)
     numbers = linkage.add(ends.points, ends.logps)
@@ -41,3 +44,11 @@ def regions_above(evaluations: Evaluations, found: Regions, points: Floats) -> N
     of_region = {int(linkage.labels[point]): k for k, point in reversed(list(enumerate(modes)))}
     landed[np.flatnonzero(np.isfinite(ends.logps))] = [of_region.get(int(linkage.labels[p]), -1) for p in numbers]
     return landed
+
+
+def _deviations(region: ModalRegion) -> Floats:
+    """Of all coordinates, float64[dimension]."""
+    assert region.within is not None  # asked of such regions only
+    widths = region.widths.copy()
+    widths[region.block] = np.sqrt((region.within**2).sum(1))
+    return widths

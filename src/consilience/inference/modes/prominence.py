@@ -81,7 +81,10 @@ class Linkage:
         return np.argsort(-(self.logps + preferred), kind="stable")
 
     def mode_with(self, point: int, whitening: Floats) -> None:
-        """The point is a mode; `whitening` @ a move from it is in deviations, float64[dimension, dimension]."""
+        """The point is a mode; `whitening` @ a move from it is in deviations, float64[dimension, dimension].
+
+        One number for each coordinate instead stands for a diagonal matrix.
+        """
         self._modes[point] = whitening
 
     def peaks(self) -> NDArray[np.int64]:
@@ -176,7 +179,8 @@ class Linkage:
         """The points so close to a mode that no line need be looked at."""
         if leader not in self._modes or not others:
             return set()
-        distances = np.linalg.norm((self.positions[others] - self.positions[leader]) @ self._modes[leader].T, axis=1)
+        whitening, moves = self._modes[leader], self.positions[others] - self.positions[leader]
+        distances = np.linalg.norm(moves * whitening if whitening.ndim == 1 else moves @ whitening.T, axis=1)
         depths = self.logps[leader] - self.logps[others]
         near = (distances < BESIDE) & (depths < BESIDE)
         near |= (distances < ROUND) & (np.abs(depths - 0.5 * distances**2) < EXACTLY)

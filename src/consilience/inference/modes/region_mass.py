@@ -11,6 +11,7 @@ from math import lgamma
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from consilience.inference.modes.evaluations import Evaluations, Floats
 from consilience.record import Record
@@ -22,9 +23,9 @@ SINGULAR: Final = 1e-8  # least eigenvalue of the scaled curvature as a share of
 
 
 class Curvature(Record, eq=False):
-    """What is known of a mode whose negative Hessian is positive definite.
+    """What is known of a mode whose negative Hessian, of all coordinates or of a block, is positive definite.
 
-    factor      Cholesky factor of its inverse, float64[dimension, dimension]
+    factor      Cholesky factor of its inverse, float64[block, block]
     whitening   the inverse of `factor`
     log_volume  log of the factor's determinant
     decrement   g' H^-1 g with the gradient g there: twice the gain that is left
@@ -44,10 +45,14 @@ def curvature_at(evaluations: Evaluations, mode: Floats) -> Curvature | None:
     gradients = evaluations.gradients(mode + moves)
     if not np.isfinite(gradients).all():
         return None
-    hessian = (gradients[n:] - gradients[:n]) / (2.0 * width[:, None])
+    return definite((gradients[n:] - gradients[:n]) / (2.0 * width[:, None]), gradients.mean(0))
+
+
+def definite(hessian: Floats, gradient: Floats) -> Curvature | None:
+    """What follows from a negative Hessian, and the gradient; None unless it is positive definite."""
     hessian = 0.5 * (hessian + hessian.T)
     diagonal = np.diag(hessian)
-    if not np.isfinite(hessian).all() or diagonal.min() <= 0.0:
+    if not (np.isfinite(hessian).all() and np.isfinite(gradient).all()) or diagonal.min() <= 0.0:
         return None
     scale = 1.0 / np.sqrt(diagonal)
     values, vectors = np.linalg.eigh(scale[:, None] * hessian * scale)
@@ -55,7 +60,7 @@ def curvature_at(evaluations: Evaluations, mode: Floats) -> Curvature | None:
         return None
     covariance = (scale[:, None] * vectors) / values @ (scale[:, None] * vectors).T
     factor = np.linalg.cholesky(0.5 * (covariance + covariance.T))
-    decrement = float(((gradients.mean(0) @ factor) ** 2).sum())
+    decrement = float(((gradient @ factor) ** 2).sum())
     return Curvature(factor, np.linalg.inv(factor), float(np.log(np.diag(factor)).sum()), decrement)
 
 
@@ -70,11 +75,16 @@ def importance(
     curvatures: list[Curvature],
     masses: Floats,
     generator: np.random.Generator,
+    places: NDArray[np.int64] | None = None,
 ) -> Floats:
     """Log masses, float64[regions], from 400 draws per region; NaN where the budget does not allow it.
 
     masses   log masses that decide to which region a draw belongs, Laplace's
+    places   coordinates that are drawn, int64[block], those of the curvatures; the others stay at the first mode.
+             None: all
     """
+    places = np.arange(modes.shape[1]) if places is None else places
+    base, modes = modes[0], modes[:, places]
     count, n = modes.shape
     draws = evaluations.affordable(count * DRAWS, 1) // count
     if draws < DRAWS // 4:
@@ -84,7 +94,9 @@ def importance(
     points = np.concatenate(
         [mode + z @ c.factor.T for mode, c, z in zip(modes, curvatures, normals * stretch, strict=True)]
     )
-    logps = evaluations.at(points)
+    whole = np.repeat(base[None], len(points), axis=0)
+    whole[:, places] = points
+    logps = evaluations.at(whole)
     components = np.stack([_log_student(points, mode, c) for mode, c in zip(modes, curvatures, strict=True)])
     weights = logps - np.logaddexp.reduce(components) + np.log(count)
     belonging = components + masses[:, None]

@@ -1,11 +1,13 @@
 """The separate regions of a log density, found before any chain begins, with their modes and masses.
 
 Two stages of ascents: from scales around a starting position, then from around the modes found, in coordinates in
-which the heaviest of them is round. What is not found by them is not excluded: narrow modes in many dimensions are not.
+which the heaviest of them is round. Where they end in several regions, a third goes on until it is unlikely that the
+next ascent leads to another one. What is not found by them is not excluded: narrow modes in many dimensions are not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -14,13 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 from consilience.errors import SamplingError
 from consilience.inference.density import LogDensity
 from consilience.inference.modes.ascent import LinearMap, scaled_by, whitened_by
+from consilience.inference.modes.common_block import common_block, widths_at
+from consilience.inference.modes.coverage import PROMISED, unmet
 from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
 from consilience.inference.modes.prominence import Linkage
-from consilience.inference.modes.region_mass import Curvature, curvature_at, importance, laplace
+from consilience.inference.modes.region_mass import DRAWS, Curvature, curvature_at, importance, laplace
+from consilience.inference.modes.statement import statement
 from consilience.record import Record
 
 BUDGET: Final = 5_000
 FIRST_ASCENTS, FIRST_SCALES, FIRST_EVALUATIONS = 40, (1.0, 3.0, 10.0), 60
+FIRST_OTHERS: Final = 12  # starting points from elsewhere, where there are many coordinates
 SECOND_ASCENTS, SECOND_SCALES, SECOND_EVALUATIONS = 100, (2.0, 4.0, 8.0), 40
 SECOND_ROUNDS: Final = 4
 FEWEST_ASCENTS: Final = 10  # of either stage; with fewer, a search is not complete
@@ -29,10 +35,14 @@ TOLERANCE: Final = 1e-3
 POLISH_EVALUATIONS, FEWEST_POLISH_EVALUATIONS, POLISH_TOLERANCE = 200, 20, 1e-6
 MOST_REGIONS: Final = 6  # whose curvature is looked at
 MOST_CENTRES: Final = 3  # modes that ascents of the second stage begin around
-MOST_DIMENSIONS: Final = 500  # beyond, a Hessian costs more than it tells, and no mass would be known
+THIRD_ASCENTS: Final = 40  # of a round
+MOST_DIMENSIONS: Final = 10_000  # beyond, ascents take seconds, and nothing is looked for
+MANY: Final = 1000  # coordinates, of which ascents themselves take their time
+FEWER_ASCENTS: Final = 10  # of the second stage then
+MOST_WHOLE: Final = 100  # coordinates; of more, Hessians are those of the block in which modes differ
+MOST_SAMPLED: Final = 100  # coordinates of a block, beyond which importance sampling knows less than curvatures do
 CONVERGED: Final = 1e-2  # g' H g
 DISAGREEMENT: Final = 1.0  # between both log masses, from which they are uncertain
-CLAIMED: Final = 10  # one in so many ascents, and rarer, is worth a statement
 NEGLIGIBLE: Final = 0.005  # share of the mass
 
 
@@ -41,14 +51,21 @@ class ModalRegion(Record, eq=False):
 
     mode               highest point found, float64[dimension]
     logp               log density there
-    laplace            log mass by the curvature at the mode; NaN without a positive definite one
-    importance         log mass by importance sampling; NaN where there is one region, or laplace is NaN
+    laplace            log mass by the curvature at the mode; NaN without a positive definite one. Where modes differ in
+                       a block only, that of the block, with the others at the mode
+    importance         log mass by importance sampling; NaN where there is one region, or laplace is NaN, or the block
+                       has more than 100 coordinates
     share              of the mass of all regions whose mass is known, between 0 and 1; NaN where it is not
     uncertain          whether both log masses differ by more than 1
     positive_definite  whether the negative Hessian is, at the mode
     converged          whether g' H^-1 g < 0.01 there
     hits               ascents that ended in the region
-    factor             Cholesky factor of the inverse of the negative Hessian, float64[dimension, dimension], or None
+    block              coordinates in which regions differ, the same for all of them, int64[block]; all where there are
+                       at most 100
+    within             Cholesky factor of the inverse of the negative Hessian in the block, float64[block, block], or
+                       None
+    widths             deviations in the other coordinates, which are the same in all regions, float64[dimension]; in
+                       the block they are those of the starting points
     """
 
     mode: Floats
@@ -60,12 +77,32 @@ class ModalRegion(Record, eq=False):
     positive_definite: bool
     converged: bool
     hits: int
-    factor: Floats | None
+    block: NDArray[np.int64]
+    within: Floats | None
+    widths: Floats
 
     @property
     def substantial(self) -> bool:
         """Whether it has a converged mode and more than 0.5 % of the mass: chains should begin there and come there."""
         return self.converged and self.positive_definite and self.share > NEGLIGIBLE
+
+    @property
+    def factor(self) -> Floats | None:
+        """Cholesky factor of the covariance of all coordinates, float64[dimension, dimension], or None.
+
+        Coordinates outside of the block count as independent, for they are the same in all regions.
+        """
+        if self.within is None or len(self.block) == len(self.mode):
+            return self.within
+        factor = np.diag(self.widths)
+        factor[np.ix_(self.block, self.block)] = self.within
+        return factor
+
+    def whitened(self, points: Floats) -> Floats:
+        """How far points (…, dimension) lie from the mode, within the block and in its deviations, (…, block)."""
+        assert self.within is not None  # a region that counts has one
+        moves = (points[..., self.block] - self.mode[self.block]).reshape(-1, len(self.block))
+        return np.asarray(np.linalg.solve(self.within, moves.T).T.reshape(*points.shape[:-1], -1))
 
 
 class Regions(Record, eq=False):
@@ -77,6 +114,8 @@ class Regions(Record, eq=False):
     gradients  evaluations of the log density with its gradient
     complete   whether the budget allowed 10 ascents of either stage at least, and all comparisons of their ends
     statement  what was done and what may be concluded, in a sentence or two
+    unmet      with 95 % probability, the next ascent leads to a region not yet met in fewer cases than this share; see
+               `coverage`. NaN without ascents
     """
 
     regions: tuple[ModalRegion, ...]
@@ -84,11 +123,24 @@ class Regions(Record, eq=False):
     gradients: int
     complete: bool
     statement: str
+    unmet: float = np.nan
 
     @property
     def several(self) -> bool:
         """Whether there are separate regions, one of which counts: only then is it known where draws should lie."""
         return len(self.regions) > 1 and any(region.substantial for region in self.regions)
+
+    @property
+    def substantial(self) -> tuple[ModalRegion, ...]:
+        """The regions that count, the heaviest first."""
+        return tuple(region for region in self.regions if region.substantial)
+
+    def at_the_heaviest(self, points: Floats) -> Floats:
+        """Points (…, dimension) with the coordinates in which regions do not differ moved to the heaviest mode."""
+        heaviest = self.substantial[0]
+        moved = np.broadcast_to(heaviest.mode, points.shape).copy()
+        moved[..., heaviest.block] = points[..., heaviest.block]
+        return moved
 
 
 def find_regions(
@@ -98,6 +150,9 @@ def find_regions(
     seed: int,
     scale: ArrayLike = 1.0,
     budget: int = BUDGET,
+    further: int = 0,
+    others: Callable[[int], Floats] | None = None,
+    begins: ArrayLike | None = None,
     threads: int = 1,
     stop: NDArray[np.int64] | None = None,
 ) -> Regions:
@@ -109,6 +164,11 @@ def find_regions(
     scale      unit of the distances of starting points (they lie at 1, 3 and 10 of it), a number or one per coordinate
     budget     greatest number of evaluations of log density and gradient; a quarter is for the first stage, which makes
                40 ascents at most. Few of these evaluations are needed where ascents converge soon
+    further    evaluations that may be made besides once ascents have ended in more than one region
+    others     gives so many starting points (point, coordinate), or fewer, such as draws of a prior: other ones each
+               time. Asked for where there are more than 100 coordinates (moved one by one they leave what ties them
+               together), and once ascents have ended in more than one region
+    begins     starting points of the first stage besides its own, such as draws, float64[points, dimension]
     threads    at least 1
     stop       int64[1]: once it is not 0, the search ends without a result
     raises     SamplingError for arguments of another shape or out of range
@@ -116,25 +176,52 @@ def find_regions(
     centre = np.array(position, np.float64)
     if centre.shape != (target.dimension,):
         raise SamplingError(f"`position` needs shape ({target.dimension},), got {centre.shape}.")
+    given = np.zeros((0, len(centre))) if begins is None else np.array(begins, np.float64)
+    if given.ndim != 2 or given.shape[1] != target.dimension:
+        raise SamplingError(f"`begins` needs shape (points, {target.dimension}), got {given.shape}.")
     scales = np.broadcast_to(np.asarray(scale, np.float64), centre.shape)
     if not (np.isfinite(scales).all() and (scales > 0.0).all()):
         raise SamplingError("`scale` needs positive, finite numbers.")
     if budget < 1 or threads < 1:
         raise SamplingError(f"`budget` and `threads` need to be at least 1, got {budget} and {threads}.")
+    if further < 0:
+        raise SamplingError(f"`further` needs to be at least 0, got {further}.")
     with Evaluations(target, budget, threads, stop) as evaluations:
         try:
-            return _Search(evaluations, centre, scales, seed).run()
+            return _Search(evaluations, centre, scales, seed, further, others, given).run()
         except Stopped:
             return Regions((), 0, evaluations.spent, False, "The search for separate regions was stopped.")
 
 
 class _Search:
-    """One search: the points it has, and the curvatures of their peaks."""
+    """One search: the points it has, and the curvatures of their peaks.
 
-    def __init__(self, evaluations: Evaluations, centre: Floats, scales: Floats, seed: int) -> None:
+    whole    whether Hessians are those of all coordinates
+    widths   of the coordinates, where they are not, at the first mode found at which ascents came to rest; None before
+    at_rest  whether they have at the point that the widths are those of
+    """
+
+    def __init__(
+        self,
+        evaluations: Evaluations,
+        centre: Floats,
+        scales: Floats,
+        seed: int,
+        further: int,
+        others: Callable[[int], Floats] | None,
+        begins: Floats,
+    ) -> None:
         self.evaluations = evaluations
         self.centre = centre
         self.scales = scales
+        self.further = further
+        self.others = others
+        self.begins = begins
+        self.whole = len(centre) <= MOST_WHOLE
+        self.widths: Floats | None = None
+        self.at_rest = False
+        self.places = np.arange(len(centre))
+        self.decrements: dict[int, float] = {}
         self.linkage = Linkage(evaluations)
         self.curvatures: dict[int, Curvature | None] = {}
         self.ascents = 0
@@ -148,6 +235,9 @@ class _Search:
         self.first_stage()
         if len(self.linkage.logps):
             self.second_stage()
+            self.third_stage()
+        if not self.whole:
+            self.look_at_the_block()
         return self.regions()
 
     # -- stages ----------------------------------------------------------------------------------------------------
@@ -161,6 +251,10 @@ class _Search:
         widths = np.resize(FIRST_SCALES, count)
         begins = self.centre + widths[:, None] * self.scales * self.generator.standard_normal((count, n))
         self.ascend_from(begins, scaled_by(self.scales), 2.0 * widths, most)
+        if given := self.evaluations.affordable(len(self.begins), most):
+            self.ascend_from(self.begins[:given], scaled_by(self.scales), np.full(given, 2.0 * max(widths)), most)
+        if not self.whole:
+            self.from_others(FIRST_OTHERS, most)
         if not len(self.linkage.logps):
             return
         self.polish([int(np.argmax(self.linkage.logps))], self.coordinates())
@@ -174,9 +268,10 @@ class _Search:
         limit = self.evaluations.spent + self.evaluations.budget // SECOND_SHARE
         before = 0
         for number in range(SECOND_ROUNDS):
-            modes = self.definite_modes()
+            modes = self.centres()
             # half as many evaluations are kept for what follows as ascents need at most
-            count = self.evaluations.affordable(SECOND_ASCENTS, SECOND_EVALUATIONS * 3 // 2)
+            wanted = SECOND_ASCENTS if len(self.centre) <= MANY else FEWER_ASCENTS
+            count = self.evaluations.affordable(wanted, SECOND_EVALUATIONS * 3 // 2)
             if number == 0:
                 self.complete &= count >= FEWEST_ASCENTS or not modes
             elif self.evaluations.spent >= limit and len(modes) <= before:
@@ -187,15 +282,49 @@ class _Search:
             self.link()
             before = len(modes)
 
-    def around(self, modes: list[tuple[int, Curvature]], count: int) -> None:
+    def third_stage(self) -> None:
+        """Where there are several regions, further ascents until it is unlikely that the next leads to another one."""
+        while len(at_rest := self.converged()) > 1:
+            # where a density has no bound, or ascents take long, there is always another end that none came to before
+            peaks = self.linkage.peaks().tolist()
+            if unmet(self.hits[[peaks.index(point) for point in at_rest]]) <= PROMISED:
+                break
+            modes = self.centres()
+            kept = MOST_REGIONS * (DRAWS + 2 * min(len(self.centre), MOST_WHOLE))
+            spare = max(0, self.evaluations.left - kept) // (SECOND_EVALUATIONS * 3 // 2)
+            count = min(THIRD_ASCENTS, spare)
+            if count < FEWEST_ASCENTS or not modes:
+                break
+            given = self.from_others(count // 2, SECOND_EVALUATIONS)
+            self.around(modes[: 2 * MOST_CENTRES], count - given)
+            self.link()
+
+    def from_others(self, count: int, most: int) -> int:
+        """Ascents from so many starting points that come from elsewhere; how many there were."""
+        if self.others is None:
+            return 0
+        given = self.others(count)
+        if len(given):
+            self.ascend_from(given, self.coordinates(), np.full(len(given), 2.0 * max(FIRST_SCALES)), most)
+        return len(given)
+
+    def around(self, modes: list[int], count: int) -> None:
         """Ascents from around these modes in turn."""
         widths = np.resize(SECOND_SCALES, count)
         normals = self.generator.standard_normal((count, len(self.centre)))
         begins = np.empty_like(normals)
         for k in range(count):
-            point, curvature = modes[(k // len(SECOND_SCALES)) % len(modes)]
-            begins[k] = self.linkage.positions[point] + widths[k] * (curvature.factor @ normals[k])
+            point = modes[(k // len(SECOND_SCALES)) % len(modes)]
+            begins[k] = self.linkage.positions[point] + widths[k] * self.deviations(point, normals[k])
         self.ascend_from(begins, self.coordinates(), 2.0 * widths, SECOND_EVALUATIONS)
+
+    def deviations(self, point: int, normals: Floats) -> Floats:
+        """Normal numbers in the deviations of a mode."""
+        curvature = self.curvatures.get(point)
+        if self.whole:
+            assert curvature is not None  # centres have one
+            return np.asarray(curvature.factor @ normals)
+        return np.asarray((self.scales if self.widths is None else self.widths) * normals)
 
     def ascend_from(self, begins: Floats, coordinates: LinearMap, longest: Floats, most: int) -> None:
         """Ascents from these points."""
@@ -212,9 +341,17 @@ class _Search:
         if peaks := self.linkage.to_polish()[:MOST_REGIONS]:
             self.polish(peaks, self.coordinates())
             self.linkage.link(self.coordinates())
+        if len(self.converged()) > 1:
+            self.evaluations.budget += self.further
+            self.further = 0
 
     def polish(self, points: list[int], coordinates: LinearMap) -> None:
         """Ascend from these points to their modes, and find the curvature there."""
+        if len(points) > 1 and self.evaluations.left < 2 * len(points) * POLISH_EVALUATIONS:
+            # several peaks: whether ascents come to rest there decides over what else is looked for
+            granted = min(self.further, 2 * len(points) * (POLISH_EVALUATIONS + min(len(self.centre), MOST_WHOLE)))
+            self.evaluations.budget += granted
+            self.further -= granted
         most = min(POLISH_EVALUATIONS, self.evaluations.left // (2 * len(points)))
         if most < FEWEST_POLISH_EVALUATIONS:
             self.complete = False
@@ -225,7 +362,20 @@ class _Search:
         arrived = np.flatnonzero(np.isfinite(ends.logps))  # a function of the user's may fail at any call
         for place, after in zip(arrived, self.linkage.add(ends.points, ends.logps), strict=True):
             self.linkage.polished(points[place], int(after))
-            self.look_at(int(after))
+            if self.whole:
+                self.look_at(int(after))
+            else:
+                self.look_along_axes(int(after), float(ends.decrements[place]))
+
+    def look_along_axes(self, point: int, decrement: float) -> None:
+        """The widths at a point, and whether the ascent to it, which left this decrement, has come to rest."""
+        mode = self.linkage.positions[point]
+        widths = widths_at(self.evaluations, mode, self.scales, self.generator)
+        slope = self.evaluations.gradients(mode[None])[0]
+        self.decrements[point] = max(decrement, float(((slope * widths) ** 2).sum()))
+        self.linkage.mode_with(point, 1.0 / widths)
+        if self.widths is None or not (self.at_rest or self.decrements[point] >= CONVERGED):
+            self.widths, self.at_rest = widths, self.decrements[point] < CONVERGED
 
     def look_at(self, point: int) -> None:
         """The curvature at a point."""
@@ -238,7 +388,19 @@ class _Search:
         if curvature is not None:
             self.linkage.mode_with(point, curvature.whitening)
 
-    # -- what was found --------------------------------------------------------------------------------------------
+    def look_at_the_block(self) -> None:
+        """The curvatures of the modes, in the coordinates in which they differ."""
+        modes = self.converged()[:MOST_REGIONS]
+        if self.widths is None or len(modes) < 2:
+            return
+        found = common_block(self.evaluations, self.linkage.positions[modes], self.widths, self.generator)
+        if found is None:
+            self.complete = False
+            return
+        self.places = found.places
+        self.curvatures.update(zip(modes, found.curvatures, strict=True))
+
+    # -- results ---------------------------------------------------------------------------------------------------
 
     def definite_modes(self) -> list[tuple[int, Curvature]]:
         """Peaks with a positive definite curvature, by falling Laplace mass; without regions, all such points."""
@@ -246,10 +408,37 @@ class _Search:
         known = [(p, c) for p in points if (c := self.curvatures.get(p)) is not None]
         return sorted(known, key=lambda pair: -laplace(float(self.linkage.logps[pair[0]]), pair[1]))
 
+    def settled(self) -> list[int]:
+        """Peaks that are ends of polishing, by falling height."""
+        return [int(peak) for peak in self.linkage.peaks() if int(peak) in self.decrements]
+
+    def converged(self) -> list[int]:
+        """Peaks at which ascents have come to rest: of others, as where a density has no bound, no mass is known."""
+        if self.whole:
+            return [point for point, curvature in self.definite_modes() if curvature.decrement < CONVERGED]
+        return [point for point in self.settled() if self.decrements[point] < CONVERGED]
+
+    def centres(self) -> list[int]:
+        """Modes that ascents may begin around: by falling mass, or by height where curvatures are not looked at."""
+        return [point for point, _ in self.definite_modes()] if self.whole else self.settled()
+
     def coordinates(self) -> LinearMap:
         """Whitened by the heaviest mode, or scaled as the starting points where there is none yet."""
+        if not self.whole:
+            return scaled_by(self.scales if self.widths is None else self.widths)
         modes = self.definite_modes()
         return whitened_by(modes[0][1].factor) if modes else scaled_by(self.scales)
+
+    @property
+    def hits(self) -> NDArray[np.int64]:
+        """Ascents from starting points that ended in each region."""
+        ended_in = self.linkage.labels[self.linkage.from_starts]
+        return np.bincount(ended_in[ended_in >= 0], minlength=len(self.linkage.peaks()))
+
+    @property
+    def unmet(self) -> float:
+        """See `Regions.unmet`."""
+        return unmet(self.hits)
 
     def regions(self) -> Regions:
         """The result."""
@@ -263,15 +452,15 @@ class _Search:
         by_curvature[weighed] = [
             laplace(float(linkage.logps[peaks[k]]), c) for k, c in zip(weighed, curvatures, strict=True)
         ]
-        if len(weighed) > 1:
+        if len(weighed) > 1 and len(self.places) <= MOST_SAMPLED:
             modes = linkage.positions[[peaks[k] for k in weighed]]
             by_sampling[weighed] = importance(
-                self.evaluations, modes, curvatures, by_curvature[weighed], self.generator
+                self.evaluations, modes, curvatures, by_curvature[weighed], self.generator, self.places
             )
         masses = np.where(np.isnan(by_sampling), by_curvature, by_sampling)
         if weighed:
             shares[weighed] = np.exp(masses[weighed] - np.logaddexp.reduce(masses[weighed]))
-        ended_in = linkage.labels[linkage.from_starts]
+        hits = self.hits
         order = np.lexsort((np.arange(len(peaks)), -np.nan_to_num(shares, nan=-1.0)))
         found = tuple(
             ModalRegion(
@@ -283,8 +472,10 @@ class _Search:
                 uncertain=bool(abs(by_curvature[k] - by_sampling[k]) > DISAGREEMENT),
                 positive_definite=known[k] is not None,
                 converged=converged[k],
-                hits=int((ended_in == k).sum()),
-                factor=None if (curvature := known[k]) is None else curvature.factor,
+                hits=int(hits[k]),
+                block=self.places,
+                within=None if (curvature := known[k]) is None else curvature.factor,
+                widths=self.scales if self.widths is None else self.widths,
             )
             for k in order
         )
@@ -294,43 +485,6 @@ class _Search:
             ascents=self.ascents,
             gradients=self.evaluations.spent,
             complete=complete,
-            statement=self.statement(found, complete),
+            statement=statement(found, self.ascents, linkage, self.evaluations.budget, complete),
+            unmet=self.unmet,
         )
-
-    def statement(self, found: tuple[ModalRegion, ...], complete: bool) -> str:
-        """What was done, and what may be concluded."""
-        linkage, budget = self.linkage, self.evaluations.budget
-        if not self.ascents:
-            return (
-                f"Separate regions were not looked for: the log density has {len(self.centre)} coordinates, and the "
-                f"Hessians that tell the mass of a region are computed for at most {MOST_DIMENSIONS}."
-            )
-        if not found:
-            return (
-                f"Separate regions were not found: none of {self.ascents} starting points had a finite log density, "
-                "nor had points nearer to the position they lie around."
-            )
-        ended = f"{self.ascents} ascents ended in {len(found)} region{'s' if len(found) > 1 else ''}"
-        shares = [f"{100 * region.share:.2g} %" for region in found if region.substantial]
-        sentences = [f"{ended}; {', '.join(shares)} of the mass." if len(shares) > 1 else f"{ended}."]
-        known = [region for region in found if np.isfinite(region.share)]
-        if not known and np.ptp(linkage.logps) == 0.0:
-            sentences.append("The log density is the same at all their ends: it may be flat.")
-        elif not known:
-            sentences.append(
-                "No mode with a definite curvature was found, so that all of them began around the starting position "
-                "and no mass is known."
-            )
-        elif len(known) < len(found):
-            sentences.append(
-                f"The mass of {len(found) - len(known)} is unknown, for there the ascents did not converge or the "
-                "curvature is not definite."
-            )
-        if (rarest := int(linkage.from_starts.sum()) // 3) >= CLAIMED:
-            sentences.append(
-                f"Another region to which at least one in {rarest} such ascents leads would have been found with 95 % "
-                "probability; to narrow regions in many dimensions fewer lead."
-            )
-        if not complete:
-            sentences.append(f"The budget of {budget} evaluations did not allow all comparisons.")
-        return " ".join(sentences)

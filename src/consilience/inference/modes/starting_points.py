@@ -49,8 +49,8 @@ def starting_points(
 
     The first chain of a region begins where a draw of the mode's normal lies, for from further out it may leave a small
     region at once; the others begin `spread` times as far out. Where one of several regions holds so much, all begin
-    there, whatever the lesser ones attract. A region alone leaves the points as they are given, for its mode may lie
-    far from the mass; so do regions of which none is known to count.
+    there, whatever the lesser ones attract. Coordinates in which regions do not differ stay as they are given. So do
+    all where there is one region, for its mode may lie far from the mass, or none is known to count.
 
     points   where chains would begin otherwise, float64[chains, dimension]
     seed     of the random numbers, any integer
@@ -67,13 +67,15 @@ def starting_points(
         return kept
     counts = chains_per_region([found.regions[k].share for k in substantial], chains)
     regions = np.repeat(np.array(substantial), counts)
-    normals = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), PURPOSE])).standard_normal(given.shape)
-    modes = np.stack([found.regions[k].mode for k in regions])
+    block = found.regions[0].block
+    modes = np.stack([found.regions[k].mode for k in regions])[:, block]
+    normals = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), PURPOSE])).standard_normal(modes.shape)
     widths = np.full(chains, spread)
     widths[np.unique(regions, return_index=True)[1]] = 1.0
-    moves = widths[:, None] * np.stack([found.regions[k].factor @ z for k, z in zip(regions, normals, strict=True)])
+    moves = widths[:, None] * np.stack([found.regions[k].within @ z for k, z in zip(regions, normals, strict=True)])
     with Evaluations(target, BUDGET * chains, threads) as evaluations:
-        tried = np.concatenate([modes + factor * moves for factor in SHRINKING])
+        tried = np.tile(given, (len(SHRINKING), 1))
+        tried[:, block] = np.concatenate([modes + factor * moves for factor in SHRINKING])
         usable = regions_above(evaluations, found, tried) == np.tile(regions, len(SHRINKING))
         usable &= np.isfinite(evaluations.gradients(tried)).all(1)
     for chain in range(chains):

@@ -15,7 +15,7 @@ from consilience.errors import SamplingError
 from consilience.inference.density import LogDensity
 from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
 from consilience.inference.modes.membership import regions_above
-from consilience.inference.modes.search import ModalRegion, Regions
+from consilience.inference.modes.search import NEGLIGIBLE, ModalRegion, Regions
 from consilience.record import Record
 
 MOST_DRAWS: Final = 4000  # of more, every second, third, ... is considered
@@ -24,6 +24,7 @@ NEAREST: Final = 20  # at most, per region
 ENOUGH: Final = 2  # ascents that have to end in a region
 QUARTER: Final = 4  # a quarter of the nearest draws has to, for the random ones can be too few
 BUDGET: Final = 20_000
+MANY: Final = 0.05  # of the draws, in a region that has less than a tenth of that of the mass
 PURPOSE: Final = 2  # of the random numbers
 
 
@@ -44,6 +45,13 @@ class Visits(Record, eq=False):
     def unvisited(self, found: Regions) -> tuple[ModalRegion, ...]:
         """The regions of more than 0.5 % of the mass that no draw came to: a run with such is not converged."""
         return tuple(r for r, seen in zip(found.regions, self.visited, strict=True) if r.substantial and not seen)
+
+    def overestimated(self, found: Regions) -> tuple[ModalRegion, float] | None:
+        """A region of no more than 0.5 % of the mass in which more than 5 % of the draws lie, and how many do."""
+        pairs = zip(found.regions, self.shares, strict=True)
+        lesser = [(r, float(s)) for r, s in pairs if r.converged and r.share <= NEGLIGIBLE and not r.uncertain]
+        region, share = max(lesser, key=lambda pair: pair[1], default=(None, 0.0))
+        return None if region is None or not share > MANY else (region, share)
 
 
 def visits(
@@ -99,22 +107,23 @@ def distinguishing_coordinates(region: ModalRegion, found: Regions, most: int = 
 
     The distance is that from the nearest other mode, in the larger of both deviations along the coordinate.
     """
-    others = [other for other in found.regions if other.factor is not None and other is not region]
-    apart = np.full(len(region.mode), np.inf)
+    others = [other for other in found.regions if other.within is not None and other is not region]
+    block = region.block
+    apart = np.full(len(block), np.inf)
     for other in [one for one in others if one.substantial] or others:
         scale = np.maximum(_deviations(other), _deviations(region))
-        apart = np.minimum(apart, np.abs(other.mode - region.mode) / scale)
-    return [int(k) for k in np.argsort(-apart, kind="stable")[:most]]
+        apart = np.minimum(apart, np.abs(other.mode - region.mode)[block] / scale)
+    return [int(block[k]) for k in np.argsort(-apart, kind="stable")[:most]]
 
 
 def _deviations(region: ModalRegion) -> Floats:
-    assert region.factor is not None  # a region that counts has one
-    return np.asarray(np.sqrt((region.factor**2).sum(1)))
+    """Within the block."""
+    assert region.within is not None  # a region that counts has one
+    return np.asarray(np.sqrt((region.within**2).sum(1)))
 
 
 def _nearest(points: Floats, region: ModalRegion) -> NDArray[np.int64]:
     """The draws nearest to a mode, in its deviations: as many as would lie there, and no more than are needed."""
-    assert region.factor is not None  # as above
     wanted = int(np.clip(np.ceil(region.share * len(points)), ENOUGH, NEAREST))
-    distances = np.linalg.norm(np.linalg.solve(region.factor, (points - region.mode).T), axis=0)
+    distances = np.linalg.norm(region.whitened(points), axis=-1)
     return np.argsort(distances, kind="stable")[:wanted]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from consilience.ir import Constant, Dim, Node
+from consilience.ir import Constant, Dim, Node, constant
 from consilience.ir import dimension as dims
 from consilience.ops import (
     BroadcastTo,
@@ -345,6 +345,46 @@ def even_gather(node: Node, facts: Facts) -> Node | None:
     return _indexed(x, entries)
 
 
+@rewrites(
+    Index,
+    name="index at repeated places",
+    examples=[
+        lambda t: t.vector[t.broadcast_to(t.constant([[1], [3]]), (2, 3))],
+        lambda t: t.vector[t.broadcast_to(t.constant([2, 0]), (3, 2))],
+        lambda t: t.matrix[:, t.broadcast_to(t.constant([[1], [0]]), (2, 3))],
+        lambda t: t.matrix[
+            t.broadcast_to(t.constant([[1], [0]]), (2, 3)), t.broadcast_to(t.constant([[1], [1]]), (2, 3))
+        ],
+        lambda t: t.vector[t.constant([[1], [2]])],
+        lambda t: t.matrix[t.constant([[1], [0]])],
+    ],
+)
+def index_at_repeated_places(node: Node, facts: Facts) -> Node | None:
+    """What is read at repeated places is read once and repeated; axes of length 1 of known places are added later."""
+    assert isinstance(node.op, Index)
+    x, *arrays = node.inputs
+    entries = node.op.specification
+    place = gather_place(entries)
+    if place is None or any(isinstance(e, NewAxis) for e in entries):
+        return None
+    if len(arrays) == 1 and isinstance(arrays[0].op, Constant):
+        known = arrays[0].op.array
+        single = tuple(axis for axis, length in enumerate(known.shape) if length == 1)
+        if len(single) + 1 != known.ndim or not single:
+            return None
+        read = Node(node.op, x, constant(known.squeeze(single)))
+        return expand_dims(read, tuple(place + axis for axis in single))
+    if not all(isinstance(array.op, BroadcastTo) and isinstance(array.inputs[0].op, Constant) for array in arrays):
+        return None
+    rank = max(array.ndim for array in arrays)
+    given = [array.inputs[0] for array in arrays]
+    given = [expand_dims(a, tuple(range(rank - a.ndim))) if a.ndim < rank else a for a in given]
+    read = Node(node.op, x, *given)
+    if read.static_shape == node.static_shape or 0 in node.static_shape[place : place + rank]:
+        return None
+    return broadcast_to(read, node.static_shape)
+
+
 def _position(entry: Entry) -> int:
     assert isinstance(entry, At)
     return entry.position
@@ -430,6 +470,7 @@ RULES: tuple[Rule, ...] = (
     index_of_new_axes,
     index_of_permuted,
     even_gather,
+    index_at_repeated_places,
     read_of_write,
     write_everything,
 )

@@ -51,6 +51,11 @@ def keep(condition: Node, value: Node, inverted: bool = False) -> Node:
     return apply("where", condition, 0, value) if inverted else apply("where", condition, value, 0)
 
 
+def without_weight(cotangent: Node) -> Node:
+    """A cotangent that stays 0 where it is, whatever slopes it meets: masked by itself, if by nothing else."""
+    return cotangent if masked(cotangent) is not None else keep(apply("neq", cotangent, 0), cotangent)
+
+
 def through_mask(cotangent: Node, rule: Callable[[Node], Node | None]) -> Node | None:
     """`rule(cotangent)` for a rule that is linear and elementwise, with the mask kept outermost."""
     parts = masked(cotangent)

@@ -10,7 +10,7 @@ from consilience.ir.dimension import product
 from consilience.ops import ArgReduce, Cumulative, Iota, Reduce, Softmax, apply
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, expand_dims, length_of, moveaxis, reshape, transpose
-from consilience.transforms.gradient.mask import through_mask, through_reduction
+from consilience.transforms.gradient.mask import keep, through_mask, through_reduction
 from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import no_derivative, partial_of
 
@@ -32,8 +32,8 @@ def _sum(g: Node, y: Node, x: Node, axes: Sequence[int]) -> Node:
 
 
 def _logsumexp(g: Node, y: Node, x: Node, axes: Sequence[int]) -> Node:
-    # Where every element is -inf the slope is 0, not NaN.
-    return g * where(eq(y, -math.inf), 0.0, Node(Softmax(tuple(axes)), x))
+    # What is -inf has no weight, and its own derivatives, which may be infinite, do not count.
+    return keep(eq(x, -math.inf), g * Node(Softmax(tuple(axes)), x), inverted=True)
 
 
 def _extreme(g: Node, y: Node, x: Node, axes: Sequence[int]) -> Node:

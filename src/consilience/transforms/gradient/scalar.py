@@ -125,11 +125,6 @@ both = partial(apply, "logical_and")
 either = partial(apply, "logical_or")
 
 
-def raised(y: Node) -> Node:
-    """y, with 0 for -inf: exp(x - raised(y)) is 0 instead of NaN where every x is -inf."""
-    return where(eq(y, -math.inf), 0.0, y)
-
-
 # Arithmetic.
 
 
@@ -226,21 +221,21 @@ def _slope_of_log1p_square(x: Node) -> Node:
 derivative("log1p_square", lambda g, y, x: g * _slope_of_log1p_square(x))
 
 
-def _share(y: Node, a: Node, b: Node) -> Node:
-    """exp(a) / (exp(a) + exp(b)) for y = logaddexp(a, b), at any size of a and b; 0 where both are 0."""
+def _share(g: Node, a: Node, b: Node, base: float) -> Node:
+    """g exp(a) / (exp(a) + exp(b)), at any size of a and b. What is -inf has no weight, nor have its derivatives."""
     gap = where(eq(a, b), 0.0, a - b)
-    return where(eq(y, -math.inf), 0.0, apply("sigmoid", gap))
+    return keep(eq(a, -math.inf), g * apply("sigmoid", gap if base == math.e else gap * math.log(base)), inverted=True)
 
 
 derivative(
     "logaddexp",
-    lambda g, y, a, b: g * _share(y, a, b),
-    lambda g, y, a, b: g * _share(y, b, a),
+    lambda g, y, a, b: _share(g, a, b, math.e),
+    lambda g, y, a, b: _share(g, b, a, math.e),
 )
 derivative(
     "logaddexp2",
-    lambda g, y, a, b: g * apply("exp2", a - raised(y)),
-    lambda g, y, a, b: g * apply("exp2", b - raised(y)),
+    lambda g, y, a, b: _share(g, a, b, 2.0),
+    lambda g, y, a, b: _share(g, b, a, 2.0),
 )
 derivative("log1mexp", lambda g, y, x: -g / apply("abs", apply("expm1", -x)))  # -inf at 0.0 too
 derivative("softplus", lambda g, y, x: g * apply("sigmoid", x))
