@@ -250,19 +250,19 @@ def flip_flop() -> Target:
         a, k, v = exp(absorbed), exp(lost), exp(volume)
         return 10.0 / v * a / (a - k) * (exp(-k * times) - exp(-a * times))
 
-    y = curve(0.5, -1.2, 0.3, t, np.exp) + 0.25 * np.random.default_rng(27).normal(size=7)
+    y = curve(0.5, -1.2, 0.3, t, np.exp) + 0.8 * np.random.default_rng(27).normal(size=7)
 
     def make() -> pm.Model:
         with pm.Model() as model:
             absorbed, lost = pm.Normal("absorbed", 0.0, 1.0), pm.Normal("lost", -1.0, 1.0)
             volume = pm.Normal("volume", 0.0, 1.0)
-            pm.Normal("y", curve(absorbed, lost, volume, t, pt.exp), 0.25, observed=y)
+            pm.Normal("y", curve(absorbed, lost, volume, t, pt.exp), 0.8, observed=y)
         return model
 
     def log_density(absorbed: Array, lost: Array, volume: Array) -> Array:
         total = stats.norm.logpdf(absorbed) + stats.norm.logpdf(lost, -1.0, 1.0) + stats.norm.logpdf(volume)
         for time, v in zip(t, y, strict=True):
-            total = total - 0.5 * ((v - curve(absorbed, lost + 1e-9, volume, time, np.exp)) / 0.25) ** 2
+            total = total - 0.5 * ((v - curve(absorbed, lost + 1e-9, volume, time, np.exp)) / 0.8) ** 2
         return np.asarray(total)
 
     def measure(draws: Draws) -> Draws:
