@@ -138,8 +138,8 @@ class Study:
                 work = next(self.rounds, None)
                 if work is None:
                     return None
-                self.queue = sorted(work, key=lambda piece: self.expected(piece.target))
-            piece = self.queue.pop()
+                self.queue = sorted(work, key=lambda piece: -self.expected(piece.target))
+            piece = self.queue.pop(0)
             cost, left = self.expected(piece.target), self.per_target - self.spent[piece.target]
             if left > cost:
                 return (
