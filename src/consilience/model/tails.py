@@ -19,6 +19,7 @@ from consilience.distributions.random_variable import distribution_of
 from consilience.errors import ModelError
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
+from consilience.model.conditioning import Rebuilt
 from consilience.model.model import Model
 from consilience.model.predictive import unsettled
 from consilience.model.ranges import VALUES, Range, ranges_of
@@ -75,18 +76,26 @@ def lengthen(model: Model, names: Iterable[str]) -> None:
         model.cache.clear()
 
 
-def lengthen_for(
-    model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int = 0, at_most: int | None = None
-) -> bool:
-    """Have a model sum as many values as draws need, as `short_tails` has it; whether those were more than before.
+def lengthened(model: Model, names: Iterable[str]) -> Model:
+    """A model like this one, of which `lengthen` has been asked."""
+    made = Rebuilt(model, {}, set()).model()
+    lengthen(made, names)
+    return made
 
-    at_most   how many times there may be half as many again
-    """
-    times = 0
-    while times != at_most and (names := short_tails(model, draws, seed)):
+
+def sum_at_least(model: Model, values: Mapping[str, int]) -> None:
+    """Have a model sum so many values, or more, of those of its marginalized variables that are named."""
+    own = {v.name for v in model.marginalized}
+    more = {name: n for name, n in values.items() if name in own and n > model.summed_values.get(name, VALUES)}
+    if more:
+        model.summed_values |= more
+        model.cache.clear()
+
+
+def lengthen_for(model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int = 0) -> None:
+    """Have a model sum as many values as draws need, as `short_tails` has it."""
+    while names := short_tails(model, draws, seed):
         lengthen(model, names)
-        times += 1
-    return times > 0
 
 
 def endless(model: Model) -> list[str]:

@@ -1,0 +1,153 @@
+"""Simulation-based calibration of `pm.sample`: several modes, discrete variables, many coordinates.
+
+`python -m benchmarks.certificates.sbc [--runs N] [--processes P] [--out FILE]`; `--summary FILES` for earlier runs.
+Parts of the replications go to processes; ranks are tested together, so the number of processes changes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import time
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import consilience as pm
+import consilience.tensor as pt
+from consilience.errors import ConsilienceWarning
+from consilience.estimators.calibration.uniformity import uniformity
+
+PART = 10  # replications that a process does at once
+DRAWS = 99
+ALPHA = 0.01  # of all tests of a model together
+
+
+def square() -> pm.Model:
+    """Two modes of unequal mass, as far apart as the data say."""
+    with pm.Model() as model:
+        x = pm.Normal("x", 0.5, 2.0)
+        pm.Normal("y", x**2, 0.5, observed=np.array([4.0, 3.0]))
+    return model
+
+
+def slopes() -> pm.Model:
+    """A mixture of two lines, which weights of 60 and 40 % tell apart."""
+    x = np.linspace(-1.5, 1.5, 15)
+    with pm.Model() as model:
+        slope = pm.Normal("slope", np.array([0.5, -0.5]), 2.0, shape=2)
+        pm.NormalMixture("y", np.array([0.6, 0.4]), slope * x[:, None], 0.4, observed=np.zeros(15))
+    return model
+
+
+def step() -> pm.Model:
+    """A change point."""
+    with pm.Model() as model:
+        k, level = pm.DiscreteUniform("k", 1, 39), pm.Normal("level", 0.0, 1.0, shape=2)
+        pm.Normal("y", pt.switch(np.arange(40) < k, level[0], level[1]), 0.7, observed=np.zeros(40))
+    return model
+
+
+def groups() -> pm.Model:
+    """Values in two groups, memberships as Bernoulli variables."""
+    with pm.Model() as model:
+        z = pm.Bernoulli("z", 0.4, shape=12)
+        mu = pm.Normal("mu", np.array([-1.0, 1.0]), 1.5, shape=2)
+        pm.Normal("y", mu[z], 0.6, observed=np.zeros(12))
+    return model
+
+
+def many() -> pm.Model:
+    """A hundred effects of groups with three values each."""
+    which = np.repeat(np.arange(100), 3)
+    with pm.Model() as model:
+        mu, tau = pm.Normal("mu", 0.0, 2.0), pm.HalfNormal("tau", 1.0)
+        z = pm.Normal("z", 0.0, 1.0, shape=100)
+        pm.Normal("y", mu + tau * z[which], 1.0, observed=np.zeros(300))
+    return model
+
+
+MODELS = {"square": square, "slopes": slopes, "step": step, "groups": groups, "hundred effects": many}
+RANKED = {"hundred effects": ["mu", "tau"]}
+
+
+def sampler(model: pm.Model, seed: int) -> Any:
+    """`pm.sample` as users call it, on one thread."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConsilienceWarning)
+        return pm.sample(model=model, random_seed=seed, cores=1, progressbar=False)
+
+
+def part(work: tuple[str, int, int]) -> dict[str, Any]:
+    """Ranks of some replications of a model."""
+    name, seed, count = work
+    began = time.perf_counter()
+    found = pm.sbc(MODELS[name](), sampler, count, var_names=RANKED.get(name), draws=DRAWS, random_seed=seed, cores=1)
+    ranks = {}
+    for label, array in found.ranks.data_vars.items():
+        values = array.to_numpy().reshape(array.sizes["replication"], -1).T.tolist()
+        ranks |= {f"{label}[{i}]" if len(values) > 1 else str(label): one for i, one in enumerate(values)}
+    seconds = round(time.perf_counter() - began, 2)
+    return {"model": name, "part": seed, "ranks": ranks, "failures": found.failures, "seconds": seconds}
+
+
+def show(rows: Iterable[dict[str, Any]]) -> None:
+    """Tests of each quantity, over all parts of a model."""
+    ranks: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    failures: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in {(row["model"], row["part"]): row for row in rows}.values():
+        failures[row["model"]].update(row["failures"])
+        for label, values in row["ranks"].items():
+            ranks[row["model"]][label] += values
+    for name, quantities in ranks.items():
+        least = ALPHA / (2 * len(quantities))
+        print(f"\n{name}: {len(next(iter(quantities.values())))} replications; {dict(failures[name]) or 'no failures'}")
+        for label, values in quantities.items():
+            found = uniformity(np.asarray(values), DRAWS + 1)
+            share = (np.asarray(values) + 0.5) / (DRAWS + 1)
+            uniform = min(found.chi_square_p, found.ecdf_p) >= least
+            print(
+                f"  {label:20s} mean {share.mean():.3f} sd {share.std():.3f} (0.5, 0.289)  p {found.chi_square_p:.3f} "
+                f"{found.ecdf_p:.3f}  {'kept' if uniform else 'MISSED'}"
+            )
+
+
+def main() -> None:
+    """Run or read."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.certificates.sbc", description=__doc__)
+    parser.add_argument("--runs", type=int, default=20, help="replications of each model")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    parser.add_argument("--out", type=Path, help="file to which parts are added")
+    parser.add_argument("--budget", type=float, default=1e9, help="seconds, after which no more parts are waited for")
+    parser.add_argument("--summary", nargs="+", type=Path, help="files of before")
+    options = parser.parse_args()
+    if options.summary:
+        show(json.loads(line) for file in options.summary for line in file.read_text().splitlines())
+        return
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    cuts = range(0, options.runs, PART)
+    work = [(name, k // PART, min(PART, options.runs - k)) for k in cuts for name in options.models]
+    rows, until = [], time.monotonic() + options.budget
+    with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
+        results = pool.imap_unordered(part, work)
+        for _ in work:
+            try:
+                rows.append(results.next(timeout=max(0.0, until - time.monotonic())))
+            except multiprocessing.TimeoutError:
+                break
+            if options.out:
+                with options.out.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(rows[-1]) + "\n")
+        pool.terminate()
+    show(rows)
+
+
+if __name__ == "__main__":
+    main()
