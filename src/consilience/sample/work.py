@@ -139,6 +139,8 @@ class Work:
                 values = lengthened(self.density.model, names).summed_values
                 self.running = self._begin_again(replace(self.plan, summed_values=values), run.draws[places, -1])
             except ConsilienceError as error:
+                if not self._cut_short(run, diverging=False):
+                    return run  # no draw lies there
                 listed = ", ".join(f"`{name}`" for name in names)
                 reason = f"draws came near to where the sum over values of {listed} ends: {error}".removesuffix(".")
                 return replace(run, verdict=Verdict("not_converged", reason))
