@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from consilience.errors import ModelError
 from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
 from consilience.model.addends import addends, of_elements
 from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
-from consilience.model.ranges import Range, Ranges, ranges_of
 from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
 from consilience.ops.elementwise import StopGradient, cast
@@ -34,6 +33,9 @@ from consilience.ops.reduce import cumulative, reduce, softmax
 from consilience.ops.shape import broadcast_to, expand_dims, moveaxis, reshape, transpose
 from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
+
+if TYPE_CHECKING:
+    from consilience.model.ranges import Range, Ranges
 
 # Combinations of values of one variable's elements that are summed together at most.
 COMBINATIONS: Final = 10_000
@@ -88,6 +90,8 @@ def summed_out(
     raises    ModelError where a variable is none of numbers from a least one on, or has too many combinations
     """
     densities = substitute([supported_density(v.node, given[v.node]) for v in variables], given)
+    from consilience.model.ranges import ranges_of  # few models need it
+
     ranges = ranges_of(variables, values)
     pool = [_parts(factor, variables, given, ranges) for factor in (*factors, *densities)]
     own = {v.name: len(factors) + place for place, v in enumerate(variables)}
@@ -125,7 +129,7 @@ def _parts(factor: Node, variables: Sequence[FreeVariable], given: Mapping[Node,
     alike: dict[tuple[int, int], list[Node]] = {}
     for variable in acting if len(acting) > 1 else ():
         known = ranges[variable.node]
-        if isinstance(known, Range):
+        if not isinstance(known, ModelError):
             alike.setdefault((known.least, known.count), []).append(given[variable.node])
     for (least, count), leaves in alike.items():
         parts = [one for part in parts for one in of_elements(part, leaves, least, count)]

@@ -9,7 +9,6 @@ from consilience.ir import Node, topological
 from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt, names_in
 from consilience.model.model import Model
-from consilience.model.tails import find_lengths
 from consilience.model.terms import terms_of
 
 
@@ -34,6 +33,8 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
     names = names_in(model, rvs_to_marginalize)
     for name in names:
         _check_free(model, name)
+    from consilience.model.tails import find_lengths  # few models need it
+
     made = without_variables(model, names)
     with without_sources():
         terms_of(made)  # what cannot be summed is refused now, not when the model is used
