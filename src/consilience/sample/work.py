@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from consilience.sample.tree import Posterior
 
 MOST_DRAWS: Final = 2000  # to find other coordinates from
+FAILED: Final = ("not_converged", "chains_disagree")
 WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 
 
@@ -216,6 +217,10 @@ class Work:
     def finish(self, run: Run, stacklevel: int) -> Posterior:
         """The tree of a finished run, with the warnings it deserves."""
         run = self._with_longer_sums(run)
+        if run.verdict.status in FAILED and not all(v.continuous for v in self.density.model.free):
+            from consilience.sample.summing import advised  # few models need it
+
+            run = replace(run, verdict=advised(self.model, run.verdict, self.density.model))
         result = tree(self, run)
         if "log_likelihood" in self.plan.extras:
             compute_log_likelihood(result, model=self.model)
