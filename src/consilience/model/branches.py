@@ -33,7 +33,7 @@ Tree: TypeAlias = "Node | Branch"
 def hoisted(outputs: Sequence[Node], variables: Collection[Node]) -> list[Node]:
     """The outputs with conditions that depend on the variables moved towards them, past functions of elements."""
     depends = set(variables)
-    trees: dict[Node, Tree] = {}
+    trees: dict[Node, Branch] = {}
     made: dict[Node, Node] = {}
     for node in topological(outputs):
         if depends.isdisjoint(node.inputs):
@@ -47,7 +47,7 @@ def hoisted(outputs: Sequence[Node], variables: Collection[Node]) -> list[Node]:
     return [made[node] for node in outputs]
 
 
-def _tree(node: Node, trees: dict[Node, Tree], made: dict[Node, Node]) -> Tree:
+def _tree(node: Node, trees: dict[Node, Branch], made: dict[Node, Node]) -> Tree:
     operands = [made[operand] for operand in node.inputs]
     condition = operands[0]
     match node.op:
@@ -57,11 +57,9 @@ def _tree(node: Node, trees: dict[Node, Tree], made: dict[Node, Node]) -> Tree:
             return Branch(condition, *(constant(value, node.dtype) for value in (1, 0)))
         case Index(specification=(Gather(),)) if condition.static_shape == (2,):
             chosen = trees.get(node.inputs[1])
-            if isinstance(chosen, Branch) and [_number(chosen.then), _number(chosen.otherwise)] == [1, 0]:
+            if chosen is not None and [_number(chosen.then), _number(chosen.otherwise)] == [1, 0]:
                 return Branch(chosen.condition, getitem(condition, 1), getitem(condition, 0))
-        case Index() | ExpandDims() | Squeeze() | Reshape() | Transpose() if isinstance(
-            trees.get(node.inputs[0]), Branch
-        ):
+        case Index() | ExpandDims() | Squeeze() | Reshape() | Transpose() if node.inputs[0] in trees:
             if node.inputs[1:] == tuple(operands[1:]):
                 return _rearranged(node, trees[node.inputs[0]], {})
         case Elementwise() | Cast() | BroadcastTo():
