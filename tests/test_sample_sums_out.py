@@ -378,7 +378,7 @@ def test_more_values_are_summed_where_draws_come_near_to_the_last(
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
 def test_sums_that_cannot_be_long_enough_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("consilience.model.tails.PRIOR_DRAWS", 0)
-    monkeypatch.setattr("consilience.model.tails.LARGEST", 80)
+    monkeypatch.setattr("consilience.model.tails.LARGEST", 110)
     with pm.Model():
         rate = pm.Exponential("rate", 0.02, initval=5.0)
         pm.Normal("y", pm.Poisson("n", rate), 5.0, observed=50.0)
