@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.inference.modes.normals import RegionNormals
 from consilience.inference.modes.search import ModalRegion, Regions, find_regions
 from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import Visits, distinguishing_coordinates, visits
@@ -25,7 +26,6 @@ from consilience.sample.exchanged import exchanged
 
 Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
-PURPOSE: Final = 3  # of the random numbers
 BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
 FURTHER, OF_A_COORDINATE = 6000, 4  # once there are several regions, and of each, for Hessians of two modes at least
 DRAWS_OF_A_CHAIN, MOST_DRAWS = 5, 40  # to ascend from
@@ -85,6 +85,10 @@ class SeparateModes:
         old, new = ([region.mode for region in one.substantial] for one in (before, self.found))
         return len(new) > 1 and (len(old) != len(new) or not np.allclose(old, new, rtol=1e-3, atol=1e-3))
 
+    def search_from(self, draws: Floats) -> bool:
+        """The same, as often as a run may."""
+        return self.additions < MOST_ADDITIONS and self.add(draws)
+
     def summary(self) -> dict[str, Any]:
         """What is known of separate regions, in plain numbers and words."""
         found = self.found
@@ -110,29 +114,37 @@ class SeparateModes:
         """The coordinates that tell a region from others, as far as curvatures are known."""
         return [] if region.within is None else distinguishing_coordinates(region, self.found)
 
-    def spread(self, points: Floats) -> Floats:
+    def spread(self, points: Floats, seed: int | None = None) -> Floats:
         """Starting points (chain, coordinate) in all regions that hold more than 0.5 %; the same where there is one."""
-        return starting_points(self.density, self.found, points, seed=self.seed, threads=self.threads).points
+        own = self.seed if seed is None else seed
+        return starting_points(self.density, self.found, points, seed=own, threads=self.threads).points
 
     def watched(self, monitored: Monitored) -> Monitored:
-        """What is monitored, with regions that are missed, and with places in them where there are several."""
-        several = len(self.found.substantial) > 1
-        places = self.places if several else None
-        return replace(monitored, missed=self.missed, places=places, regions=self.summary, labels=lambda: self.labels)
+        """What is monitored, with regions that are missed, and the normals of those that count, if several do."""
+        return replace(
+            monitored,
+            missed=self.missed,
+            normals=self.normals,
+            search=self.search_from,
+            regions=self.summary,
+            labels=lambda: self.labels,
+        )
 
-    def places(self, number: int) -> Floats:
-        """So many points (point, coordinate) of the normals that stand for the regions which count, as many of each."""
+    def normals(self) -> RegionNormals | None:
+        """The normals that stand for the regions which count; None where there are fewer than two."""
         regions = self.found.substantial
-        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), PURPOSE]))
-        points = generator.standard_normal((number, self.density.dimension))
-        for k, region in enumerate(regions):
-            assert region.within is not None  # a region that counts has one
-            own = points[k :: len(regions)]
-            inside = own[:, region.block] @ region.within.T
-            own *= region.widths
-            own[:, region.block] = inside
-            own += region.mode
-        return points
+        factors = [region.within for region in regions if region.within is not None]  # one that counts has one
+        if len(regions) < 2:
+            return None
+        block = regions[0].block
+        return RegionNormals(
+            places=block,
+            modes=np.stack([region.mode[block] for region in regions]),
+            factors=np.stack(factors),
+            shares=np.array([region.share for region in regions]),
+            whole=block[:0],
+            values=np.zeros((len(regions), 0)),
+        )
 
     def missed(self, draws: Floats) -> str:
         """In words, what speaks against draws (chain, draw, coordinate), by regions; empty if nothing does.
@@ -141,7 +153,7 @@ class SeparateModes:
         of the regions, these are looked for from the draws too.
         """
         seen = self._visits(draws)
-        if seen.elsewhere > UNKNOWN_SHARE and self.additions < MOST_ADDITIONS and self.add(draws):
+        if seen.elsewhere > UNKNOWN_SHARE and self.search_from(draws):
             seen = self._visits(draws)
         if unvisited := seen.unvisited(self.found):
             return self._unvisited(max(unvisited, key=lambda one: one.share))
