@@ -41,6 +41,7 @@ TUNE, DRAWS = 200, 200
 MOST_DOUBLINGS: Final = 7
 OFF: Final = 0.5  # log odds of a region's weight that importance sampling may be wrong by
 MATERIAL: Final = 0.05  # of a region's weight
+NEIGHBOUR: Final = 4  # among the draws, whose distance tells whether a point is among them
 FEW: Final = 0.01  # quantile of distances, beyond which a point is not among the draws
 
 
@@ -86,15 +87,18 @@ class _Seen:
         flat = claim.positions.reshape(-1, claim.positions.shape[-1])
         self.centre, self.scale = flat.mean(0), np.maximum(flat.std(0), 1e-12)
         self.tree = cKDTree((flat - self.centre) / self.scale)
-        apart = self.tree.query(self.tree.data, k=[4], workers=1)[0][:, 0]
-        self.limit = 2.0 * float(np.quantile(apart, 1.0 - FEW))
+        self.limit = 2.0 * float(np.quantile(self._distances(self.tree.data), 1.0 - FEW))
 
     def far(self, points: Floats) -> npt.NDArray[np.bool_]:
         """Whether each of the points (point, dimension) is not among the draws."""
         if not len(points):
             return np.zeros(0, bool)
         scaled = np.clip((points - self.centre) / self.scale, -1e6, 1e6)
-        return np.asarray(self.tree.query(scaled, k=[4])[0][:, 0] > self.limit)
+        return np.asarray(self._distances(scaled) > self.limit)
+
+    def _distances(self, scaled: Floats) -> Floats:
+        """From the neighbour of that number."""
+        return np.asarray(self.tree.query(scaled, k=[NEIGHBOUR])[0])[:, 0]
 
 
 def _starts(claim: Claim, seed: int) -> tuple[Floats, int]:
