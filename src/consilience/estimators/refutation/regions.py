@@ -16,7 +16,7 @@ from consilience.diagnostics.effective_sample_size import effective_size
 from consilience.errors import ConsilienceError
 from consilience.estimators.refutation.attack import Allowance
 from consilience.estimators.refutation.claim import Claim, Floats
-from consilience.estimators.refutation.report import Attempt
+from consilience.estimators.refutation.report import AttackReport
 from consilience.estimators.smc.bridge import log_marginal_likelihood
 from consilience.estimators.smc.prior_draws import prior_draws
 from consilience.inference.modes.ascent import scaled_by
@@ -45,7 +45,7 @@ NEIGHBOUR: Final = 4  # among the draws, whose distance tells whether a point is
 FEW: Final = 0.01  # quantile of distances, beyond which a point is not among the draws
 
 
-def more_starting_points(claim: Claim, allowance: Allowance) -> Attempt:
+def more_starting_points(claim: Claim, allowance: Allowance) -> AttackReport:
     """Ascents, the search for regions, and chains from where draws have not been."""
     dimension = claim.density.dimension
     rate = claim.rate
@@ -71,13 +71,13 @@ def more_starting_points(claim: Claim, allowance: Allowance) -> Attempt:
     wrong = _chains_from(claim, seen, looked_at, allowance) if len(looked_at) else ""
     wrong = wrong or (_weights(claim, found) if found is not None else "")
     if wrong:
-        return Attempt(NAME, wrong, smallest, refuted=True)
+        return AttackReport(NAME, wrong, smallest, refuted=True)
     away = (
         f"; {len(looked_at)} ends away from the draws, where chains come to them or find no mass"
         if len(looked_at)
         else ""
     )
-    return Attempt(NAME, f"no region of more than {SHARE:.0%} of the mass without draws in {told}{away}", smallest)
+    return AttackReport(NAME, f"no region of more than {SHARE:.0%} of the mass without draws in {told}{away}", smallest)
 
 
 class _Seen:
