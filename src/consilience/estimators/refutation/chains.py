@@ -92,12 +92,7 @@ def _affordable(
 
 
 def _run(
-    claim: Claim,
-    allowance: Allowance,
-    coordinates: RewrittenDraws,
-    effort: tuple[int, int, int],
-    number: int,
-    **how: Any,
+    claim: Claim, allowance: Allowance, begins: RewrittenDraws, effort: tuple[int, int, int], number: int, **how: Any
 ) -> Any:
     """A run from draws at random; the second set has twice as many chains.
 
