@@ -22,6 +22,7 @@ from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError
 from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
 from consilience.model.addends import addends, of_elements
+from consilience.model.branches import hoisted
 from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
 from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
@@ -92,6 +93,8 @@ def summed_out(
     densities = substitute([supported_density(v.node, given[v.node]) for v in variables], given)
     from consilience.model.ranges import ranges_of  # few models need it
 
+    parted = hoisted([*factors, *densities], [given[v.node] for v in variables])
+    factors, densities = parted[: len(factors)], parted[len(factors) :]
     ranges = ranges_of(variables, values)
     pool = [_parts(factor, variables, given, ranges) for factor in (*factors, *densities)]
     own = {v.name: len(factors) + place for place, v in enumerate(variables)}
