@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="names of all targets")
     options = parser.parse_args()
     names = [name for row in options.rows or KINDS for name in KINDS.get(row, [row])]
+    names = list(dict.fromkeys(names))
     unknown = [name for name in names if name not in TARGETS]
     if unknown:
         parser.error(f"no target or kind is called {unknown[0]!r}; --list has their names")
