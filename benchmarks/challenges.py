@@ -1,7 +1,7 @@
 """What `pm.challenge` says of results that are right, and of results made wrong.
 
-`python -m benchmarks.challenges [--seeds N] [--rows ROW ...]`. Right ones are certified runs; wrong ones have chains that
-were started in a lesser mode, tails that chains did not come to, or draws of something else than the posterior.
+`python -m benchmarks.challenges [--seeds N] [--rows ROW ...]`. Right ones are certified runs; wrong ones have chains
+that were started in a lesser mode, tails that chains did not come to, or draws of something else than the posterior.
 """
 
 from __future__ import annotations
@@ -218,16 +218,16 @@ def main() -> None:
         for seed in range(options.seed, options.seed + options.seeds):
             model, result = ROWS[name](seed)
             began = time.perf_counter()
-            found = pm.challenge(
-                result, model=model, max_time=options.max_time, random_seed=seed, progressbar=False
-            )
+            found = pm.challenge(result, model=model, max_time=options.max_time, random_seed=seed, progressbar=False)
             seconds.append(time.perf_counter() - began)
             refuted += found.refuted
             status = result.posterior.attrs.get("status", "-")
             by.append(f"{status}: " + next((f"{a.attack}: {a.found}" for a in found.attempts if a.refuted), "-"))
             if options.words:
                 print(found)
-        table.row(name, [f"{refuted} of {options.seeds}", f"{np.median(seconds):.1f}", "wrong" if name in WRONG else "right"])
+        table.row(
+            name, [f"{refuted} of {options.seeds}", f"{np.median(seconds):.1f}", "wrong" if name in WRONG else "right"]
+        )
         for line in dict.fromkeys(by):
             print(f"    {line}", flush=True)
 

@@ -131,8 +131,15 @@ class Restarted(Record):
     reason: str
 
 
+class ChainMoved(Record):
+    """A chain that failed while tuning, or came to a place without mass, goes on elsewhere."""
+
+    chain: int
+    reason: str
+
+
 class ChainLost(Record):
-    """A chain failed a second time and is left out from now on, with all its draws."""
+    """A chain failed again and is left out from now on, with all its draws."""
 
     chain: int
     reason: str
@@ -153,5 +160,7 @@ class RunEnded(Record):
     seconds: float
 
 
-Event: TypeAlias = RunStarted | Progress | StepProgress | DrawsMade | CheckFigures | Restarted | ChainLost | RunEnded
+Event: TypeAlias = (
+    RunStarted | Progress | StepProgress | DrawsMade | CheckFigures | Restarted | ChainMoved | ChainLost | RunEnded
+)
 Listener: TypeAlias = Callable[[Event], None]

@@ -1,4 +1,4 @@
-"""Laws of jumps by differences of archived points."""
+"""Laws of jumps, by differences of archived points and between the normals of regions."""
 
 from __future__ import annotations
 
@@ -11,23 +11,27 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from consilience.inference import NUTS
-from consilience.inference.density import Density, open_density
+from consilience.inference.density import Density, Inputs, Outputs, open_density
 from consilience.inference.hamiltonian import copy
 from consilience.inference.jumps import (
     SHORTENING,
     WHOLE_SHARE,
+    JumpCommand,
     Jumps,
     JumpScratch,
     jump_around,
     new_jump_scratch,
     new_jumps,
+    take_in,
 )
 from consilience.inference.messages import Rows
+from consilience.inference.modes.normals import RegionNormals, normals_of
 from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.point import Point, new_point, start
 from consilience.inference.streams import chain_key
 from consilience.inference.vectors import Vectors
-from consilience.native.typed_python import Array, boolean, f64, i64, native
+from consilience.native.mathematics import exp, log
+from consilience.native.typed_python import Array, address, boolean, f64, i64, native, record
 from tests.inference.targets import Target, bimodal, correlated_normal, flat, half_space, standard
 
 Matrix = NDArray[np.float64]
@@ -185,7 +189,7 @@ def run_with_jumps(count: int, archive: Matrix, draws: int, chain: int) -> tuple
     kernel = NUTS()
     one = kernel.chain(target, np.full(2, 5.0), chain_key(9, chain), 0, np.zeros(1, np.int64))
     one.begin()
-    one.apply(NutsCommand(Learning.NOTHING, step=Averaging(0.9, 0.0, 0), jumps=count, archive=archive))
+    one.apply(JumpCommand(count, archive, kernels=NutsCommand(Learning.NOTHING, step=Averaging(0.9, 0.0, 0))))
     rows = Rows(
         np.full((draws, 2), np.nan), np.zeros((draws, len(kernel.columns.types)), np.int64), np.full((draws, 2), np.nan)
     )
@@ -217,3 +221,158 @@ def test_what_is_recorded_is_the_point_after_the_jumps() -> None:
     assert len(begun) == 0
     searched = chain.evaluations - table[names.index("n_steps")].sum() - 3 * 300
     assert 1 <= searched < 20
+
+
+@record
+class Shapes:
+    """Normals of any covariance: heights f64[k] at their modes f64[k, n], whitening matrices f64[k, n, n]."""
+
+    dimension: i64
+    components: i64
+    modes: Array[f64]
+    whitenings: Array[f64]
+    heights: Array[f64]
+
+
+@native
+def shapes_logp(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constants: Shapes) -> i64:
+    """Log density of their sum; no gradient."""
+    n = constants.dimension
+    total = 0.0
+    for k in range(constants.components):
+        square = 0.0
+        for i in range(n):
+            z = 0.0
+            for j in range(n):
+                centred = inputs.position[j] - constants.modes[k * n + j]
+                z += constants.whitenings[(k * n + i) * n + j] * centred
+            square += z * z
+        total += exp(constants.heights[k] - 0.5 * square)
+    outputs.logp[0] = log(total)
+    return 0
+
+
+class Normals:
+    """A mixture of normals of any shape, of which exact draws can be made."""
+
+    workspace = 0
+
+    def __init__(self, modes: Matrix, factors: Matrix, shares: NDArray[np.float64]) -> None:
+        self.modes, self.factors, self.shares = modes, factors, shares
+        self.dimension = modes.shape[1]
+        heights = np.log(shares) - np.log(np.abs(np.diagonal(factors, axis1=1, axis2=2))).sum(1)
+        self.data = Shapes(self.dimension, len(modes), modes.ravel(), np.linalg.inv(factors).ravel(), heights)
+        self.entry, self.constants = shapes_logp.compiled.address, address(self.data)
+
+    def draws(self, rng: np.random.Generator, count: int) -> tuple[Matrix, NDArray[np.int64]]:
+        which = rng.choice(len(self.shares), count, p=self.shares)
+        normals = rng.standard_normal((count, self.dimension))
+        return self.modes[which] + np.einsum("kij,kj->ki", self.factors[which], normals), which
+
+
+def factor_of(seed: int, dimension: int, width: float) -> Matrix:
+    """A random Cholesky factor, correlations included."""
+    raw = np.random.default_rng(seed).standard_normal((dimension, dimension))
+    return np.asarray(width * np.linalg.cholesky(raw @ raw.T / dimension + 0.2 * np.eye(dimension)))
+
+
+def between(target: Any, regions: RegionNormals, points: Matrix, count: int, seed: int = 1) -> tuple[Matrix, Jumps]:
+    """Where `count` jumps between regions lead to from each of the points."""
+    vectors = Vectors(target.dimension)
+    jumps, density = new_jumps(), open_density(target, np.zeros(1, np.int64))
+    take_in(jumps, JumpCommand(0, np.zeros((0, target.dimension)), regions))
+    jumps.maps.count = count
+    point = new_point(chain_key(seed, 0), points[0], vectors)
+    ends = points.reshape(-1).copy()
+    assert jump_from_each.compiled(jumps, new_jump_scratch(vectors), density, point, ends, len(points))
+    return ends.reshape(points.shape), jumps
+
+
+MIXTURES = {
+    "narrow and wide": Normals(np.array([[0.0, 0.0], [6.0, 0.0]]), np.stack([np.eye(2), 0.2 * np.eye(2)]),
+                               np.array([0.3, 0.7])),
+    "three shapes": Normals(np.array([[0.0, 0.0, 0.0], [7.0, 1.0, 0.0], [-3.0, 8.0, 2.0]]),
+                            np.stack([factor_of(1, 3, 1.0), factor_of(2, 3, 0.3), factor_of(3, 3, 1.5)]),
+                            np.array([0.5, 0.3, 0.2])),
+    "concentric": Normals(np.zeros((2, 4)), np.stack([np.eye(4), 0.1 * np.eye(4)]), np.array([0.6, 0.4])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+@pytest.mark.parametrize("known", ["exactly", "roughly"])
+def test_jumps_between_regions_leave_a_mixture_unchanged(name: str, known: str) -> None:
+    """Exact draws stay exact draws, whatever the normals are: shares, means and second moments of the whole."""
+    target = MIXTURES[name]
+    rng = np.random.default_rng(11)
+    points, _ = target.draws(rng, 20_000)
+    shares = target.shares if known == "exactly" else target.shares[::-1]
+    off = 0.0 if known == "exactly" else 0.2
+    factors = target.factors * (1.0 if known == "exactly" else 1.3)
+    ends, jumps = between(target, normals_of(list(target.modes + off), list(factors), list(shares)), points, 4)
+    assert jumps.maps.accepted > (0.5 if known == "exactly" else 0.02) * 4 * len(points)
+    mean = target.shares @ target.modes
+    covariances = np.einsum("kij,klj->kil", target.factors, target.factors)
+    apart = target.modes - mean
+    second = np.einsum("k,kij->ij", target.shares, covariances + apart[:, :, None] * apart[:, None, :])
+    assert np.abs(z_scores(ends, mean)).max() < 4.5
+    centred = ends - mean
+    products = np.einsum("ti,tj->tij", centred, centred).reshape(len(ends), -1)
+    assert np.abs(z_scores(products, second.reshape(-1))).max() < 4.5
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_jumps_between_regions_bring_wrong_weights_to_the_right_ones(name: str) -> None:
+    """All begin in the first region: after some jumps each has its share, with normals of another width."""
+    target = MIXTURES[name]
+    rng = np.random.default_rng(12)
+    normals = rng.standard_normal((4000, target.dimension))
+    points = target.modes[0] + normals @ target.factors[0].T
+    equal = np.full(len(target.shares), 1.0)
+    ends, _ = between(target, normals_of(list(target.modes), list(1.1 * target.factors), list(equal)), points, 30)
+    logs = []
+    for mode, factor, share in zip(target.modes, target.factors, target.shares, strict=True):
+        white = np.linalg.solve(factor, (ends - mode).T)
+        logs.append(np.log(share) - np.log(np.diag(factor)).sum() - 0.5 * (white**2).sum(0))
+    weights = np.exp(np.array(logs) - np.logaddexp.reduce(logs))
+    for own, share in zip(weights, target.shares, strict=True):
+        assert abs(z_scores(own[:, None], share)[0]) < 4.0
+
+
+def test_regions_may_differ_in_some_coordinates_and_in_discrete_values() -> None:
+    """Two coordinates move, a third has a value for each region, the rest stays; elsewhere nothing is jumped from."""
+    maps = RegionNormals(
+        places=np.array([3, 1]),
+        modes=np.array([[0.0, 0.0], [4.0, -4.0]]),
+        factors=np.stack([np.eye(2), np.array([[2.0, 0.0], [1.0, 0.5]])]),
+        shares=np.array([0.5, 0.5]),
+        whole=np.array([0]),
+        values=np.array([[1.0], [2.0]]),
+    )
+    points = np.tile([1.0, 0.3, 9.0, -0.2], (50, 1))
+    ends, jumps = between(Target(flat, 4, np.zeros(4), np.ones(4)), maps, points, 1)
+    assert jumps.maps.accepted > 0
+    moved = ends[ends[:, 0] == 2.0]
+    assert len(moved) == jumps.maps.accepted
+    np.testing.assert_allclose(moved, np.tile([2.0, -4.0 - 0.2 + 0.15, 9.0, 4.0 - 0.4], (len(moved), 1)))
+    points[:, 0] = 3.0
+    ends, jumps = between(Target(flat, 4, np.zeros(4), np.ones(4)), maps, points, 1)
+    assert jumps.maps.accepted == 0
+    np.testing.assert_array_equal(ends, points)
+
+
+def test_whole_numbers_jump_by_whole_numbers_as_often_forth_as_back() -> None:
+    """A flat density: every jump is made, and leads to a whole number; both signs are as frequent."""
+    target = Target(flat, 2, np.zeros(2), np.ones(2))
+    vectors = Vectors(2)
+    jumps, density = new_jumps(np.array([True, False])), open_density(target, np.zeros(1, np.int64))
+    rng = np.random.default_rng(13)
+    archive = np.stack([rng.integers(0, 7, 40).astype(float), rng.standard_normal(40)], axis=1)
+    take_in(jumps, JumpCommand(1, archive))
+    point = new_point(chain_key(3, 0), np.zeros(2), vectors)
+    ends = np.zeros(2 * 20_000)
+    assert jump_from_each.compiled(jumps, new_jump_scratch(vectors), density, point, ends, 20_000)
+    steps = ends.reshape(-1, 2)[:, 0]
+    np.testing.assert_array_equal(steps, np.round(steps))
+    for size in np.unique(np.abs(steps[steps != 0.0])):
+        forth, back = (steps == size).sum(), (steps == -size).sum()
+        assert abs(forth - back) < 4.5 * np.sqrt(forth + back)

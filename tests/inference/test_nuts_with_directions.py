@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from consilience.inference import NUTS
 from consilience.inference.fisher_metric import estimate
+from consilience.inference.jumps import JumpCommand
 from consilience.inference.messages import Rows
 from consilience.inference.metric import Scales
+from consilience.inference.modes.normals import normals_of
 from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.streams import chain_key
 from tests.inference.metrics import random_scales, scales_of
@@ -122,9 +124,9 @@ def test_machine_code_and_cpython_agree_with_directions_and_jumps() -> None:
     """The same source: equal trees, equal draws up to the rounding of sums."""
     target = correlated_normal(5, 4)
     archive = target.mean + np.random.default_rng(2).standard_normal((10, 5))
-    command = NutsCommand(
-        Learning.STEP, scales=random_scales(1, 5, 5, 0.3), search=0.2, jumps=2, archive=archive, max_treedepth=5
-    )
+    regions = normals_of([target.mean, target.mean + 1.0], [0.5 * np.eye(5), np.eye(5)], [0.3, 0.7])
+    own = NutsCommand(Learning.STEP, scales=random_scales(1, 5, 5, 0.3), search=0.2, max_treedepth=5)
+    command = JumpCommand(2, archive, regions, own)
     found = []
     pairs: list[tuple[NUTS, Any]] = [(KERNEL, target), (NUTS(compiled=False), PlainTarget(target))]
     for kernel, density in pairs:

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from consilience.errors import SamplingError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
 from consilience.inference.density import Inputs, Outputs
+from consilience.inference.jumps import JumpCommand
 from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import Rows
+from consilience.inference.modes.normals import normals_of
 from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.streams import chain_key
 from consilience.native.typed_python import Array, f64, i64, native, record
@@ -22,6 +24,7 @@ from tests.inference.metrics import random_scales
 from tests.inference.targets import Target, correlated_normal
 
 TARGET = correlated_normal(5, 3)
+REGIONS = normals_of([np.zeros(5), np.ones(5)], [0.5 * np.eye(5), np.eye(5)], [0.3, 0.7])
 ARCHIVE = TARGET.mean + np.random.default_rng(1).standard_normal((30, 5))
 DIRECTIONS = random_scales(2, 5, 3, 0.3)
 STEP = Averaging(0.4, float(np.log(0.8)), 10)
@@ -51,8 +54,8 @@ CASES = {
     ),
     "nuts frozen": Case(NUTS(), 0, NutsCommand(Learning.NOTHING, scales=DIRECTIONS, step=STEP)),
     "nuts jumping": Case(
-        NUTS(), 0, NutsCommand(Learning.NOTHING, scales=DIRECTIONS, step=STEP, jumps=4, archive=ARCHIVE),
-        NutsCommand(archive=ARCHIVE[:7]),
+        NUTS(), 0, JumpCommand(4, ARCHIVE, REGIONS, NutsCommand(Learning.NOTHING, scales=DIRECTIONS, step=STEP)),
+        JumpCommand(archive=ARCHIVE[:7]),
     ),
     "nuts from alone to frozen": Case(
         NUTS(), 0, NutsCommand(Learning.ALONE),
@@ -216,7 +219,7 @@ def test_orders_are_carried_out(case: Case) -> None:
     chain.apply(NutsCommand())
     assert_equal(chain.snapshot(), before)
     scales = random_scales(9, 5, 2, 0.2)
-    chain.apply(NutsCommand(Learning.NOTHING, None, 4, scales, Averaging(0.25, 0.0, 3), jumps=0))
+    chain.apply(NutsCommand(Learning.NOTHING, None, 4, scales, Averaging(0.25, 0.0, 3)))
     told = chain.tuning()
     assert told.step_size == 0.25
     np.testing.assert_allclose(told.scales.scale, scales.scale, rtol=1e-14)
@@ -225,7 +228,8 @@ def test_orders_are_carried_out(case: Case) -> None:
     np.testing.assert_allclose(told.variance, scales.variance, rtol=1e-12)
     names = tuple(case.kernel.columns.types)
     _, statistics = written(case, chain, 50)
-    if case.first is None or case.first.search is None:  # a search that was asked for still comes first
+    first = case.first.kernels if isinstance(case.first, JumpCommand) else case.first
+    if first is None or first.search is None:  # a search that was asked for still comes first
         assert (statistics[names.index("step_size")] == 0.25).all()
     assert (statistics[names.index("depth")] <= 4).all()
 
@@ -292,7 +296,7 @@ def test_a_chain_stopped_anywhere_ends_there_and_goes_on_from_its_snapshot(kind:
     chain.begin()
     if kind == "nuts jumping":
         archive = np.random.default_rng(3).standard_normal((10, 2))
-        chain.apply(NutsCommand(Learning.STEP, jumps=3, archive=archive))
+        chain.apply(JumpCommand(3, archive, kernels=NutsCommand(Learning.STEP)))
     if kind == "nuts alone":
         chain.apply(NutsCommand(Learning.ALONE))
     taken = chain.snapshot()

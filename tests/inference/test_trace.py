@@ -10,6 +10,7 @@ import pytest
 
 from consilience.errors import SamplingError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
+from consilience.inference.jumps import JumpCommand
 from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import Rows
 from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
@@ -126,7 +127,8 @@ def test_archives_and_metrics_of_windows_past_are_let_go() -> None:
     for seed in range(5):
         archive = np.random.default_rng(seed).standard_normal((20, 3))
         scales = random_scales(seed, 3, 2, 0.2)
-        chain.apply(NutsCommand(Learning.NOTHING, scales=scales, step=Averaging(0.5, 0.0, 0), jumps=2, archive=archive))
+        told = NutsCommand(Learning.NOTHING, scales=scales, step=Averaging(0.5, 0.0, 0))
+        chain.apply(JumpCommand(2, archive, kernels=told))
         chain.write_to(rows_for(kernel, 10, 3))
         chain.advance(10)
         taken = chain.snapshot()
@@ -136,7 +138,7 @@ def test_archives_and_metrics_of_windows_past_are_let_go() -> None:
             weakref.ref(taken["states"][0]["warmup.metric.stretches"]),
         ]
         del archive, taken
-    chain.apply(NutsCommand(scales=random_scales(9, 3, 1, 0.2), archive=np.zeros((2, 3))))
+    chain.apply(JumpCommand(archive=np.zeros((2, 3)), kernels=NutsCommand(scales=random_scales(9, 3, 1, 0.2))))
     assert all(reference() is None for reference in gone)
     chain.write_to(rows_for(kernel, 10, 3))
     assert chain.advance(10) == 10

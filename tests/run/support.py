@@ -45,7 +45,7 @@ def fingerprint(run: Run) -> str:
     for array in arrays:
         digest.update(repr((array.shape, array.dtype)).encode())
         digest.update(np.ascontiguousarray(array).tobytes())
-    others = (run.chains, run.verdict, run.restarts, run.windows, run.rank, run.notes, run.constants)
+    others = (run.chains, run.verdict, run.restarts, run.windows, run.rank, run.notes, run.moves, run.constants)
     digest.update(repr((*others, run.tuned, run.evaluations, run.tuning_evaluations)).encode())
     return digest.hexdigest()
 
@@ -173,8 +173,9 @@ class Tape:
         assert self.inner.fault is None
         copy = self.path / f"moment{len(self.moments)}"
         shutil.copy(self.path / "live", copy)
-        stage = type(controller.stage).__name__
-        inner = getattr(controller.stage, "stage", None)
+        tuner = getattr(controller.stage, "inner", controller.stage)
+        stage = type(tuner).__name__
+        inner = getattr(tuner, "stage", None)
         if inner is not None:
             stage = type(inner).__name__
         if getattr(inner, "searching", False):

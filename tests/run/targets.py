@@ -28,6 +28,24 @@ def two_normals(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constan
 
 
 @native
+def far_below(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constants: Constants) -> i64:
+    """Two standard normals, the second at `number` along the first coordinate and exp(-400) times as heavy."""
+    x = inputs.position
+    total = 0.0
+    for i in range(1, constants.dimension):
+        total += x[i] * x[i]
+        outputs.gradient[i] = -x[i]
+    left = -0.5 * x[0] * x[0]
+    right = -0.5 * (x[0] - constants.number) * (x[0] - constants.number) - 400.0
+    top = max(left, right)
+    a = exp(left - top)
+    b = exp(right - top)
+    outputs.logp[0] = -0.5 * total + top + log(a + b)
+    outputs.gradient[0] = -(a * x[0] + b * (x[0] - constants.number)) / (a + b)
+    return 0
+
+
+@native
 def with_switch(inputs: Inputs, outputs: Outputs, workspace: Array[f64], constants: Constants) -> i64:
     """Standard normal; NaN where the record's `mean[0]`, which a test may change at any time, is not 0."""
     x = inputs.position

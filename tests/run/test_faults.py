@@ -22,6 +22,7 @@ from consilience.errors import ConsilienceWarning, InitialPointError, SamplingEr
 from consilience.inference import NUTS, Metropolis
 from consilience.run import (
     ChainLost,
+    ChainMoved,
     DrawsMade,
     Event,
     Monitored,
@@ -32,7 +33,7 @@ from consilience.run import (
     run_chains,
 )
 from tests.inference.targets import Target, correlated_normal, half_space, standard
-from tests.run.support import EarlyChecks, Watched, WatchedKernel, fingerprint, sleepy
+from tests.run.support import EarlyChecks, Watched, WatchedKernel, fingerprint, finish, sleepy
 from tests.run.targets import long_tailed, with_switch
 
 NORMAL = correlated_normal(5, 1)
@@ -62,7 +63,8 @@ def test_a_chain_that_fails_once_begins_again(pool: bool, after: int) -> None:
     assert runs[0].chains == (0, 1, 2, 3)
     assert runs[0].draws.shape == (4, 200, 5)
     words = "chain 1 failed once and went on from its last state (ZeroDivisionError: by chance)"
-    assert runs[0].notes == (words,)
+    assert (*runs[0].notes, *runs[0].moves) == (words,)
+    assert bool(runs[0].notes) == (after >= (100 if pool else 0))  # draws bear no traces of what happened while tuning
     assert len({fingerprint(run) for run in runs}) == 1
     whole = run_chains(NORMAL, NUTS(), points(), options, seed=4)
     assert not np.array_equal(runs[0].draws[1], whole.draws[1])  # other random numbers, lest it fail again
@@ -70,17 +72,17 @@ def test_a_chain_that_fails_once_begins_again(pool: bool, after: int) -> None:
         np.testing.assert_array_equal(runs[0].draws[[0, 2, 3]], whole.draws[[0, 2, 3]])
 
 
-@pytest.mark.parametrize("after", [-1, 0, 20, 100, 180])
+@pytest.mark.parametrize("after", [-1, 100, 180])
 @pytest.mark.parametrize("cores", [1, 4])
 def test_a_chain_that_fails_twice_is_left_out(after: int, cores: int) -> None:
-    """The others go on; the result has them with their numbers."""
+    """While sampling, or where it could not begin and there is no other place; the others go on with their numbers."""
     events: list[Event] = []
     run = run_chains(NORMAL, faulty(2, after=after), points(), LONG, seed=4, cores=cores, listeners=[events.append])
     assert run.chains == (0, 2, 3)
     assert run.draws.shape == (3, 200, 5)
     assert len(run.divergences) == len(run.tuning) == len(run.evaluations) == 3
-    assert len(run.notes) == 2
-    assert run.notes[1] == "chain 1 was left out (ZeroDivisionError: by chance)"
+    assert len((*run.notes, *run.moves)) == 2
+    assert run.notes[-1] == "chain 1 was left out (ZeroDivisionError: by chance)"
     lost = [event for event in events if isinstance(event, ChainLost)]
     assert lost == [ChainLost(1, "ZeroDivisionError: by chance")]
     last = [event for event in events if isinstance(event, Progress)][-1]
@@ -90,7 +92,62 @@ def test_a_chain_that_fails_twice_is_left_out(after: int, cores: int) -> None:
     assert made[-1].draws.shape[0] == 3
 
 
-@pytest.mark.parametrize("after", [0, 150])
+@pytest.mark.parametrize("after", [0, 20])
+def test_a_chain_that_fails_twice_while_tuning_goes_on_from_where_another_was(after: int) -> None:
+    """With random numbers of its own, whatever the threads do; it is told of, and is no witness of its own."""
+    runs, events = [], list[Event]()
+    for cores in (1, 4):
+        run = run_chains(NORMAL, faulty(2, after=after), points(), LONG, seed=4, cores=cores, listeners=[events.append])
+        runs.append(run)
+    assert len({fingerprint(run) for run in runs}) == 1
+    assert (runs[0].chains, runs[0].notes) == ((0, 1, 2, 3), ())
+    assert runs[0].moves[1] == "chain 1 went on from where chain 2 was (ZeroDivisionError: by chance)"
+    assert ChainMoved(1, "went on from where chain 2 was (ZeroDivisionError: by chance)") in events
+    assert not (runs[0].draws[1] == runs[0].draws[2]).all(axis=1).any()
+    assert runs[0].evaluations[1] > 200
+
+
+def test_two_chains_of_which_one_goes_on_from_the_other_are_one_witness() -> None:
+    """Their agreement says no more than that of one chain with itself."""
+    run = run_chains(NORMAL, faulty(2, after=0), points(2), EarlyChecks(), seed=4)
+    assert run.verdict.status == "converged"
+    assert run.verdict.reason.startswith("only one chain was run")
+
+
+@pytest.mark.parametrize("after", [-1, 0])
+@pytest.mark.parametrize("pool", [True, False])
+def test_a_chain_that_cannot_begin_where_it_was_put_begins_elsewhere(pool: bool, after: int) -> None:
+    """At the first of four other starting points that will do: a witness like any other."""
+    if not pool and after > -1:
+        pytest.skip("a chain that tunes alone on a schedule begins it once")
+    asked: list[tuple[int, int]] = []
+
+    def another(chain: int, time: int) -> NDArray[np.float64]:
+        asked.append((chain, time))
+        return np.full(5, float(time))
+
+    options = EarlyChecks(rule=StoppingRule(target_ess=1e9), max_draws=200, pool=pool, tune=None if pool else 60)
+    runs = []
+    for cores in (1, 4):
+        kernel = faulty(2, after=after)
+        raised = itertools.count()
+
+        def hook(chain: Watched, raised: Any = raised) -> None:
+            mine = chain.number == 1 or chain.number > 3
+            if mine and chain.begun > after and next(raised) < 3:
+                raise ZeroDivisionError("by chance")
+
+        kernel.hook = hook
+        running = launch(NORMAL, kernel, points(), options, seed=4, cores=cores, starts=another)
+        runs.append(finish(running))
+    assert len({fingerprint(run) for run in runs}) == 1
+    assert (runs[0].chains, runs[0].notes, len(runs[0].moves)) == ((0, 1, 2, 3), (), 3)
+    assert runs[0].moves[-1] == "chain 1 began again at another starting point (ZeroDivisionError: by chance)"
+    assert runs[0].verdict.reason.count("left out") == 0
+    assert set(asked) >= {(1, 1), (1, 2)}
+
+
+@pytest.mark.parametrize("after", [-1, 150])
 @pytest.mark.parametrize("length", [None, 400])
 def test_a_run_that_lost_a_chain_is_never_plainly_converged(after: int, length: int | None) -> None:
     """Nobody knows what the others have not seen, however well they agree."""

@@ -151,6 +151,7 @@ class AdaptiveMetropolis(Kernel):
     target_accept: float = 0.234
 
     needs: ClassVar[Needs] = "logp"
+    jumping: ClassVar[bool] = True
     Info: ClassVar[type[Any]] = AdaptiveMetropolisInfo
     start: ClassVar[Any] = start_adaptive
     step: ClassVar[Any] = step_adaptive

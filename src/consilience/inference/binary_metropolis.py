@@ -101,6 +101,7 @@ class BinaryMetropolis(Kernel):
     tune_interval: int = 100
 
     needs: ClassVar[Needs] = "logp"
+    jumping: ClassVar[bool] = True
     Info: ClassVar[type[Any]] = BinaryInfo
     start: ClassVar[Any] = start_binary
     step: ClassVar[Any] = step_binary

@@ -77,7 +77,8 @@ def joined(parts: Sequence[tuple[str, Columns]]) -> Columns:
     """The columns of several kernels, one after the other, and the log density of the whole position.
 
     A name that one kernel alone has stays as it is; others get their kernel's label before them, as in `z_accepted`.
-    Roles belong to the first kernel that has them.
+    Roles belong to the first kernel that has them. None is that of the energy: the energy of a block changes as others
+    move, too, and to compare its changes with its variance says nothing of how a chain moves between energies.
     """
     names = [name for _, columns in parts for name in columns.types]
     types: dict[str, str] = {}
@@ -88,4 +89,5 @@ def joined(parts: Sequence[tuple[str, Columns]]) -> Columns:
         }
         types |= {own[name]: kind for name, kind in columns.types.items()}
         roles = {**{role: own[name] for role, name in columns.roles.items()}, **roles}
+    roles.pop("energy", None)
     return Columns({**types, LOG_DENSITY: "float64"}, {**roles, "log density": LOG_DENSITY})

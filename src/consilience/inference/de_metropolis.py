@@ -111,6 +111,8 @@ class DEMetropolis(Kernel):
     interval: int = 50
 
     needs: ClassVar[Needs] = "logp"
+    jumping: ClassVar[bool] = True
+    jumps: ClassVar[int] = 0  # by differences, which its own transitions are
     Info: ClassVar[type[Any]] = DEInfo
     start: ClassVar[Any] = start_de_metropolis
     step: ClassVar[Any] = step_de_metropolis

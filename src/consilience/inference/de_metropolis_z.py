@@ -177,6 +177,7 @@ class DEMetropolisZ(Kernel):
     snooker: float = 0.0
 
     needs: ClassVar[Needs] = "logp"
+    jumping: ClassVar[bool] = True
     Info: ClassVar[type[Any]] = DEInfo
     start: ClassVar[Any] = start_de_metropolis_z
     step: ClassVar[Any] = step_de_metropolis_z

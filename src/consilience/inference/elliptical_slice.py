@@ -141,6 +141,7 @@ class EllipticalSlice(Kernel):
     prior_chol: Any = None
 
     needs: ClassVar[Needs] = "logp"
+    jumping: ClassVar[bool] = True
     Info: ClassVar[type[Any]] = EllipticalSliceInfo
     start: ClassVar[Any] = start_elliptical
     step: ClassVar[Any] = step_elliptical

@@ -193,6 +193,7 @@ class CategoricalGibbsMetropolis(Kernel):
 
     separable: bool = False
 
+    jumping: ClassVar[bool] = True
     Info: ClassVar[type[Any]] = GibbsInfo
     start: ClassVar[Any] = start_gibbs
     step: ClassVar[Any] = step_gibbs

@@ -176,6 +176,7 @@ class LeapfrogPath(Kernel):
     """Kernels that move along a path of leapfrog steps, with a diagonal metric learnt while tuning."""
 
     scheduled: ClassVar[bool] = True
+    jumping: ClassVar[bool] = True
     Info: ClassVar[type[Any]] = HmcInfo
     start: ClassVar[Any] = start_hmc
     step: ClassVar[Any] = step_hmc

@@ -20,12 +20,13 @@ from consilience.inference import snapshot as saved
 from consilience.inference.block import Block, Needs, block_of
 from consilience.inference.columns import Columns, Role, columns_of
 from consilience.inference.density import Density, LogDensity, open_density
+from consilience.inference.jumps import JumpCommand, new_jump_scratch, new_jumps, take_in
 from consilience.inference.messages import ChainTuning, Command, Divergences, Rows, Snapshot
 from consilience.inference.metric import diagonal
 from consilience.inference.point import Point, compiling_normals, new_point
 from consilience.inference.streams import RESTART, purpose_key
 from consilience.inference.trace import new_trace
-from consilience.inference.transitions import KernelRecord, Walk, advance, begin_part, move
+from consilience.inference.transitions import KernelRecord, Walk, advance, begin_part, move, settle
 from consilience.inference.vectors import Vectors
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.random import fold_in
@@ -37,6 +38,7 @@ from consilience.record import Record, field_names, replace
 if TYPE_CHECKING:
     from consilience.inference.tuner import Tuner, TuningSetting
 
+WHOLE_POINT: Final = 1 << 20  # number of the key of a whole position, beyond those of its parts
 NO_ROWS: Final = Rows(np.zeros((0, 1)), np.zeros((0, 1), np.int64))
 
 
@@ -88,6 +90,8 @@ class Kernel(Record):
     discrete, continuous   whether it can move whole numbers, and real ones
     fewest_chains          of a run
     whole      whether it has to move all variables of a model, alone
+    jumping    whether its chains may jump between its transitions: nothing that it remembers, but the point and what it
+               learnt, depends on where a chain is
 
     and makes a chain's memory with `state` and `scratch`. What is in `state` is all that checkpoints hold besides
     `point`: every field of it is written and read back.
@@ -106,6 +110,7 @@ class Kernel(Record):
     continuous: ClassVar[bool] = True
     fewest_chains: ClassVar[int] = 1
     whole: ClassVar[bool] = False
+    jumping: ClassVar[bool] = False
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -212,7 +217,7 @@ def compiling(kernel: Kernel) -> Beside[Functions]:
 
 def compiling_transitions() -> Beside[Functions]:
     """The functions of `transitions`, in the same way."""
-    return WORKSHOP.begin("transitions", lambda: _compiled(begin_part, move, advance))
+    return WORKSHOP.begin("transitions", lambda: _compiled(begin_part, move, advance, settle))
 
 
 def _compiled(*functions: NativeFunction[..., Any]) -> Functions:
@@ -266,7 +271,15 @@ class MarkovChain:
         self.whole = block_of(density, (), needs).density if several else self.blocks[0].density
         full = Vectors(len(position)).vector(position)
         joint = open_density(self.whole, stop, compiled=self.compiled)
-        begin, step, further = compiling_transitions().result()[1:] if self.compiled else (begin_part, move, advance)
+        begin, step, further, settling = (
+            compiling_transitions().result()[1:] if self.compiled else (begin_part, move, advance, settle)
+        )
+        kinds = np.zeros(len(position), np.bool_)
+        for block in self.blocks:
+            kinds[block.places] = block.discrete
+        vectors = Vectors(len(position))
+        whole = new_point(int(fold_in(key, WHOLE_POINT)), position, vectors, self.compiled)
+        whole.position = full
         self._begin, self._advance = self._caller(begin), self._caller(further, ctypes.c_int64)
         self.walk = Walk(
             dimension=len(position),
@@ -277,6 +290,10 @@ class MarkovChain:
             move=step if self.compiled else lambda place: move(self._objects[place]),
             with_joint=several,
             joint=joint,
+            whole=whole,
+            jumps=new_jumps(kinds),
+            jumping=new_jump_scratch(vectors),
+            settle=settling if self.compiled else lambda place: settle(self._objects[place]),
         )
         column = 0
         self.parts: list[KernelRecord] = []
@@ -296,6 +313,7 @@ class MarkovChain:
         point = new_point(key, np.asarray(full)[block.places], vectors, self.compiled)
         if not several:
             self.walk.position = point.position
+            self.walk.whole = point
         opened = self.walk.joint
         if several:
             opened = open_density(block.density, stop, np.asarray(full), self.compiled)
@@ -377,6 +395,9 @@ class MarkovChain:
 
         A command "sample", that tuning is over, goes to all kernels; a tuple holds one command for each kernel.
         """
+        if isinstance(command, JumpCommand):
+            take_in(self.walk.jumps, command)
+            command = command.kernels
         if command is None:
             return
         commands: Sequence[Command] = (
@@ -432,6 +453,8 @@ class MarkovChain:
             "evaluations": [self.walk.joint.evaluations, *(part.density.evaluations for part in self.parts)],
             "points": [saved.take(part.point) for part in self.parts],
             "states": [saved.take(state) for state in self.states],
+            "whole": saved.take(self.walk.whole),
+            "jumps": saved.take(self.walk.jumps),
         }
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -458,9 +481,13 @@ class MarkovChain:
             saved.put_back(part.point, point)
             saved.put_back(state, values)
             kernel.rekey(scratch, part.point.key)
+        saved.put_back(self.walk.whole, snapshot["whole"])
+        saved.put_back(self.walk.jumps, snapshot["jumps"])
 
     def reseed(self, attempt: int) -> None:
         """Other random numbers from now on, a function of the chain's key and `attempt`."""
+        if self.kernel.joint:
+            self.walk.whole.key = int(purpose_key(self.walk.whole.key, RESTART + attempt))
         for kernel, part, scratch in zip(self.kernel.parts, self.parts, self.scratches, strict=True):
             part.point.key = int(purpose_key(part.point.key, RESTART + attempt))
             kernel.rekey(scratch, part.point.key)

@@ -71,6 +71,8 @@ class Segment(Record):
     begin       whether chains evaluate their starting points first
     gradients   whether the windows should hold gradients
     ahead       transitions of the segment that follows if nothing else is decided: chains may begin with it
+    anew        where chains have begun: what one is told that begins once more, elsewhere; None: none may
+    elsewhere   chains that do so before it begins
     """
 
     phase: Literal["tuning", "sampling"]
@@ -79,6 +81,8 @@ class Segment(Record):
     begin: bool = False
     gradients: bool = False
     ahead: int = 0
+    anew: Command = None
+    elsewhere: tuple[int, ...] = ()
 
 
 class Window(Record):

@@ -240,6 +240,7 @@ class Metropolis(Kernel):
     tune_interval: int = 100
 
     needs: ClassVar[Needs] = "logp"
+    jumping: ClassVar[bool] = True
     Info: ClassVar[type[Any]] = MetropolisInfo
     start: ClassVar[Any] = start_metropolis
     step: ClassVar[Any] = step_metropolis

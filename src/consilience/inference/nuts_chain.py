@@ -5,12 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from consilience.inference.density import Density, stopped
+from consilience.inference.density import Density
 from consilience.inference.dual_averaging import learn
-from consilience.inference.jumps import Jumps, JumpScratch, jump_around
 from consilience.inference.lbfgs import LBFGS, lbfgs_initialization
 from consilience.inference.metric import Scales
 from consilience.inference.nuts import Nuts, NutsInfo, transition
@@ -66,8 +62,6 @@ class NutsCommand(Record, eq=False):
     step            the state of the step size
     target_accept   acceptance probability that the step size is tuned for
     search          a step size from which to search another one before the window begins
-    jumps, archive  differential-evolution jumps after every transition, and the points they are made of,
-                    float64 (point, coordinate)
     """
 
     learning: Learning | None = None
@@ -77,8 +71,6 @@ class NutsCommand(Record, eq=False):
     step: Averaging | None = None
     target_accept: float | None = None
     search: float | None = None
-    jumps: int | None = None
-    archive: NDArray[np.float64] | None = None
 
 
 @record
@@ -92,7 +84,6 @@ class NutsState:
     """
 
     warmup: Warmup
-    jumps: Jumps
     learning: i64
     max_treedepth: i64
     initializing: boolean
@@ -104,7 +95,6 @@ class NutsScratch:
     """Memory of a transition."""
 
     nuts: Nuts
-    jumps: JumpScratch
     lbfgs: LBFGS
     probe: Probe
 
@@ -146,7 +136,7 @@ def learn_from(point: Point, state: NutsState, scratch: NutsScratch, density: De
 
 @native
 def step_nuts(point: Point, state: NutsState, scratch: NutsScratch, density: Density, info: NutsInfo) -> boolean:
-    """One transition, what it teaches, and the jumps that follow it."""
+    """One transition and what it teaches."""
     warmup = state.warmup
     nuts = scratch.nuts
     nuts.info = info
@@ -155,10 +145,6 @@ def step_nuts(point: Point, state: NutsState, scratch: NutsScratch, density: Den
     if not transition(nuts, warmup.step.step):
         return False
     learn_from(point, state, scratch, density, info)
-    if state.jumps.count > 0:
-        jump_around(state.jumps, scratch.jumps, density, point)
-        if stopped(density):
-            return False  # not all jumps were made: the transition does not count
     info.step_size_bar = warmup.step.average
     info.lp = point.logp
     return True

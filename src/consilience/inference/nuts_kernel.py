@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from consilience.errors import SamplingError
 from consilience.inference.block import Block
 from consilience.inference.columns import Role
 from consilience.inference.density import Density
 from consilience.inference.fisher_metric import Form
-from consilience.inference.jumps import new_jump_scratch, new_jumps
 from consilience.inference.kernel import Kernel
 from consilience.inference.lbfgs import new_lbfgs
 from consilience.inference.messages import ChainTuning, Command
@@ -44,7 +41,7 @@ class NUTS(Kernel):
     initial_step    where the search for a first step size begins, positive
     metric          "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay
     initialize         whether chains climb to the typical set before anything else
-    jumps           jumps between past points of all chains after each transition; "auto": when chains disagree
+    jumps           jumps between past points of all chains before each transition; "auto": when chains disagree
     """
 
     target_accept: float = 0.8
@@ -52,8 +49,9 @@ class NUTS(Kernel):
     initial_step: float = 0.1
     metric: Form = "auto"
     initialize: bool = True
-    jumps: int | Literal["auto"] = 0
+    jumps: int | Literal["auto"] = "auto"
 
+    jumping: ClassVar[bool] = True
     Info: ClassVar[type[Any]] = NutsInfo
     start: ClassVar[Any] = start_nuts
     step: ClassVar[Any] = step_nuts
@@ -82,7 +80,6 @@ class NUTS(Kernel):
         """See `Kernel.state`."""
         return NutsState(
             warmup=new_warmup(vectors, tune, self.target_accept, self.initial_step),
-            jumps=new_jumps(),
             learning=Learning.SCHEDULE if tune else Learning.NOTHING,
             max_treedepth=self.max_treedepth,
             initializing=False,
@@ -93,7 +90,6 @@ class NUTS(Kernel):
         """See `Kernel.scratch`."""
         return NutsScratch(
             nuts=new_nuts(density, point, state.warmup.metric, vectors, self.max_treedepth),
-            jumps=new_jump_scratch(vectors),
             lbfgs=new_lbfgs(vectors),
             probe=new_probe(vectors),
         )
@@ -127,12 +123,6 @@ class NUTS(Kernel):
             state.searching = True
         if command.target_accept is not None:
             step.target = command.target_accept
-        if command.jumps is not None:
-            state.jumps.count = command.jumps
-        if command.archive is not None:
-            state.jumps.archive = np.ascontiguousarray(command.archive).reshape(-1)
-            state.jumps.points = len(command.archive)
-            release(state.jumps)
         return state.searching
 
     def learnt(self, state: NutsState) -> ChainTuning:

@@ -1,7 +1,7 @@
 """How the chains of NUTS in a run are tuned: together or each by itself, and again where sampling shows the need.
 
 Windows enter, commands leave; see `tuner.Tuner`. What is frozen while sampling is the metric and the step size of each
-chain, and the points that jumps are made of.
+chain.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any, Final, Literal, Protocol
 import numpy as np
 
 from consilience.inference import fisher_metric
-from consilience.inference.archive import past_points
 from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.metric import Scales
 from consilience.inference.metric_change import log_ratios
@@ -31,8 +30,6 @@ GRADIENTS_KEPT: Final = 400  # draws of each chain, whose gradients may be neede
 LARGEST_METRIC_ERROR: Final = 1.0  # root mean square of log variances
 MANY: Final = 200  # coordinates, beyond which a metric to compare with is learnt
 ENOUGH: Final = 200  # from at most so many draws; a bound on the metric's error always is
-JUMPING_WINDOW: Final = 50  # draws between two changes of the archive
-JUMPS: Final = 4  # where disagreement turns them on
 
 Stage = PooledTuning | SelfTuning | Retuning
 
@@ -48,8 +45,6 @@ class NutsSettings(Protocol):
     def metric(self) -> fisher_metric.Form: ...
     @property
     def initialize(self) -> bool: ...
-    @property
-    def jumps(self) -> int | Literal["auto"]: ...
 
 
 class NutsTuner:
@@ -61,10 +56,8 @@ class NutsTuner:
         self.pooled = setting.lengths.pool and setting.chains > 1
         self.living = self.arrived = tuple(range(setting.chains))
         self.target_accept = kernel.target_accept
-        self.jumps = 0 if kernel.jumps == "auto" else kernel.jumps
         self.scales: dict[int, Scales] = {}
         self.steps: dict[int, float] = {}
-        self.points: Matrix | None = None  # of earlier windows, for the archive of jumps
         self.reviewed = 0  # draws that `contradicted` has seen
         self.restarts: list[Reason] = []
         self.finished = False
@@ -105,17 +98,12 @@ class NutsTuner:
     @property
     def answers(self) -> frozenset[Reason]:
         """See `tuner.Tuner`."""
-        found: set[Reason] = set()
-        if "divergences" not in self.restarts:
-            found.add("divergences")
-        if self.kernel.jumps == "auto" and not self.jumps:
-            found.add("jumps")
-        return frozenset(found)
+        return frozenset() if "divergences" in self.restarts else frozenset(("divergences",))
 
     @property
     def interval(self) -> int:
         """See `tuner.Tuner`."""
-        return JUMPING_WINDOW if self.jumps else 0
+        return 0
 
     @property
     def gradients(self) -> int:
@@ -142,8 +130,6 @@ class NutsTuner:
                 if stage.scales is not None and stage.step is not None:
                     self.scales = dict.fromkeys(self.living, stage.scales)
                     self.steps = dict.fromkeys(self.living, stage.step.step)
-                if self.jumps:
-                    self.points = np.concatenate([kept[c][0] for _, kept in stage.history for c in sorted(kept)])
                 stage.history.clear()  # has served
             case Retuning():
                 self.scales.update(stage.scales)
@@ -162,13 +148,11 @@ class NutsTuner:
             max_treedepth=self.kernel.max_treedepth,
             scales=self.scales.get(chain),
             step=None if step is None else Averaging(step, math.log(step), 0),
-            jumps=self.jumps,
-            archive=past_points(self.points, (), self.setting.dimension) if self.jumps else None,
         )
 
     def between(self, windows: Windows) -> tuple[Command, ...]:
         """See `tuner.Tuner`."""
-        return (NutsCommand(archive=past_points(self.points, windows, self.setting.dimension)),) * self.setting.chains
+        return ()
 
     def contradicted(self, windows: Windows) -> Reason | None:
         """See `tuner.Tuner`: "metric" where the draws call for quite another one. Asked twice at most."""
@@ -201,10 +185,6 @@ class NutsTuner:
         self.restarts.append(reason)
         chains = sorted(windows[-1])
         self.living = tuple(chains)
-        if reason == "jumps":
-            self.jumps = JUMPS
-            self.points = np.concatenate([some[c].draws for some in windows for c in chains])
-            return
         if reason == "divergences":
             self.target_accept = max(RETUNED_ACCEPT, self.kernel.target_accept)
         groups: Sequence[tuple[int, ...]] = [self.living] if self.pooled else [(c,) for c in self.living]
@@ -232,11 +212,9 @@ class NutsTuner:
             "living": list(self.living),
             "arrived": list(self.arrived),
             "target_accept": self.target_accept,
-            "jumps": self.jumps,
             "scales": [[s.scale, s.directions, s.eigenvalues] for s in different],
             "metric": {str(c): [s is d for d in different].index(True) for c, s in self.scales.items()},
             "steps": {str(c): step for c, step in self.steps.items()},
-            "points": self.points,
             "reviewed": self.reviewed,
             "restarts": list(self.restarts),
             "finished": self.finished,
@@ -249,10 +227,9 @@ class NutsTuner:
         """See `tuner.Tuner`."""
         different = [Scales(*parts) for parts in state["scales"]]
         self.living, self.arrived = tuple(state["living"]), tuple(state["arrived"])
-        self.target_accept, self.jumps = state["target_accept"], state["jumps"]
+        self.target_accept = state["target_accept"]
         self.scales = {int(c): different[which] for c, which in state["metric"].items()}
         self.steps = {int(c): step for c, step in state["steps"].items()}
-        self.points = state["points"]
         self.reviewed = state["reviewed"]
         self.restarts = list(state["restarts"])
         self.finished = state["finished"]

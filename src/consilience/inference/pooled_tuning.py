@@ -113,19 +113,19 @@ class PooledTuning:
     def next(self) -> Segment:
         """What the chains do next."""
         plan = self.plan
+        first = NutsCommand(
+            learning=Learning.ALONE,
+            initialize=plan.initialize,
+            max_treedepth=min(DEPTH_ALONE, plan.max_treedepth),
+            target_accept=plan.target_accept,
+        )
         if self.number < 0 and not self.searching:
             count = min(ALONE, self.end)
-            command = NutsCommand(
-                learning=Learning.ALONE,
-                initialize=plan.initialize,
-                max_treedepth=min(DEPTH_ALONE, plan.max_treedepth),
-                target_accept=plan.target_accept,
-            )
-            return Segment("tuning", count, (command,) * plan.chains, begin=True, gradients=True)
+            return Segment("tuning", count, (first,) * plan.chains, begin=True, gradients=True)
         if self.searching:
             assert self.step is not None
             search = NutsCommand(scales=self.scales, search=self.step.step)
-            return Segment("tuning", 0, self._for_arrived(search, NutsCommand()))
+            return Segment("tuning", 0, self._for_arrived(search, NutsCommand()), anew=first)
         together = NutsCommand(
             learning=Learning.STEP,
             max_treedepth=min(DEPTH_TOGETHER, plan.max_treedepth),
@@ -136,7 +136,7 @@ class PooledTuning:
         count = next_tuning_window(self.number, self.done, plan.length)
         if plan.length is None:
             count = min(count, plan.most - self.done)
-        return Segment("tuning", count, self._for_arrived(together, alone), gradients=True)
+        return Segment("tuning", count, self._for_arrived(together, alone), gradients=True, anew=first)
 
     @property
     def end(self) -> int:

@@ -198,6 +198,7 @@ class Slice(Kernel):
     blocked: bool = False
 
     needs: ClassVar[Needs] = "logp"
+    jumping: ClassVar[bool] = True
     Info: ClassVar[type[Any]] = SliceInfo
     start: ClassVar[Any] = start_slice
     step: ClassVar[Any] = step_slice

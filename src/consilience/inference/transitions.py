@@ -6,8 +6,9 @@ transition does is the kernels' business.
 
 from __future__ import annotations
 
-from consilience.inference.density import Density, evaluate, log_density
+from consilience.inference.density import Density, evaluate, log_density, stopped
 from consilience.inference.hamiltonian import copy
+from consilience.inference.jumps import Jumps, JumpScratch, jump_around
 from consilience.inference.point import Point
 from consilience.inference.trace import Trace, put_divergence, put_position
 from consilience.native.mathematics import float_bits
@@ -26,6 +27,9 @@ class Walk:
     move        `move`, which takes such an address
     with_joint  whether the density of the whole position is evaluated after each transition, for the last statistic
     joint       that density
+    whole       where the chain is; where one kernel moves all coordinates it is that kernel's point
+    jumps       made before the kernels move
+    settle      `settle`, which takes an address as `move` does
     """
 
     dimension: i64
@@ -36,6 +40,10 @@ class Walk:
     move: FunctionPointer[[i64], boolean]
     with_joint: boolean
     joint: Density
+    whole: Point
+    jumps: Jumps
+    jumping: JumpScratch
+    settle: FunctionPointer[[i64], None]
 
 
 @record
@@ -129,6 +137,29 @@ def move(part: KernelRecord) -> boolean:
     return True
 
 
+@native(rare=True)
+def settle(part: KernelRecord) -> None:
+    """Put a kernel where the chain is."""
+    for i in range(part.point.dimension):
+        part.point.position[i] = part.walk.position[part.places[i]]
+
+
+@native(rare=True)
+def jump_first(walk: Walk) -> boolean:
+    """The jumps before a transition; False if the run was stopped meanwhile."""
+    point = walk.whole
+    if walk.with_joint:
+        point.logp = log_density(walk.joint, walk.position)
+    jump_around(walk.jumps, walk.jumping, walk.joint, point)
+    if stopped(walk.joint):
+        return False  # not all jumps were made
+    if walk.with_joint:
+        point.transition += 1
+        for k in range(walk.count):
+            walk.settle(walk.parts[k])
+    return True
+
+
 @native
 def advance(walk: Walk, count: i64) -> i64:
     """Make up to `count` transitions; gives the number made, smaller only if the run was stopped.
@@ -139,6 +170,8 @@ def advance(walk: Walk, count: i64) -> i64:
     done = 0
     going = True
     while going and done < count:
+        if walk.jumps.count + walk.jumps.maps.count > 0:
+            going = jump_first(walk)
         k = 0
         while going and k < walk.count:
             going = walk.move(walk.parts[k])

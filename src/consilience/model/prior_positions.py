@@ -5,7 +5,8 @@ A model in, vectors out. Variables from which nothing can be drawn, such as flat
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +20,18 @@ from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.layout import Layout, Stretch
 from consilience.model.variables import ModelVariables
+from consilience.ops import Elementwise
 from consilience.ops.parameter_check import released
 
 Floats = npt.NDArray[np.float64]
 SCALES: Final = (1.0, 3.0, 10.0)  # of the normals that flat variables lie in, in turn
 PURPOSE: Final = 4  # of the random numbers
+# Standard draws, which NumPy makes many times faster than the reference backend, element by element.
+STANDARD: Final[dict[str, Callable[[np.random.Generator, tuple[int, ...]], npt.NDArray[Any]]]] = {
+    "random_normal": lambda generator, shape: generator.standard_normal(shape),
+    "random_uniform": lambda generator, shape: generator.random(shape),
+    "random_exponential": lambda generator, shape: generator.standard_exponential(shape),
+}
 
 
 def prior_positions(
@@ -47,6 +55,8 @@ def prior_positions(
         free = [(s.variable.node, s.variable.sampled) for s in layout.stretches]
         written = [node if sampled is None else sampled.forward(node) for node, sampled in free]
         static, memo = specialise(released(realise(substitute(written, known))), lengths)
+        standard = {node: tensor_input(node.dtype, node.static_shape) for node in topological(static) if _kind(node)}
+        static = substitute(static, standard)
     fixed = {memo[slot]: contexts.DEFAULT.get(slot) for slot in model.data_slots() if slot in memo}
     inputs = [node for node in topological(static) if isinstance(node.op, Input)]
     keys = [node for node in inputs if node.dtype == "key"]
@@ -56,6 +66,7 @@ def prior_positions(
         noisy = centre + width * generator.standard_normal(len(centre))
         given = {memo[leaf]: noisy[s.slice].reshape(s.shape) for leaf, s in leaves.items() if leaf in memo}
         streams = generator.integers(2**63, size=len(keys))
+        given |= {leaf: STANDARD[_kind(node)](generator, node.static_shape) for node, leaf in standard.items()}
         given |= {key: np.asarray(stream, "int64") for key, stream in zip(keys, streams, strict=True)}
         try:
             with np.errstate(all="ignore"):
@@ -68,3 +79,9 @@ def prior_positions(
         if np.isfinite(position).all():
             found.append(position)
     return np.stack(found) if found else np.zeros((0, len(centre)))
+
+
+def _kind(node: Node) -> str:
+    """Which standard draw a node is; empty for none."""
+    known = isinstance(node.op, Elementwise) and node.op.function in STANDARD and node.dtype == "float64"
+    return node.op.function if known and isinstance(node.op, Elementwise) else ""

@@ -35,6 +35,7 @@ InitialValues: TypeAlias = Mapping[str, Any]
 # Attempts per chain at a random starting point before giving up, and the width of the jitter.
 ATTEMPTS: Final = 100
 JITTER: Final = 1.0
+DRAWS_OF_PRIOR: Final = 5  # that are tried for discrete variables
 # Where no point near the support points has a density, chains begin anywhere within this distance of zero, as in Stan.
 SCATTER: Final = 2.0
 
@@ -183,10 +184,36 @@ def starting_positions(
         base = starting_position(density.model, density.layout, density.lengths, own, int(generator.integers(2**63)))
         given = own or {}
         unset = [s.variable.initval is None and not {s.variable.name, s.key} & set(given) for s in stretches]
+        if jitter:
+            base = _with_drawn_values(density, base, given, unset, generator)
         result[chain] = _finite_position(density, base, generator, attempts, width, unset) if jitter else base
         if not jitter and not _is_finite(density, base):
             raise no_start(density, base)
     return result
+
+
+def _with_drawn_values(
+    density: ModelDensity,
+    base: Floats,
+    given: InitialValues,
+    unset: Sequence[bool],
+    generator: np.random.Generator,
+) -> Floats:
+    """The base point with draws of the prior for discrete variables that have no value yet, if they have a density.
+
+    What is discrete gets no noise, and chains that all begin at one value may all stay near it.
+    """
+    stretches = density.layout.stretches
+    names = [s.variable.name for s, free in zip(stretches, unset, strict=True) if free and not s.variable.continuous]
+    for _ in range(DRAWS_OF_PRIOR if names else 0):
+        wished, seed = {**given, **dict.fromkeys(names, "prior")}, int(generator.integers(2**63))
+        try:
+            position = starting_position(density.model, density.layout, density.lengths, wished, seed)
+            if _is_finite(density, position):
+                return position
+        except SupportError:  # of a draw that is not finite
+            continue
+    return base
 
 
 def _finite_position(

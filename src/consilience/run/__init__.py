@@ -2,6 +2,7 @@
 
 from consilience.events import (
     ChainLost,
+    ChainMoved,
     ChainProgress,
     CheckFigures,
     DrawsMade,
@@ -20,6 +21,7 @@ from consilience.run.result import Run
 
 __all__ = [
     "ChainLost",
+    "ChainMoved",
     "ChainProgress",
     "CheckFigures",
     "DrawsMade",

@@ -25,13 +25,14 @@ from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference.columns import Role
 from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.tuner import Reason, Tuner
-from consilience.record import replace
+from consilience.record import as_plain, replace
 from consilience.run import verdicts
 from consilience.run.engine import Chains
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.plan import RunPlan
 from consilience.run.remedies import REMEDIES, Look, Remedy, Request, Restart
-from consilience.run.verdicts import Verdict, check_after
+from consilience.run.stray_chains import stray_chains
+from consilience.run.verdicts import Sight, Verdict, check_after
 
 MOST_REQUESTS: Final = 8  # of a run; remedies that ask for more are not heard
 MOST_SEPARATED: Final = 20  # scalars remembered; a chain that left a place left it in all of them: 5 to 25 ms each
@@ -69,6 +70,8 @@ class RunCourse:
         self.monitored = monitored
         self.other_coordinates = other_coordinates
         self.living = tuple(range(chains.count))
+        self.copies: tuple[int, ...] = ()  # chains that went on from where another was: no witnesses of their own
+        self.strays: tuple[int, ...] = ()  # chains that tuned where the target has no mass, and begin again elsewhere
         self.tuning_windows: list[dict[int, Window]] = []
         self.tuning_evaluations = 0
         self.given_up = (0,) * chains.count
@@ -77,7 +80,7 @@ class RunCourse:
         self.restarts: list[Reason] = []
         self.most, self.continued = plan.max_draws, 0  # draws of each chain at most, where the run decides
         self.improper = ""  # in words, how the target seems to be improper; then few draws are made
-        self.diverged = ""  # in words, the divergences for which the chains were tuned again
+        self.diverged: Sight | None = None  # what the draws showed that were given up for divergences
         self.news: list[Event] = []
         self.last_attempt = 0  # restarts before the segment taken in last, and whether it was one of sampling
         self.last_sampled = False
@@ -109,7 +112,10 @@ class RunCourse:
 
     def next(self) -> Segment | None:
         """What the chains do next; None at the end."""
-        return None if self.verdict is not None else self.stage.next()
+        if self.verdict is not None:
+            return None
+        segment = self.stage.next()
+        return replace(segment, elsewhere=self.strays) if self.strays else segment
 
     def take(self, windows: Mapping[int, Window]) -> None:
         """Take in the windows of a segment by chain; lost chains are missing."""
@@ -120,6 +126,7 @@ class RunCourse:
         if isinstance(stage, Attempt):
             self._judge(stage)
             return
+        self.strays = () if self.tuner.finished else stray_chains(windows, self.chains.columns)
         spent = self._note_tuning(windows)
         if self.tuner.finished:
             self._see_whether_improper(windows, spent)
@@ -174,7 +181,8 @@ class RunCourse:
             return
         for windows in attempt.windows:
             self._note_tuning(windows)
-        self.diverged = request.diverged or self.diverged
+        if request.reason == "divergences":
+            self.diverged = attempt.sight()
         self.tuner.again(request.reason, request.windows)
         self.stage = self.tuner
         if self.chains.once and attempt.asked_for_coordinates:
@@ -209,17 +217,20 @@ class RunCourse:
         self._judge(attempt)
 
     SAVED = (
-        "living", "tuning_evaluations", "given_up", "tuned", "restarts", "most", "continued", "improper", "diverged",
+        "living", "copies", "strays", "tuning_evaluations", "given_up", "tuned", "restarts", "most", "continued",
+        "improper",
     )  # fmt: skip
 
     def save(self) -> dict[str, Any]:
         """Its state but the windows of sampling, as numbers, strings and arrays in dictionaries and lists."""
         attempt = None if self.attempt is None else self.attempt.save()
-        return {**_saved(self, self.SAVED), "tuner": self.tuner.save(), "sampling": attempt}
+        diverged = None if self.diverged is None else as_plain(self.diverged)
+        return {**_saved(self, self.SAVED), "diverged": diverged, "tuner": self.tuner.save(), "sampling": attempt}
 
     def load(self, state: Mapping[str, Any], windows: Sequence[dict[int, Window]]) -> None:
         """Take over a state that was saved, with the windows of sampling it had."""
         _put_back(self, self.SAVED, state)
+        self.diverged = None if state["diverged"] is None else Sight(**state["diverged"])
         self.tuner.load(state["tuner"])
         self.stage = self.tuner
         if state["sampling"] is not None:
@@ -360,6 +371,11 @@ class Attempt:
         """Of all chains."""
         return int(sum(self.column("divergence", c).sum() for c in self.chains))
 
+    def sight(self) -> Sight:
+        """What the draws so far show."""
+        draws = self.draws()
+        return Sight(draws.std(axis=(0, 1)), draws.shape[0] * draws.shape[1], self.divergences)
+
     @property
     def diverges(self) -> bool:
         """Whether more draws diverged than good draws do now and then."""
@@ -441,7 +457,14 @@ class Attempt:
         low_energy = self.energy_is_low
         lost = [c for c in range(course.chains.count) if c not in self.chains]
         verdict = verdicts.of_passing(
-            self.divergences, self.count * len(self.chains), len(self.chains), course.diverged, low_energy, lost
+            self.divergences,
+            self.count * len(self.chains),
+            figures.ess,
+            len(set(self.chains).difference(course.copies)),
+            low_energy,
+            lost,
+            course.diverged,
+            None if course.diverged is None else self.sight(),
         )
         missed = ""
         if course.monitored.missed is not None and verdict.status != "not_converged":
@@ -465,7 +488,9 @@ class Attempt:
         assert figures is not None
         if look.verdict is not None and (self.disagreed or look.at_end):
             improper = "" if look.at_end else self._improper()
-            return Verdict("not_converged", improper, figures.rhat_name) if improper else look.verdict
+            return (
+                Verdict("not_converged", improper, figures.rhat_name) if improper else self._disagreeing(look.verdict)
+            )
         self.disagreed = look.verdict is not None
         if self.disagreed:
             self.next_look = 0
@@ -474,6 +499,12 @@ class Attempt:
             return None
         limit = f"max_draws={self.last}" if plan.draws is None else f"draws={plan.draws}"
         return verdicts.of_failing(self.monitor, failure, plan.rule, self.count, limit)
+
+    def _disagreeing(self, verdict: Verdict) -> Verdict:
+        """The verdict on chains that disagree, and whether they do in the order of labels alone."""
+        labels = self.course.monitored.labels
+        words = "" if labels is None else labels()
+        return replace(verdict, reason=f"{verdict.reason}; {words}") if words else verdict
 
     def _improper(self) -> str:
         """In words, how the target seems to be improper, by all draws; empty if nothing speaks for it."""

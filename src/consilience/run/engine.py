@@ -114,7 +114,17 @@ class Engine(ABC):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Faults of chains, in words."""
+        """Faults of chains of which the result bears traces, in words."""
+        return ()
+
+    @property
+    def moves(self) -> tuple[str, ...]:
+        """Chains that went on elsewhere while tuning, in words."""
+        return ()
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """Chains that went on from where another was, so that they are no witnesses of their own."""
         return ()
 
     @property

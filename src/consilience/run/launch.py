@@ -13,7 +13,8 @@ from consilience.events import Listener
 from consilience.inference import tuner as tuners
 from consilience.inference.block import block_of
 from consilience.inference.density import LogDensity
-from consilience.inference.kernel import Kernel
+from consilience.inference.jump_tuner import Jumping, asked_jumps
+from consilience.inference.kernel import Kernel, MarkovChain
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.streams import chain_key
 from consilience.run.course import RunCourse
@@ -41,6 +42,7 @@ def launch(
     listeners: Iterable[Listener] = (),
     keep: Keep | None = None,
     other_coordinates: Callable[[NDArray[np.float64]], Supervisor | None] | None = None,
+    starts: Callable[[int, int], NDArray[np.float64]] | None = None,
 ) -> Running:
     """A run with one chain from each starting point, ready to start.
 
@@ -56,6 +58,8 @@ def launch(
     keep             is given the run's state after every window
     other_coordinates   gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in
                      other coordinates that goes on in place of this one, or None; asked where a run decides its length
+    starts           gives further starting points (coordinate,) for chains that fail while tuning, by the chain's
+                     number and theirs, from 1; draws depend on it, so that it has to give the same again
     raises           InitialPointError if the starting points have another shape
     """
     points = check_points(initial_points, density.dimension)
@@ -73,14 +77,18 @@ def launch(
         operations=operations,
         blocks=tuple(block_of(density, part.vars, part.needs) for part in parts) if kernel.joint else (),
     )
-    tuner = kernel.tuner(setting) or SelfTuning(setting)
+    tuner: tuners.Tuner = kernel.tuner(setting) or SelfTuning(setting)
+    asked = asked_jumps(kernel)
+    if all(part.jumping for part in parts) and (asked != "auto" or "jumps" in plan.remedies):
+        between_regions = asked != 0 or "jumps" in plan.remedies
+        tuner = Jumping(tuner, setting, asked, watched.normals if between_regions else None)
     workers = []
     for c in range(chains):
         stop = np.zeros(1, np.int64)
-        make = functools.partial(kernel.chain, density, points[c], chain_key(seed, c), tuner.length, stop)
+        make = functools.partial(_chain, kernel, density, chain_key(seed, c), tuner.length, stop, points[c])
         workers.append(ChainWorker(c, make, stop, columns, dimension, watched.without_turns))
     threads = min(chains, usable_cores() if cores is None else max(1, cores))
-    engine = ThreadEngine(facts, workers, threads, watched.names, plan.window_budget)
+    engine = ThreadEngine(facts, workers, threads, watched.names, plan.window_budget, starts)
     course = RunCourse(plan, engine.chains, tuner, watched, other_coordinates)
     return Running(Supervisor(course, engine, seed, keep), listeners)
 
@@ -116,6 +124,18 @@ def run_chains(
     run = running.wait()
     running.listeners.warn(stacklevel=2)
     return run
+
+
+def _chain(
+    kernel: Kernel,
+    density: LogDensity,
+    key: int,
+    tune: int,
+    stop: NDArray[np.int64],
+    own: NDArray[np.float64],
+    point: NDArray[np.float64] | None = None,
+) -> MarkovChain:
+    return kernel.chain(density, own if point is None else point, key, tune, stop)
 
 
 def check_points(initial_points: ArrayLike, dimension: int) -> NDArray[np.float64]:

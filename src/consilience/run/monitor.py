@@ -15,6 +15,7 @@ from consilience.diagnostics.monitor import ConvergenceMonitor
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
 from consilience.inference.messages import Matrix
+from consilience.inference.modes.normals import RegionNormals
 from consilience.record import Record
 
 LOG_DENSITY = "log density"
@@ -35,8 +36,11 @@ class Monitored(Record):
     steady    which of `derived` may stay as they are without a word, as whole numbers may
     enabled   False: runs of fixed length are not checked
     missed    in words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known
-    places    points (point, coordinate), so many, of separate regions, for chains to jump between; None: one is known
+    normals   those that stand for separate regions, for chains to jump between, as they are known by now; None where
+              there are fewer than two
+    search    looks for further regions from draws (chain, draw, coordinate) too; whether there are others now
     regions   what is known of separate regions, in plain numbers and words; None: nothing was looked for
+    labels    in words, that separate regions are the same but for the order of labels; empty if they are not
     improper  in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have been;
               empty if nothing speaks for it. Asked where chains do as they would on such a target
     """
@@ -49,9 +53,15 @@ class Monitored(Record):
     steady: frozenset[str] = frozenset()
     enabled: bool = True
     missed: Callable[[Matrix], str] | None = None
-    places: Callable[[int], Matrix] | None = None
+    normals: Callable[[], RegionNormals | None] | None = None
+    search: Callable[[Matrix], bool] | None = None
     regions: Callable[[], dict[str, Any]] | None = None
+    labels: Callable[[], str] | None = None
     improper: Callable[[Matrix], str] | None = None
+
+    def present_normals(self) -> RegionNormals | None:
+        """`normals` as they are known by now."""
+        return None if self.normals is None else self.normals()
 
     def without_turns(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
         """Draws (…, coordinate) with angles, in radians, in [-pi, pi]; the same array where there are none."""

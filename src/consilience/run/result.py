@@ -15,7 +15,7 @@ from consilience.events import CheckFigures
 from consilience.inference.columns import Columns
 from consilience.inference.messages import ChainTuning, Divergences, Window
 from consilience.record import Record, replace
-from consilience.run.verdicts import Verdict
+from consilience.run.verdicts import Sight, Verdict
 
 
 class Run(Record):
@@ -36,7 +36,9 @@ class Run(Record):
     verdict             how it ended
     check               what the last check found
     rank                directions of the metric
-    notes               faults of chains and other things to know, in words
+    diverged            what draws showed that were given up for divergences; None: there are none
+    notes               faults of chains of which the draws bear traces, in words
+    moves               chains that went on elsewhere while tuning, in words
     constants           monitored quantities that never vary
     chain_seconds       per chain: time spent on it
     tuning_seconds      of all chains
@@ -63,6 +65,7 @@ class Run(Record):
     check: CheckFigures | None
     rank: int
     notes: tuple[str, ...]
+    moves: tuple[str, ...]
     constants: tuple[str, ...]
     chain_seconds: tuple[float, ...]
     tuning_seconds: float
@@ -71,6 +74,7 @@ class Run(Record):
     interrupted: bool
     seed: int
     superchains: int = 0
+    diverged: Sight | None = None
 
 
 def name_statistics(table: NDArray[np.float64], columns: Columns) -> dict[str, NDArray[Any]]:

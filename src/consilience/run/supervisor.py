@@ -157,6 +157,7 @@ class Supervisor:
             if segment.phase == "tuning":
                 self.tuning_seconds += sum(w.seconds for w in windows.values())
             attempt = course.attempt
+            course.copies = self.engine.copies
             course.take(windows)
             self._tell_of(attempt, windows)
             self.check_seconds += time.perf_counter() - began
@@ -258,6 +259,7 @@ class Supervisor:
             check=self.last_check,
             rank=learnt[0].scales.rank,
             notes=engine.notes,
+            moves=engine.moves,
             constants=() if attempt is None else attempt.monitor.constants,
             chain_seconds=tuple(seconds[c] for c in chains),
             tuning_seconds=self.tuning_seconds,
@@ -266,4 +268,5 @@ class Supervisor:
             interrupted=self.by_user and verdict.status == "interrupted",
             seed=self.seed,
             superchains=engine.chains.superchains,
+            diverged=course.diverged,
         )

@@ -28,7 +28,10 @@ LEAST_SHARE = 0.5  # of the draws that should suffice, at which to look again ho
 UNLIKELY = 1.645  # standard errors that an estimate exceeds in 5 % of cases
 RETUNE_RATE = 0.002  # divergences per draw that call for another tuning
 FEWEST_DIVERGENCES = 3  # of which a rate can be told
-CLEAN_ENOUGH_RATE = 0.001  # after it, up to which draws are kept with a warning
+CLEAN_ENOUGH_RATE = 0.001  # after it, up to which draws are kept
+WELL_MIXED = 0.2  # effective draws per draw, from which on a few divergences are accidents
+SAME_WIDTH = 0.1  # change of a log standard deviation, up to which smaller steps have shown nothing new
+NOISE = 3.0  # standard errors of it, likewise
 FORECAST_SIZE = 50.0  # effective draws, below which nobody can tell how many draws would do
 LEAST_EBFMI = 0.3
 DISAGREEING_RHAT = 1.2
@@ -41,6 +44,19 @@ IMPROPER_DRAWS = 100  # of each chain, where the target seems to be improper: so
 FAR_OUT = 1e8  # on the unconstrained scale
 _SHARES = tuple(0.5 * 0.8**k for k in range(26))
 QUANTILES = (*_SHARES, *(1.0 - share for share in _SHARES[1:]))
+
+
+class Sight(Record, eq=False):
+    """What draws showed.
+
+    widths       standard deviations float64 (coordinate,)
+    draws        how many there were, of all chains
+    divergences  among them
+    """
+
+    widths: NDArray[np.float64]
+    draws: int
+    divergences: int
 
 
 class Verdict(Record):
@@ -87,13 +103,26 @@ def too_many_divergences(divergences: int, draws: int, bound: float = RETUNE_RAT
 
 
 def of_passing(
-    divergences: int, draws: int, chains: int, diverged: str, low_energy: bool, lost: Sequence[int] = ()
+    divergences: int,
+    draws: int,
+    size: float,
+    witnesses: int,
+    low_energy: bool,
+    lost: Sequence[int] = (),
+    before: Sight | None = None,
+    now: Sight | None = None,
 ) -> Verdict:
-    """The verdict on draws for which the rule holds; `draws` are those of all chains. One chain is told of.
+    """The verdict on draws for which the rule holds; `draws` are those of all chains.
 
-    lost       chains that were left out: where the others are is not all there was to see
-    diverged   in words, the divergences for which the chains were tuned again; empty if they were not. Draws without
-               divergences are then no plain success: steps that are too short to diverge may not have come to the tails
+    Divergences speak against draws where they may be signs of a tail that is not entered: that is so where chains come
+    seldom to all places, so that a single step that failed may have been the only one there, and where smaller steps
+    led to other widths than the steps that diverged. What neither is so for are accidents of arithmetic. Measured on
+    curved and on harmless targets: docs/design/0027.
+
+    size         effective draws of the scalar that is known least
+    witnesses    chains that began by themselves; one is told of
+    lost         chains that were left out: where the others are is not all there was to see
+    before, now  what the draws that were given up for divergences showed, and what these show; None: there were none
     """
     if lost:
         which = f"chain {lost[0]} was" if len(lost) == 1 else f"chains {', '.join(map(str, lost))} were"
@@ -101,10 +130,10 @@ def of_passing(
             "not_converged",
             f"{which} left out after failing twice, with all draws: what is left may lack the places where chains fail",
         )
-    if too_many_divergences(divergences, draws, CLEAN_ENOUGH_RATE if diverged else RETUNE_RATE):
+    if too_many_divergences(divergences, draws, CLEAN_ENOUGH_RATE if before else RETUNE_RATE):
         return Verdict(
             "not_converged",
-            f"divergences: {divergences} of {draws} draws{' even with smaller steps' if diverged else ''}, so the "
+            f"divergences: {divergences} of {draws} draws{' even with smaller steps' if before else ''}, so the "
             "posterior is not explored everywhere; reparameterize, for example non-centered, or raise `target_accept`",
         )
     if low_energy:
@@ -113,14 +142,29 @@ def of_passing(
             f"the E-BFMI of a chain is below {LEAST_EBFMI}: the sampler moves too slowly between energies to explore "
             "the tails; reparameterize, for example non-centered",
         )
-    alone = (ONE_CHAIN,) if chains == 1 else ()
-    if diverged:
-        since = f"{divergences} of {draws} draws since" if divergences else "none since"
-        words = f"{diverged}, {since}: tails in which steps diverged may be missing"
-        return Verdict("converged_with_divergences", "; ".join((words, *alone)))
-    if divergences:
-        return Verdict("converged_with_divergences", "; ".join((f"{divergences} of {draws} draws diverged", *alone)))
-    return Verdict("converged", *alone)
+    alone = (ONE_CHAIN,) if witnesses == 1 else ()
+    doubts = []
+    if before is not None and now is not None and (change := width_change(before, now, size)) > 1.0:
+        doubts.append(
+            f"{before.divergences} of {before.draws} draws had diverged, and with smaller steps a standard deviation "
+            f"changed by a factor of {change:.2f}: tails in which steps diverge may still be missing"
+        )
+    if divergences and size < WELL_MIXED * draws:
+        doubts.append(f"{divergences} of {draws} draws diverged, and chains come seldom to where they did")
+    status: Status = "converged_with_divergences" if doubts else "converged"
+    return Verdict(status, "; ".join((*doubts, *alone)))
+
+
+def width_change(before: Sight, now: Sight, size: float) -> float:
+    """By which factor the standard deviation of a coordinate changed most, where that is more than noise; 1 else.
+
+    size   effective draws of the scalar that is known least now; a standard deviation of so many has a relative error
+           of 1 / sqrt(2 size), and those before are worth as much each
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = float(np.abs(np.log(now.widths / before.widths)).max(initial=0.0))
+    error = math.sqrt((1.0 + now.draws / before.draws) / (2.0 * max(size, 1.0)))
+    return math.exp(change) if not change <= max(SAME_WIDTH, NOISE * error) else 1.0
 
 
 def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: int, limit: str) -> Verdict:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from functools import partial
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.inference import NUTS, Kernel
 from consilience.model.log_density import ModelDensity
+from consilience.model.starting_point import starting_positions
 from consilience.record import replace
-from consilience.run import Running, launch
+from consilience.run import Monitored, Running, launch
 from consilience.run.supervisor import Supervisor
 from consilience.run.threads.thread_pool import threads
 from consilience.sample.monitoring import monitored_of, properness
@@ -24,6 +26,27 @@ OtherCoordinates: TypeAlias = Callable[[Floats], Supervisor | None]
 """See `run.launch`."""
 Begin: TypeAlias = Callable[[ModelDensity, Floats | int, ModelPlan, OtherCoordinates | None], Running]
 """An engine with its settings: density, starting points (or so many, where they are put somewhere later), plan."""
+
+
+class Search(Protocol):
+    """A search for the regions of a posterior, before its chains begin."""
+
+    def spread(self, points: Floats) -> Floats:
+        """Starting points (chain, coordinate), moved to the regions that hold the mass where these are known."""
+        ...
+
+    def watched(self, monitored: Monitored) -> Monitored:
+        """What is monitored, with regions that draws may miss, and normals to jump between."""
+        ...
+
+
+def search_of(density: ModelDensity, monitored: Monitored, seed: int, threads: int) -> Search:
+    """The search for separate regions that suits a model."""
+    if all(v.continuous for v in density.model.free):
+        return SeparateModes(density, monitored, seed, threads)
+    from consilience.sample.discrete_regions import DiscreteRegions  # few models need it
+
+    return DiscreteRegions(density, monitored, seed, threads)
 
 
 def on_threads(
@@ -45,8 +68,9 @@ def on_threads(
         monitored = replace(monitored, improper=properness(density, monitored.names, threads(cores)))
     resumed = isinstance(points, int)
     places = np.zeros((points, density.dimension)) if isinstance(points, int) else points
+    count, search = len(places), None
     if plan.modes:
-        search = SeparateModes(density, monitored, seed, threads(cores))
+        search = search_of(density, monitored, seed, threads(cores))
         places, monitored = places if resumed else search.spread(places), search.watched(monitored)
     return launch(
         DivisibleDensity(density),
@@ -58,4 +82,14 @@ def on_threads(
         monitored=monitored,
         operations=density.operations,
         other_coordinates=other_coordinates,
+        starts=partial(_another_start, density, plan, seed, search, count) if plan.noise else None,
     )
+
+
+def _another_start(
+    density: ModelDensity, plan: ModelPlan, seed: int, search: SeparateModes | None, chains: int, chain: int, time: int
+) -> Floats:
+    """Where a chain begins the first, second, … time that it begins anew: as at first, with other random numbers."""
+    other = int(np.random.SeedSequence([seed & (2**64 - 1), chain, time]).generate_state(1, np.uint64)[0])
+    points = starting_positions(density, chains, other, width=plan.noise)
+    return np.asarray((points if search is None else search.spread(points, other))[chain])

@@ -14,6 +14,7 @@ from consilience import diagnostics
 from consilience.backends.callback import FAILURES
 from consilience.diagnostics.divergence_location import describe
 from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
+from consilience.inference import CompoundStep
 from consilience.model.diagnosis import diagnosis
 from consilience.model.model import Model
 from consilience.model.reparametrization import centred_hierarchies
@@ -82,13 +83,14 @@ def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
     said = verdict.reason
     match verdict.status:
         case "converged":
+            said += "divergences"  # accidents, if there are any
             if verdict.reason:
                 yield f"The run has converged, but {verdict.reason}."
         case "converged_with_divergences":
             said += "divergences"
             yield (
-                f"The run has converged, but {verdict.reason}. The sampler could not follow the posterior in some "
-                f"region, so the estimates may be biased. {where} Increase `target_accept` or reparameterize."
+                f"The run has converged, but {verdict.reason}. Estimates that depend on such places may be biased. "
+                f"{where} Increase `target_accept` or reparameterize.".replace("  ", " ")
             )
         case "chains_disagree":
             yield f"The chains disagree: {verdict.reason}."
@@ -102,7 +104,7 @@ def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
             )
     if run.draws.shape[1]:
         # Energies of chains in lock step were judged all together: each alone may be too short to tell.
-        judged = {"energy"} if isinstance(work.kernel, ChEES) else set()
+        judged = {"energy"} if isinstance(work.kernel, ChEES | CompoundStep) else set()
         statistics = {name: values for name, values in run.statistics.items() if name not in judged}
         for finding in diagnostics.inspect({}, statistics):
             if finding.kind == "divergences" and finding.kind not in said:

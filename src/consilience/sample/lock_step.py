@@ -17,7 +17,8 @@ from consilience.model.warm_start import is_result
 from consilience.run import Running
 from consilience.run.engine import superchains_of
 from consilience.run.lock_step import ChEES
-from consilience.sample.beginning import Floats, OtherCoordinates
+from consilience.run.threads.thread_pool import threads
+from consilience.sample.beginning import Floats, OtherCoordinates, search_of
 from consilience.sample.groups import Save, Tuning
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.plan import ModelPlan
@@ -91,8 +92,12 @@ def in_lock_step(
     device: Any,
     climb: bool,
 ) -> Running:
-    """A run of so many chains from these points (point, coordinate); see `beginning.Begin`."""
+    """A run of so many chains from these points (point, coordinate), moved to separate modes; see `beginning.Begin`."""
     assert not isinstance(points, int)  # such runs are not resumed
+    monitored = monitored_of(density, plan)
+    if plan.modes:
+        search = search_of(density, monitored, seed, threads(None))
+        points, monitored = search.spread(points), search.watched(monitored)
     return launch(
         function_of(density),
         kernel,
@@ -100,7 +105,7 @@ def in_lock_step(
         plan,
         chains=chains,
         seed=seed,
-        monitored=monitored_of(density, plan),
+        monitored=monitored,
         device=device,
         climb=climb,
         other_coordinates=other_coordinates,

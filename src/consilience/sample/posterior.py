@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
 from consilience.errors import SamplingError
-from consilience.inference import NUTS, CompoundStep, Kernel
+from consilience.inference import NUTS, Kernel
 from consilience.model.model import Model, modelcontext
 from consilience.model.reparametrization import centred_hierarchies
 from consilience.model.signature import signature
@@ -121,13 +121,14 @@ def sample(
                    element as far as the draws ask for: once, with a restart. The variables of the result stay those of
                    the model, and its attribute `centredness` tells what was chosen. Only where the run decides its
                    length, chains begin by `init="lbfgs"`, and no number of jumps is given.
-                   "jumps": 4 jumps between past points of all chains after each transition, with a restart, where the
-                   run decides its length and chains disagree, or do not come back to where some of them were, or to
-                   modes found before; `nuts={"jumps": 4}` has them from the first draw on.
+                   "jumps": where several modes were found before, a jump between them before each transition, from the
+                   first draw on. 4 jumps between past points of all chains, with a restart, where the run decides its
+                   length and chains disagree, or do not come back to where some of them were; `nuts={"jumps": 4}` has
+                   those from the first draw on.
                    "modes": separate modes are looked for before the chains begin, by some thousand gradients: chains
                    then begin in each that has more than 0.5 % of the mass, and one that no draw has come to forbids
-                   "converged". Only where convergence is checked, chains begin by `init="lbfgs"`, one step method that
-                   uses gradients moves all variables, and none is an angle
+                   "converged": whatever the step method, as long as the log density has a gradient. Only where
+                   convergence is checked, chains begin by `init="lbfgs"`, and no variable is an angle
                    "draws", which has to be named: where nothing but effective draws are missing at `max_draws`, and
                    as many draws again would do, the run goes on
     save           what is written while the run goes on: `pm.Save(checkpoint="run", store="run.zarr")`
@@ -227,13 +228,13 @@ def sample(
         kernel = assigned(moved, density, step, default)
         begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores)
         starts = chains
-        judged = draws is None or compute_convergence_checks
-        along_gradients = kernel.needs == "gradient" and not isinstance(kernel, CompoundStep)
-        plain = "modes" in may and free and along_gradients and judged and angular_coordinates(density) is None
-        plan = replace(plan, modes=plain)
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
+    judged = draws is None or compute_convergence_checks
+    looked_for = "modes" in may and free and judged and not density.without_gradient
+    plan = replace(plan, modes=looked_for and angular_coordinates(density) is None)
     jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
+    plan = replace(plan, noise=width if jitter and initvals is None else 0.0)
     points = starting_positions(density, starts, seed, initvals, jitter=jitter, attempts=attempts, width=width)
     keeper = None
     if save.checkpoint is not None and isinstance(kernel, Kernel):

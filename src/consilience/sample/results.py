@@ -124,7 +124,8 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "restarts": json.dumps(run.restarts),
         "marginalized": json.dumps(work.plan.marginalized),
         "centredness": json.dumps(work.plan.centredness or {}),
-        "notes": json.dumps(run.notes),
+        "diverged_before": json.dumps(_diverged_before(run)),
+        "notes": json.dumps([*run.notes, *run.moves]),
         "regions": json.dumps(_regions(work)),
         "warmup_windows": json.dumps([as_plain(w) for w in run.windows]),
         "last_check": json.dumps(None if run.check is None else as_plain(run.check)),
@@ -145,6 +146,12 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "time_checks": run.check_seconds,
         "time_deterministics": expand_seconds,
     }
+
+
+def _diverged_before(run: Run) -> dict[str, int] | None:
+    """Divergences for which draws were given up, and how many draws; None where there are none."""
+    seen = run.diverged
+    return None if seen is None else {"divergences": seen.divergences, "draws": seen.draws}
 
 
 def _regions(work: Work) -> dict[str, Any]:

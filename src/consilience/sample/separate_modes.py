@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.inference.modes.normals import RegionNormals
 from consilience.inference.modes.search import ModalRegion, Regions, find_regions
 from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import Visits, distinguishing_coordinates, visits
@@ -21,12 +22,12 @@ from consilience.model.prior_positions import prior_positions
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
 from consilience.run import Monitored
+from consilience.sample.exchanged import exchanged
 
 Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
-PURPOSE: Final = 3  # of the random numbers
 BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
-FURTHER: Final = 12_000  # once there are several regions, of which runs take ten times as many
+FURTHER, OF_A_COORDINATE = 6000, 4  # once there are several regions, and of each, for Hessians of two modes at least
 DRAWS_OF_A_CHAIN, MOST_DRAWS = 5, 40  # to ascend from
 UNKNOWN_SHARE: Final = 0.02  # of draws that ascend to none of the regions, from which on they are searched from
 MOST_ADDITIONS: Final = 2  # of regions found from draws, of a run
@@ -63,8 +64,8 @@ class SeparateModes:
             density,
             centre,
             seed=self.seed,
-            budget=BUDGET if begins is None else BUDGET + FURTHER,
-            further=FURTHER,
+            budget=BUDGET if begins is None else 2 * BUDGET,
+            further=FURTHER + OF_A_COORDINATE * density.dimension,
             others=others,
             begins=begins,
             threads=self.threads,
@@ -80,8 +81,13 @@ class SeparateModes:
         spread = some[: -(-MOST_DRAWS // some.shape[1])].reshape(-1, draws.shape[-1])
         known = [region.mode for region in self.found.regions]
         before, self.found = self.found, self._search(np.stack([*known, *spread]))
+        self.__dict__.pop("labels", None)
         old, new = ([region.mode for region in one.substantial] for one in (before, self.found))
         return len(new) > 1 and (len(old) != len(new) or not np.allclose(old, new, rtol=1e-3, atol=1e-3))
+
+    def search_from(self, draws: Floats) -> bool:
+        """The same, as often as a run may."""
+        return self.additions < MOST_ADDITIONS and self.add(draws)
 
     def summary(self) -> dict[str, Any]:
         """What is known of separate regions, in plain numbers and words."""
@@ -108,29 +114,37 @@ class SeparateModes:
         """The coordinates that tell a region from others, as far as curvatures are known."""
         return [] if region.within is None else distinguishing_coordinates(region, self.found)
 
-    def spread(self, points: Floats) -> Floats:
+    def spread(self, points: Floats, seed: int | None = None) -> Floats:
         """Starting points (chain, coordinate) in all regions that hold more than 0.5 %; the same where there is one."""
-        return starting_points(self.density, self.found, points, seed=self.seed, threads=self.threads).points
+        own = self.seed if seed is None else seed
+        return starting_points(self.density, self.found, points, seed=own, threads=self.threads).points
 
     def watched(self, monitored: Monitored) -> Monitored:
-        """What is monitored, with regions that are missed, and with places in them where there are several."""
-        several = len(self.found.substantial) > 1
-        places = self.places if several else None
-        return replace(monitored, missed=self.missed, places=places, regions=self.summary)
+        """What is monitored, with regions that are missed, and the normals of those that count, if several do."""
+        return replace(
+            monitored,
+            missed=self.missed,
+            normals=self.normals,
+            search=self.search_from,
+            regions=self.summary,
+            labels=lambda: self.labels,
+        )
 
-    def places(self, number: int) -> Floats:
-        """So many points (point, coordinate) of the normals that stand for the regions which count, as many of each."""
+    def normals(self) -> RegionNormals | None:
+        """The normals that stand for the regions which count; None where there are fewer than two."""
         regions = self.found.substantial
-        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), PURPOSE]))
-        points = generator.standard_normal((number, self.density.dimension))
-        for k, region in enumerate(regions):
-            assert region.within is not None  # a region that counts has one
-            own = points[k :: len(regions)]
-            inside = own[:, region.block] @ region.within.T
-            own *= region.widths
-            own[:, region.block] = inside
-            own += region.mode
-        return points
+        factors = [region.within for region in regions if region.within is not None]  # one that counts has one
+        if len(regions) < 2:
+            return None
+        block = regions[0].block
+        return RegionNormals(
+            places=block,
+            modes=np.stack([region.mode[block] for region in regions]),
+            factors=np.stack(factors),
+            shares=np.array([region.share for region in regions]),
+            whole=block[:0],
+            values=np.zeros((len(regions), 0)),
+        )
 
     def missed(self, draws: Floats) -> str:
         """In words, what speaks against draws (chain, draw, coordinate), by regions; empty if nothing does.
@@ -139,7 +153,7 @@ class SeparateModes:
         of the regions, these are looked for from the draws too.
         """
         seen = self._visits(draws)
-        if seen.elsewhere > UNKNOWN_SHARE and self.additions < MOST_ADDITIONS and self.add(draws):
+        if seen.elsewhere > UNKNOWN_SHARE and self.search_from(draws):
             seen = self._visits(draws)
         if unvisited := seen.unvisited(self.found):
             return self._unvisited(max(unvisited, key=lambda one: one.share))
@@ -150,7 +164,26 @@ class SeparateModes:
     def _visits(self, draws: Floats) -> Visits:
         return visits(self.density, self.found, draws, seed=self.seed, threads=self.threads)
 
+    @cached_property
+    def labels(self) -> str:
+        """In words, that the regions which count are one and the same but for the order of labels; else empty."""
+        regions = self.found.substantial
+        if len(regions) < 2:
+            return ""
+        values = self.density.expand(np.stack([region.mode for region in regions]), False)
+        names = exchanged(values, np.array([(region.logp, region.laplace) for region in regions]))
+        if not names:
+            return ""
+        listed = ", ".join(f"`{name}`" for name in names)
+        return (
+            f"the {len(regions)} separate regions that were found differ in the order of the elements of {listed} alone: "
+            "they are the same answer with other labels. Order one of them, as with "
+            "`transform=pm.distributions.transforms.ordered`, and one region is left"
+        )
+
     def _unvisited(self, region: ModalRegion) -> str:
+        if self.labels:
+            return f"no draw has come to the region around {self._place(region)}, and {self.labels}"
         return (
             f"a separate region of the posterior, around {self._place(region)}, with about "
             f"{100.0 * region.share:.2g} % of its mass, was found before sampling, and no draw has come there; do not "
@@ -179,6 +212,10 @@ class SeparateModes:
         if arrivals[rarest] >= FEWEST_ARRIVALS:
             return ""
         region = regions[rarest]
+        if self.labels:
+            return (
+                f"chains came to the region around {self._place(region)} {arrivals[rarest]} times only; {self.labels}"
+            )
         return (
             f"the posterior has {len(regions)} separate regions, and chains came to the one around "
             f"{self._place(region)} {arrivals[rarest]} times only: {100.0 * inside[rarest].mean():.2g} % of the draws "

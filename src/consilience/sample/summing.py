@@ -10,7 +10,10 @@ from consilience.model.blocks import values_of
 from consilience.model.model import Model
 from consilience.model.starting_point import layout_with_data, starting_position
 from consilience.model.summation import summable
+from consilience.model.variables import ModelVariables
 from consilience.model.warm_start import is_result
+from consilience.record import replace
+from consilience.run.verdicts import Verdict
 from consilience.sample.step_methods import asked_for
 
 
@@ -27,6 +30,23 @@ def summed_out(model: Model, step: Any, initvals: Any) -> tuple[tuple[str, ...],
     listed = list(initvals) if isinstance(initvals, list | tuple) else [initvals]
     rest = [_without(model, names, own) for own in listed]
     return names, rest if isinstance(initvals, list | tuple) else rest[0]
+
+
+def advised(model: Model, verdict: Verdict, moved: ModelVariables) -> Verdict:
+    """A verdict on draws that failed, which names what need not have been moved: variables that can be summed out.
+
+    moved   the model that chains moved in
+    """
+    stayed = {v.name for v in moved.free if not v.continuous}
+    names = [name for name in summable(model) if name in stayed]
+    if not names:
+        return verdict
+    listed = ", ".join(f"`{name}`" for name in names)
+    return replace(
+        verdict,
+        reason=f"{verdict.reason}; {listed} can be summed out, which mixes better: leave out the methods that move "
+        f"{'it' if len(names) == 1 else 'them'}, or use `pm.marginalize(model, {names})`",
+    )
 
 
 def _without(model: Model, names: tuple[str, ...], initvals: Any) -> Any:

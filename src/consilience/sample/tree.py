@@ -15,6 +15,7 @@ from consilience.faces import face
 
 if TYPE_CHECKING:
     from consilience.model.model import Model
+    from consilience.sample.report import Report
     from consilience.sample.work import Work
 
 
@@ -75,8 +76,8 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
         """How the run ended.
 
         "converged": the rule holds and nothing speaks against the draws. "converged_with_divergences": the rule
-        holds, some draws diverged. "not_converged", "chains_disagree": the draws should not be trusted as they
-        are. "interrupted": the run was stopped.
+        holds, and steps diverged in a way that may be the sign of a tail which is not entered. "not_converged",
+        "chains_disagree": the draws should not be trusted as they are. "interrupted": the run was stopped.
         """
         return str(self._attributes.get("status", ""))
 
@@ -101,6 +102,15 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
         starting points of its `ascents` lead to regions that were not found.
         """
         return dict(json.loads(self._attributes.get("regions", "{}")))
+
+    def report(self) -> Report:
+        """A readable account of the run: see `pm.report`, which tells the same of a result read from a store.
+
+        returns   a string that shows itself
+        """
+        from consilience.sample.report import report
+
+        return report(self)
 
     def extend(
         self,

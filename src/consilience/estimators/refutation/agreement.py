@@ -21,6 +21,6 @@ def chains_among_themselves(claim: Claim, allowance: Allowance) -> Attempt:
     found = np.nan_to_num(split_rhat(np.moveaxis(claim.scalars, 0, -1)), nan=1.0)
     worst = int(np.argmax(found))
     said = f"R-hat is {found[worst]:.3g} at most (`{claim.names[worst]}`)"
-    chains = claim.positions.shape[0]
+    chains = claim.scalars.shape[1]
     smallest = f"chains {2.0 * np.sqrt(APART**2 - 1.0):.1g} sd apart" if chains > 1 else ""
     return Attempt(NAME, said, smallest, refuted=bool(found[worst] > APART))

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from consilience.errors import ConsilienceError, ConsilienceWarning
+from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning
 from consilience.estimators.refutation.claim import Claim, Floats
 from consilience.estimators.refutation.comparison import compared
 from consilience.estimators.refutation.report import Attempt
@@ -56,15 +56,13 @@ class Allowance:
         late     seconds that it may take longer, as it ends by itself
         raises   Stopped where the time is over before, or the end is asked for; the run is stopped then
         """
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            while not handle.finished:
-                if not self.go_on() or self.left < -late:
-                    with contextlib.redirect_stdout(io.StringIO()):  # that it was interrupted is said by the challenge
-                        handle.stop()
-                    raise Stopped
-                time.sleep(POLLED)
-            return handle.wait()
+        while not handle.finished:
+            if not self.go_on() or self.left < -late:
+                with contextlib.redirect_stdout(io.StringIO()):  # that it was interrupted is said by the challenge
+                    handle.stop()
+                raise Stopped
+            time.sleep(POLLED)
+        return handle.wait()
 
 
 class Attack(Protocol):
@@ -81,12 +79,12 @@ class Others(Record, eq=False):
 
     scalars   (scalar, group, draw) of groups that know nothing of each other
     told      in words, what they are
-    doubt     in words, why they may be what is wrong; empty if nothing speaks against them
+    doubt     gives in words why they may be what is wrong, or an empty string; asked where they differ
     """
 
     scalars: Floats
     told: str
-    doubt: str = ""
+    doubt: Callable[[], str] = str
 
 
 def by_comparison(name: str, claim: Claim, make: Callable[[int], Others]) -> Attempt:
@@ -99,24 +97,17 @@ def by_comparison(name: str, claim: Claim, make: Callable[[int], Others]) -> Att
     smallest, shift = found.smallest(), float(np.median(found.detectable))
     if not found.differing.any():
         return Attempt(name, f"{found.nearest()}, from {first.told}", smallest, shift=shift)
-    if first.doubt:
-        return Attempt(name, f"{first.told} differ, but {first.doubt}", smallest, shift=shift)
+    if doubt := first.doubt():
+        return Attempt(name, f"{first.told} differ, but {doubt}", smallest, shift=shift)
     second = make(1)
     again = compared(claim.names, claim.scalars, second.scalars)
     where = found.confirmed(again)
     if not where.any():
         return Attempt(name, f"a difference from {first.told}, which twice as many do not have", smallest, shift=shift)
-    if second.doubt:
-        return Attempt(name, f"{second.told} differ, but {second.doubt}", smallest, shift=shift)
+    if doubt := second.doubt():
+        return Attempt(name, f"{second.told} differ, but {doubt}", smallest, shift=shift)
     claimed, other = (x[[claim.names.index(n) for n in again.names]] for x in (claim.scalars, second.scalars))
     return Attempt(name, again.words(where, claimed, other), smallest, refuted=True, shift=shift)
-
-
-def quietly(function: Callable[[], Any]) -> Any:
-    """What a function gives, without its warnings."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConsilienceWarning)
-        return function()
 
 
 def tried(name: str, attack: Attack, claim: Claim, allowance: Allowance) -> Attempt | None:
@@ -125,7 +116,10 @@ def tried(name: str, attack: Attack, claim: Claim, allowance: Allowance) -> Atte
     try:
         if claim.unreachable and name != AMONG_THEMSELVES:
             raise NotMadeError(claim.unreachable)
-        attempt = attack(claim, allowance)
+        with warnings.catch_warnings():  # what attacks have to say of their own runs is in what they found
+            warnings.simplefilter("ignore", ConsilienceWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            attempt = attack(claim, allowance)
     except Stopped:
         attempt = Attempt(name, "its time was over before it was done", made=False)
     except (NotMadeError, ConsilienceError, np.linalg.LinAlgError) as error:

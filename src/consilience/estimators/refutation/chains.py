@@ -22,92 +22,96 @@ from consilience.sample.posterior import sample
 
 OTHER_COORDINATES: Final = "chains in other coordinates"
 TEMPERED: Final = "tempered chains"
-CHAINS: Final = 48
-TRANSITIONS: Final = ((200, 150), (100, 60), (50, 25))  # of tuning and after it, as time allows
+EFFORTS: Final = ((48, 200, 150), (48, 100, 60), (32, 60, 40), (24, 40, 20))  # chains, tuning and draws, as time allows
 STEPS: Final = 24  # gradients of a transition, usually
 TARGET_ACCEPT: Final = 0.95
-LATE: Final = 5.0  # seconds that a run needs to end by itself
-FEWEST_DRAWS: Final = 20  # of each chain; with fewer the time was over too soon
-SLACK: Final = 2.0  # a run that may take so many times as long as there is time is begun
 LEVELS, MOVES = 8, 5
-TEMPERED_CHAINS: Final = 16
-TEMPERED_TRANSITIONS: Final = ((600, 600), (300, 200))
+TEMPERED_EFFORTS: Final = ((16, 600, 600), (16, 300, 200))
+WITHOUT_GRADIENT: Final = 0.5  # what an evaluation takes, in gradients
+LATE: Final = 1.0  # seconds that a run needs to end by itself
+FEWEST_DRAWS: Final = 20  # of each chain; with fewer the time was over too soon
 
 
 def other_coordinates(claim: Claim, allowance: Allowance) -> Attempt:
     """NUTS with small steps, hierarchies in the coordinates that suit the draws best."""
-    rounder = rounder_coordinates(claim)
-    coordinates = rounder or own_coordinates(claim)
-    tune, count = _affordable(claim, allowance, TRANSITIONS, 2.5 * CHAINS * STEPS)
+    coordinates = rounder_coordinates(claim) or own_coordinates(claim)
+    effort = _affordable(claim, allowance, EFFORTS, STEPS)
 
     def make(number: int) -> Others:
-        chains = CHAINS * (number + 1)
-        tree = allowance.waited(
-            sample(
-                count, tune=tune, chains=chains, target_accept=TARGET_ACCEPT,
-                **_beginnings(claim, coordinates, chains, allowance.seed + number), **_quiet(allowance),
-            ),  # fmt: skip
-            late=LATE,
-        )
-        if tree.posterior.sizes["draw"] < FEWEST_DRAWS:
-            raise Stopped
-        allowance.gradients += int(tree.posterior.attrs["gradients"])
-        return Others(claim.scalars_in(tree), f"{chains} chains that began at draws, {coordinates.told}")
+        tree = _run(claim, allowance, coordinates, effort, number, target_accept=TARGET_ACCEPT)
+        told = f"{tree.posterior.sizes['chain']} chains that began at draws, {coordinates.told}"
+        return Others(claim.scalars_in(tree), told)
 
     return by_comparison(OTHER_COORDINATES, claim, make)
 
 
 def tempered(claim: Claim, allowance: Allowance) -> Attempt:
     """Parallel tempering: replicas of flatter densities carry chains over to where the draws have not been."""
-    coordinates = own_coordinates(claim)
-    tune, count = _affordable(claim, allowance, TEMPERED_TRANSITIONS, 2.5 * TEMPERED_CHAINS * LEVELS * MOVES * 0.5)
+    coordinates = rounder_coordinates(claim) or own_coordinates(claim)
+    effort = _affordable(claim, allowance, TEMPERED_EFFORTS, LEVELS * MOVES * WITHOUT_GRADIENT)
 
     def make(number: int) -> Others:
-        chains = TEMPERED_CHAINS * (number + 1)
-        tree = allowance.waited(
-            sample(
-                count, tune=tune, chains=chains, step=ParallelTempering(levels=LEVELS, moves=MOVES),
-                **_beginnings(claim, coordinates, chains, allowance.seed + number), **_quiet(allowance),
-            ),  # fmt: skip
-            late=LATE,
-        )
-        if tree.posterior.sizes["draw"] < FEWEST_DRAWS:
-            raise Stopped
-        allowance.gradients += int(tree.posterior.attrs["gradients"])
-        trips = float(np.asarray(tree.sample_stats["round_trips"]).sum())
+        kernel = ParallelTempering(levels=LEVELS, moves=MOVES)
+        tree = _run(claim, allowance, coordinates, effort, number, step=kernel)
+        chains, trips = tree.posterior.sizes["chain"], float(np.asarray(tree.sample_stats["round_trips"]).sum())
         told = f"{chains} tempered chains with {trips:.0f} round trips to the flattest density"
-        return Others(claim.scalars_in(tree), told, "" if trips >= chains else "they hardly came there and back")
+
+        def doubt() -> str:
+            return "they hardly came there and back" if trips < chains else cross_examined(tree, claim, allowance)
+
+        return Others(claim.scalars_in(tree), told, doubt)
 
     return by_comparison(TEMPERED, claim, make)
 
 
-def _affordable(
-    claim: Claim, allowance: Allowance, lengths: Sequence[tuple[int, int]], each: float
-) -> tuple[int, int]:
-    """The longest run that the time allows.
+def cross_examined(witness: Any, claim: Claim, allowance: Allowance) -> str:
+    """In words, why draws that speak against a claim are not to be believed: as chains that begin there lead elsewhere.
 
-    each     gradients that a transition of all chains takes, of both sets of draws
+    They do not lead from mode to mode, whose weights are left to the witness. Empty where nothing speaks against it.
+    """
+    try:
+        examined = other_coordinates(Claim(witness, claim.model, claim.threads), allowance)
+    except (Stopped, NotMadeError):
+        return "there was no time to examine them"
+    return f"chains that begin at these lead elsewhere: {examined.found}" if examined.refuted else ""
+
+
+def _affordable(
+    claim: Claim, allowance: Allowance, efforts: Sequence[tuple[int, int, int]], each: float
+) -> tuple[int, int, int]:
+    """The greatest effort that the time allows.
+
+    each     gradients that a transition of a chain takes
     raises   NotMadeError where none is
     """
-    rate = SLACK * claim.rate
-    for tune, count in lengths:
-        if (tune + count) * each / rate < allowance.left:
-            return tune, count
-    least = sum(lengths[-1]) * each / rate
-    raise NotMadeError(f"it takes about {least:.0f} s, and {allowance.left:.0f} s are left")
+    needed = [chains * (tune + count) * each / claim.rate for chains, tune, count in efforts]
+    for effort, seconds in zip(efforts, needed, strict=True):
+        if seconds < allowance.left:
+            return effort
+    raise NotMadeError(f"it takes about {needed[-1]:.0f} s, and {allowance.left:.0f} s are left")
 
 
-def _beginnings(claim: Claim, coordinates: Coordinates, chains: int, seed: int) -> dict[str, Any]:
-    """Arguments of `sample`: the model, and draws at random as starting values on the unconstrained scale."""
+def _run(
+    claim: Claim, allowance: Allowance, coordinates: Coordinates, effort: tuple[int, int, int], number: int, **how: Any
+) -> Any:
+    """A run from draws at random; the second set has twice as many chains.
+
+    raises   Stopped where the time is over before there are draws enough
+    """
+    chains, tune, count = effort
+    chains *= number + 1
+    seed = allowance.seed + number
     flat: Floats = coordinates.positions.reshape(-1, coordinates.positions.shape[-1])
     generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), 21]))
     chosen = generator.choice(len(flat), chains, replace=len(flat) < chains)
     points = [coordinates.density.layout.point(flat[k]) for k in chosen]
-    return {"model": coordinates.model, "initvals": points, "init": "adapt_diag", "random_seed": seed}
-
-
-def _quiet(allowance: Allowance) -> dict[str, Any]:
-    return {
-        "remedies": (), "progressbar": False, "compute_convergence_checks": False, "blocking": False,
-        "stop": Stop(max_time=max(0.0, allowance.left)),
-    }  # fmt: skip
+    handle = sample(
+        count, tune=tune, chains=chains, cores=claim.threads, model=coordinates.model, initvals=points,
+        init="adapt_diag", random_seed=seed, remedies=(), compute_convergence_checks=False, progressbar=False,
+        blocking=False, stop=Stop(max_time=max(0.0, allowance.left)), **how,
+    )  # fmt: skip
+    tree = allowance.waited(handle, late=LATE)
+    if tree.posterior.sizes.get("draw", 0) < FEWEST_DRAWS:
+        raise Stopped
+    allowance.gradients += int(tree.posterior.attrs["gradients"])
+    return tree

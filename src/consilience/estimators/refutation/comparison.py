@@ -69,7 +69,7 @@ class Comparison(Record, eq=False):
 
     def nearest(self) -> str:
         """In words, the largest difference, where it is one by chance."""
-        kind, scalar = np.unravel_index(int(np.argmax(np.abs(self.score))), self.score.shape)
+        kind, scalar = map(int, np.unravel_index(int(np.argmax(np.abs(self.score))), self.score.shape))
         return (
             f"at most {abs(self.score[kind, scalar]):.1f} standard errors, where {self.critical:.1f} would count "
             f"({STATISTICS[kind]} of `{self.names[scalar]}`)"
@@ -81,7 +81,7 @@ class Comparison(Record, eq=False):
         claimed, other   draws (scalar, group, draw)
         """
         score = np.where(where, np.abs(self.score), 0.0)
-        kind, scalar = np.unravel_index(int(np.argmax(score)), score.shape)
+        kind, scalar = map(int, np.unravel_index(int(np.argmax(score)), score.shape))
         name, a, b = self.names[scalar], claimed[scalar].ravel(), other[scalar].ravel()
         said = f"`{name}` {self.score[kind, scalar]:+.1f} standard errors off in {STATISTICS[kind]}: "
         match STATISTICS[kind]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 import numpy as np
 
 from consilience.errors import ConsilienceError
-from consilience.estimators.refutation.attack import Allowance, NotMadeError, Others, by_comparison, quietly
+from consilience.estimators.refutation.attack import Allowance, NotMadeError, Others, by_comparison
+from consilience.estimators.refutation.chains import cross_examined
 from consilience.estimators.refutation.claim import Claim
-from consilience.estimators.refutation.coordinates import own_coordinates, rounder_coordinates
+from consilience.estimators.refutation.coordinates import Coordinates, own_coordinates, rounder_coordinates
 from consilience.estimators.refutation.report import Attempt
 from consilience.estimators.smc.bridge import log_marginal_likelihood
+from consilience.estimators.smc.hamiltonian import HMC
+from consilience.estimators.smc.moves import IMH
 from consilience.estimators.smc.sampling import LEAST_EFFECTIVE, sample_smc
 from consilience.record import replace
 from consilience.sample.inference_data import to_inference_data
@@ -20,8 +24,9 @@ NAME: Final = "sequential Monte Carlo"
 POPULATIONS: Final = 8
 FEWEST: Final = 600  # particles of each
 MOST_DIMENSIONS: Final = 100
-SLACK: Final = 2.0  # a run that may take so many times as long as there is time is begun
-COST: Final = 600.0  # evaluations that a particle takes, usually: temperatures times moves
+FEW_DIMENSIONS: Final = 10  # up to which independent proposals are accepted often
+COSTS: Final = (400.0, 800.0)  # evaluations that a particle takes, usually, without and with gradients
+ROWS: Final = 256  # by which one is timed
 
 
 def sequential_monte_carlo(claim: Claim, allowance: Allowance) -> Attempt | None:
@@ -35,36 +40,62 @@ def sequential_monte_carlo(claim: Claim, allowance: Allowance) -> Attempt | None
     if dimension > MOST_DIMENSIONS:
         raise NotMadeError(f"the model has {dimension} coordinates, and particles are good for {MOST_DIMENSIONS}")
     particles = max(FEWEST, int(2 * LEAST_EFFECTIVE * dimension))
-    needed = POPULATIONS * particles * COST / (SLACK * claim.rate)
+    coordinates = rounder_coordinates(claim) or own_coordinates(claim)
+    along_gradients = dimension > FEW_DIMENSIONS and not claim.density.without_gradient
+    needed = POPULATIONS * particles * _seconds(coordinates, along_gradients, claim.threads)
     if needed > allowance.left:
         raise NotMadeError(f"it takes about {needed:.0f} s, and {allowance.left:.0f} s are left")
-    coordinates = rounder_coordinates(claim) or own_coordinates(claim)
     evidences: list[tuple[float, float]] = []
 
     def make(number: int) -> Others:
         draws = particles * (number + 1)
-        tree = allowance.waited(
-            sample_smc(
-                draws, model=coordinates.model, chains=POPULATIONS, random_seed=allowance.seed + number,
-                compute_convergence_checks=False, progressbar=False, blocking=False,
-            )  # fmt: skip
+        handle = sample_smc(
+            draws,
+            HMC if along_gradients else IMH,
+            model=coordinates.model,
+            chains=POPULATIONS,
+            cores=claim.threads,
+            random_seed=allowance.seed + number,
+            compute_convergence_checks=False,
+            progressbar=False,
+            blocking=False,
         )
+        tree = allowance.waited(handle)
         about = tree.posterior.attrs
         allowance.gradients += int(np.nansum(np.asarray(tree.sample_stats["moves"]))) * draws
         evidences.append((about["log_marginal_likelihood"], about["log_marginal_likelihood_error"]))
         told = f"{POPULATIONS} populations of {draws} particles"
-        return Others(claim.scalars_in(tree), told, _doubt(claim, *evidences[-1]))
+
+        def doubt() -> str:
+            return _lost_mass(claim, *evidences[-1]) or cross_examined(tree, claim, allowance)
+
+        return Others(claim.scalars_in(tree), told, doubt)
 
     attempt = by_comparison(NAME, claim, make)
     value, error = evidences[-1]
     return replace(attempt, found=f"{attempt.found}; log evidence {value:.2f} ± {error:.2g}")
 
 
-def _doubt(claim: Claim, evidence: float, error: float) -> str:
+def _seconds(coordinates: Coordinates, along_gradients: bool, threads: int) -> float:
+    """What a particle takes from the prior to the posterior, usually."""
+    density = coordinates.density
+    rows = np.resize(coordinates.positions.reshape(-1, density.dimension), (ROWS, density.dimension))
+    took = []
+    for _ in range(3):  # the first compiles
+        began = time.perf_counter()
+        if along_gradients:
+            density.tempered_slopes(rows, 1.0)
+        else:
+            density.tempered(rows)
+        took.append(time.perf_counter() - began)
+    return min(took) / ROWS * COSTS[along_gradients] / threads
+
+
+def _lost_mass(claim: Claim, evidence: float, error: float) -> str:
     """Why the particles may be what is wrong: draws with more mass than theirs; empty where there is no such reason."""
     try:
         tree = to_inference_data(dict(claim.values), model=claim.model)
-        of_draws = quietly(lambda: log_marginal_likelihood(tree, model=claim.model, random_seed=0))
+        of_draws = log_marginal_likelihood(tree, model=claim.model, random_seed=0)
     except ConsilienceError:
         return ""  # nothing is known of the mass that the draws stand for
     if of_draws.value - evidence > 3.0 * np.hypot(of_draws.error, error) + 0.1:

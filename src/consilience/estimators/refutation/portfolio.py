@@ -23,7 +23,7 @@ ATTACKS: Final[Sequence[tuple[str, Attack, float]]] = (
     (forward.NAME, forward.independent_draws, 0.5),
     (regions.NAME, regions.more_starting_points, 0.4),
     (chains.OTHER_COORDINATES, chains.other_coordinates, 0.6),
-    (particles.NAME, particles.sequential_monte_carlo, 0.7),
+    (particles.NAME, particles.sequential_monte_carlo, 0.6),
     (chains.TEMPERED, chains.tempered, 1.0),
 )
 """In order of price per power: name, attack, and the share of what is left of the time that it may take."""
@@ -139,4 +139,8 @@ class _Portfolio(Stepwise[Challenge]):
     def where(self) -> tuple[int, int, str]:
         """How many attacks were made, and the one at work."""
         last = len(ATTACKS) - 1
-        return self.at, len(ATTACKS), f"attack {min(self.at, last) + 1} of {len(ATTACKS)} · {ATTACKS[min(self.at, last)][0]}"
+        return (
+            self.at,
+            len(ATTACKS),
+            f"attack {min(self.at, last) + 1} of {len(ATTACKS)} · {ATTACKS[min(self.at, last)][0]}",
+        )

@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 
 from consilience.diagnostics.effective_sample_size import effective_size
 from consilience.errors import ConsilienceError
-from consilience.estimators.refutation.attack import Allowance, quietly
+from consilience.estimators.refutation.attack import Allowance
 from consilience.estimators.refutation.claim import Claim, Floats
 from consilience.estimators.refutation.report import Attempt
 from consilience.estimators.smc.bridge import log_marginal_likelihood
@@ -55,9 +55,7 @@ def more_starting_points(claim: Claim, allowance: Allowance) -> Attempt:
         budget = next((b for b in BUDGETS if b / rate < 0.3 * allowance.left), 0)
         if budget:
             centre = starting_position(claim.model, claim.density.layout, claim.density.lengths)
-            found = find_regions(
-                claim.density, centre, seed=allowance.seed, budget=budget, threads=claim.threads
-            )
+            found = find_regions(claim.density, centre, seed=allowance.seed, budget=budget, threads=claim.threads)
             allowance.gradients += found.gradients
     seen = _Seen(claim)
     candidates = ends[seen.far(ends)]
@@ -73,7 +71,11 @@ def more_starting_points(claim: Claim, allowance: Allowance) -> Attempt:
     wrong = wrong or (_weights(claim, found) if found is not None else "")
     if wrong:
         return Attempt(NAME, wrong, smallest, refuted=True)
-    away = f"; {len(looked_at)} ends away from the draws, where chains come to them or find no mass" if len(looked_at) else ""
+    away = (
+        f"; {len(looked_at)} ends away from the draws, where chains come to them or find no mass"
+        if len(looked_at)
+        else ""
+    )
     return Attempt(NAME, f"no region of more than {SHARE:.0%} of the mass without draws in {told}{away}", smallest)
 
 
@@ -101,7 +103,7 @@ def _starts(claim: Claim, seed: int) -> tuple[Floats, int]:
     generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), 22]))
     wide = flat.mean(0) + WIDE * flat.std(0) * generator.standard_normal((STARTS, flat.shape[1]))
     try:
-        own = quietly(lambda: prior_draws(claim.model, claim.density, STARTS, 1, None, seed)).chains[0]
+        own = prior_draws(claim.model, claim.density, STARTS, 1, None, seed).chains[0]
     except ConsilienceError:  # improper, or with no density where data are
         return wide, 0
     return np.concatenate([own, wide]), len(own)
@@ -156,15 +158,23 @@ def _heaviest(claim: Claim, points: Floats, allowance: Allowance) -> Floats:
 
 def _chains_from(claim: Claim, seen: _Seen, points: Floats, allowance: Allowance) -> str:
     """In words, the region around one of the points that has mass and no draws; empty if there is none."""
-    tree = allowance.waited(
-        sample(
-            DRAWS, tune=TUNE, chains=2 * len(points), model=claim.model, init="adapt_diag", remedies=(),
-            max_treedepth=MOST_DOUBLINGS,
-            initvals=[claim.density.layout.point(point) for point in points for _ in range(2)],
-            random_seed=allowance.seed, tuning=Tuning(pool=False), progressbar=False,
-            compute_convergence_checks=False, blocking=False,
-        )  # fmt: skip
+    handle = sample(
+        DRAWS,
+        tune=TUNE,
+        chains=2 * len(points),
+        cores=claim.threads,
+        model=claim.model,
+        init="adapt_diag",
+        initvals=[claim.density.layout.point(point) for point in points for _ in range(2)],
+        random_seed=allowance.seed,
+        max_treedepth=MOST_DOUBLINGS,
+        tuning=Tuning(pool=False),
+        remedies=(),
+        compute_convergence_checks=False,
+        progressbar=False,
+        blocking=False,
     )
+    tree = allowance.waited(handle)
     allowance.gradients += int(tree.posterior.attrs["gradients"])
     values = {v.name: np.asarray(tree.posterior[v.name]) for v in claim.model.free}
     positions = claim.density.unconstrained({n: a.reshape(-1, *a.shape[2:]) for n, a in values.items()})
@@ -183,8 +193,8 @@ def _chains_from(claim: Claim, seen: _Seen, points: Floats, allowance: Allowance
         if gap - 3.0 * error > np.log(SHARE):
             share = 1.0 / (1.0 + np.exp(-gap))
             return (
-                f"a region around {_place(claim, claim.scalars_of(around, own))}, where no draw is and chains stay, has about "
-                f"{percent(share)} of the mass (log evidence {gap:+.1f} ± {error:.2g} of that of the draws)"
+                f"a region around {_place(claim, claim.scalars_of(around, own))}, where no draw is and chains stay, "
+                f"has about {percent(share)} of the mass (log evidence {gap:+.1f} ± {error:.2g} of that of the draws)"
             )
     return ""
 
@@ -193,7 +203,7 @@ def _evidence(claim: Claim, values: dict[str, npt.NDArray[Any]]) -> tuple[float,
     """Log mass that draws (chain, draw, ...) stand for, with its error; None where it can't be told."""
     try:
         tree = to_inference_data(dict(values), model=claim.model)
-        found = quietly(lambda: log_marginal_likelihood(tree, model=claim.model, random_seed=0))
+        found = log_marginal_likelihood(tree, model=claim.model, random_seed=0)
     except ConsilienceError:
         return None
     return found.value, found.error

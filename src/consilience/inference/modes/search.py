@@ -284,7 +284,11 @@ class _Search:
 
     def third_stage(self) -> None:
         """Where there are several regions, further ascents until it is unlikely that the next leads to another one."""
-        while len(self.converged()) > 1 and self.unmet > PROMISED:
+        while len(at_rest := self.converged()) > 1:
+            # where a density has no bound, or ascents take long, there is always another end that none came to before
+            peaks = self.linkage.peaks().tolist()
+            if unmet(self.hits[[peaks.index(point) for point in at_rest]]) <= PROMISED:
+                break
             modes = self.centres()
             kept = MOST_REGIONS * (DRAWS + 2 * min(len(self.centre), MOST_WHOLE))
             spare = max(0, self.evaluations.left - kept) // (SECOND_EVALUATIONS * 3 // 2)
@@ -343,6 +347,11 @@ class _Search:
 
     def polish(self, points: list[int], coordinates: LinearMap) -> None:
         """Ascend from these points to their modes, and find the curvature there."""
+        if len(points) > 1 and self.evaluations.left < 2 * len(points) * POLISH_EVALUATIONS:
+            # several peaks: whether ascents come to rest there decides over what else is looked for
+            granted = min(self.further, 2 * len(points) * (POLISH_EVALUATIONS + min(len(self.centre), MOST_WHOLE)))
+            self.evaluations.budget += granted
+            self.further -= granted
         most = min(POLISH_EVALUATIONS, self.evaluations.left // (2 * len(points)))
         if most < FEWEST_POLISH_EVALUATIONS:
             self.complete = False

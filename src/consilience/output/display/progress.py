@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Protocol, Self, TextIO
 
 from consilience.errors import ConsilienceWarning
-from consilience.events import ChainLost, Progress, Restarted, RunEnded, RunStarted
+from consilience.events import ChainLost, ChainMoved, Progress, Restarted, RunEnded, RunStarted
 from consilience.output.display.lines import Lines
 from consilience.output.display.notebook import Notebook, in_notebook
 from consilience.output.display.state import State
@@ -98,6 +98,8 @@ class Reporter:
                 display.finish(state)
             case ChainLost():
                 self._notice(display, f"chain {event.chain} was left out: {event.reason}")
+            case ChainMoved():
+                self._notice(display, f"chain {event.chain} {event.reason}")
             case Restarted():
                 self._notice(display, event.reason)
 

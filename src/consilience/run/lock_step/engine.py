@@ -22,11 +22,13 @@ from consilience.events import ChainProgress, Phase
 from consilience.inference.dual_averaging import ANCHOR
 from consilience.inference.messages import ChainTuning, Divergences, Segment, Window
 from consilience.inference.metric import diagonal
+from consilience.inference.modes.normals import RegionNormals
 from consilience.inference.tuner import TuningSetting
 from consilience.run.course import RunCourse
 from consilience.run.engine import Chains, Engine, Overseer, superchains_of
 from consilience.run.handle import Running
 from consilience.run.lock_step.chees import initial_tuning, settled
+from consilience.run.lock_step.jumps import on_device
 from consilience.run.lock_step.program import CLIMBING_STEPS, LockStepProgram, halton
 from consilience.run.lock_step.settings import COLUMNS, ChEES
 from consilience.run.lock_step.tuner import ChEESCommand, ChEESTuner
@@ -76,6 +78,7 @@ def launch(
         precision=precision,
         climb=climb,
         folded=watched.without_turns,
+        regions=watched.present_normals() if "jumps" in plan.remedies else None,
     )
     tuner = ChEESTuner(kernel, TuningSetting(chains, engine.dimension, COLUMNS, plan))
     return Running(Supervisor(RunCourse(plan, engine.chains, tuner, watched, other_coordinates), engine, seed), ())
@@ -120,6 +123,7 @@ class LockStepEngine(Engine):
     precision  "float64" or "float32", of positions and densities
     climb      whether starting points are moved uphill first
     folded     gives equal positions one form: angles without whole turns
+    regions    between whose normals chains jump; None: they do not
     raises     SamplingError for an unknown device or precision
     """
 
@@ -135,6 +139,7 @@ class LockStepEngine(Engine):
         precision: str,
         climb: bool,
         folded: Callable[[Floats], Floats],
+        regions: RegionNormals | None = None,
     ) -> None:
         if precision not in PRECISIONS:
             raise SamplingError(f"`precision` must be one of {', '.join(map(repr, PRECISIONS))}, got {precision!r}.")
@@ -156,6 +161,8 @@ class LockStepEngine(Engine):
         )
         self.points = points[np.minimum(np.arange(chains) // (chains // len(points)), len(points) - 1)]
         self.seed, self.climb, self.folded = seed, climb, folded
+        with on(self.device, precision):
+            self._regions = None if regions is None else on_device(regions, precision)
         self._place: Any = None  # of the chains, on the device
         self._learnt: Any = None  # of their steps, on the device
         self._target: float | None = None  # that the steps are learnt for; None: they are not
@@ -260,11 +267,11 @@ class LockStepEngine(Engine):
         jitter = jnp.asarray(halton(first, program.most), self.precision)
         learning, target = self._target is not None, self._target or 0.0
         self._place, self._learnt, rows = program.advanced(
-            learning, self._place, self._learnt, _key(self.seed), first, jitter, count, target
+            learning, self._place, self._learnt, _key(self.seed), first, jitter, count, target, self._regions
         )
         self._transitions += count
         found = {name: np.asarray(values)[:count] for name, values in rows.items()}
-        self._steps += int(found["n_steps"][:, 0].sum())
+        self._steps += int(found["n_steps"][:, 0].sum()) + (0 if self._regions is None else count)
         return found
 
     def _windows(self, rows: Sequence[Mapping[str, Array]], start: Any, seconds: float) -> dict[int, Window]:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.run.lock_step.chees import Array, ChainStates, Density, Learnt, Stride, at, learnt, transition
+from consilience.run.lock_step.jumps import Regions, jumped
 from consilience.run.lock_step.settings import COLUMNS
 
 NUMBERS: Final = 1 << 24  # of a stretch: 128 MiB of draws
@@ -46,12 +47,14 @@ class LockStepProgram:
         jitter: Array,
         count: Array,
         target: Array,
+        regions: Regions | None,
     ) -> tuple[ChainStates, Learnt, dict[str, Array]]:
         """`count` transitions from number `first` on; rows of draws (transition, chain, coordinate) and statistics.
 
         tuning   whether chains learn from them
         jitter   shares of the trajectory length (`most`,)
         target   harmonic mean of acceptance probabilities that is tuned for
+        regions  between whose normals chains jump before each transition; None: they do not
         """
         shape = (self.most, len(chains.level))
         kinds = {
@@ -64,6 +67,8 @@ class LockStepProgram:
             before, known, rows = state
             stride: Stride = known.stride
             own = jax.random.fold_in(key, first + place)
+            if regions is not None:
+                before = jumped(self._logp, before, regions, own)
             after, did = transition(self._logp, before, stride, jitter[place], own, self._most_steps)
             row = {
                 "acceptance_rate": did.acceptance,

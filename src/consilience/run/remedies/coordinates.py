@@ -25,7 +25,7 @@ def reparametrize(attempt: Attempt, look: Look | None) -> Restart | None:
     if not hard:
         return None
     attempt.asked_for_coordinates = True
-    if course.monitored.places is not None:  # separate regions: draws of all of them tell of none
+    if course.monitored.present_normals() is not None:  # separate regions: draws of all of them tell of none
         return None
     successor = course.other_coordinates(attempt.draws())
     if successor is None:

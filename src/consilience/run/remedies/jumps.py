@@ -1,4 +1,7 @@
-"""Separate regions that chains do not come and go between: they sample again, with jumps between past points of all."""
+"""Separate regions that chains do not come and go between: they sample again, with jumps between past points of all.
+
+Between regions that were found before, chains jump from the first draw on.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +9,38 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from consilience.inference.jump_tuner import Jumping
 from consilience.record import replace
 from consilience.run.remedies.remedy import Look, Restart
 
 if TYPE_CHECKING:
     from consilience.run.course import Attempt
 
-FEWEST_DRAWS: Final = 600  # of each chain that do not suffice, where separate regions are known
 SAID: Final = "chains disagree: sampling again with jumps between their regions"
+FOUND: Final = "separate regions were found from the draws: sampling again with jumps between them"
 
 
 def jump(attempt: Attempt, look: Look | None) -> Restart | None:
-    """Where chains disagree twice, do not come back to where some were, or hardly come to a region that is known."""
-    if look is None or "jumps" not in attempt.course.tuner.answers:
+    """Where chains disagree twice or do not come back to where some were, or regions were found meanwhile."""
+    course = attempt.course
+    if look is None or "jumps" not in course.tuner.answers:
         return None
-    several = attempt.course.monitored.places is not None
     if look.failure is None:
-        return _to_known_regions(attempt) if look.missed and several and not look.at_end else None
+        return (
+            Restart("jumps", FOUND, attempt.windows) if look.missed and not look.at_end and _others(attempt) else None
+        )
     returns_seldom = look.failure.criterion == "quantile ess"
     if returns_seldom or (look.verdict is not None and attempt.disagreed):
+        if course.monitored.search is not None and course.monitored.search(attempt.draws()):
+            return Restart("jumps", FOUND, attempt.windows)
         return _from_where_chains_were(attempt, returns_seldom)
-    return _to_known_regions(attempt) if several and attempt.count >= FEWEST_DRAWS else None
+    return None
 
 
-def _to_known_regions(attempt: Attempt) -> Restart:
-    """Of known regions there are too few draws: as many points as there are draws are added, of all regions."""
-    assert attempt.course.monitored.places is not None
-    points = attempt.course.monitored.places(attempt.count * len(attempt.chains))
-    parts = {c: points[k :: len(attempt.chains)] for k, c in enumerate(attempt.chains)}
-    last = {c: replace(attempt.windows[-1][c], draws=part, gradients=None) for c, part in parts.items()}
-    return Restart("jumps", SAID, [*attempt.windows, last])
+def _others(attempt: Attempt) -> bool:
+    """Whether regions are known that chains do not jump between yet."""
+    tuner = attempt.course.tuner
+    return isinstance(tuner, Jumping) and tuner.new_regions() is not None
 
 
 def _from_where_chains_were(attempt: Attempt, returns_seldom: bool) -> Restart:

@@ -22,7 +22,6 @@ class Restart(Record, eq=False):
     said       in words
     windows    what the tuner is to learn from
     revisited  scalars by name, and draws (draw, coordinate) that the next draws have to come back to; None: none
-    diverged   in words, divergences for which the chains are tuned again
     successor  the run that goes on in place of this one
     """
 
@@ -30,7 +29,6 @@ class Restart(Record, eq=False):
     said: str
     windows: Sequence[Mapping[int, Window]] = ()
     revisited: tuple[Sequence[str], Matrix] | None = None
-    diverged: str = ""
     successor: Any = None
 
     def act(self, course: RunCourse) -> None:

@@ -20,12 +20,13 @@ from consilience.errors import SamplingError
 from consilience.inference.columns import Columns
 from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import Divergences, Matrix, Rows, Segment, Snapshot, Window
-from consilience.record import replace
+from consilience.record import Record, as_plain, replace
 
 LEAST = 1 << 20  # bytes: below it a mapping's own cost would show
 CHUNK_SECONDS = 0.01  # of one native call: long against the cost of a call, short against a user's patience
 LARGEST_GROWTH = 4  # of the number of transitions per call
 RECENT = 50  # transitions over which the progress of a chain is averaged
+OF_COPIES = 64  # numbers of seeds, by which a chain that goes on from the state of another is none of its own
 FEWEST_BROKEN = 10  # transitions without a single finite energy, after which a chain counts as broken
 
 
@@ -45,24 +46,38 @@ def pages(shape: tuple[int, ...]) -> NDArray[np.float64]:
     return np.frombuffer(memory, np.float64).reshape(shape)
 
 
+class Fault(Record):
+    """What went wrong with a chain, and where it went on.
+
+    words    what went wrong
+    phase    of the segment: "tuning" or "sampling"
+    answer   "last state", "another start", "left out", or "chain 2": from the last state of that one
+    """
+
+    words: str
+    phase: str
+    answer: str
+
+
 class ChainWorker:
     """A chain and its present work.
 
     index     the chain's number
     folded    gives equal positions (transition, coordinate) one form: angles without whole turns
-    make      makes the chain; once more where a worker that rested goes on
+    make      makes the chain, at another point than its own where one is given; once more where a worker that rested
+              goes on
     segment     what it is to do, or None
     number    number of that segment
     done      transitions made in it
     total     transitions made in all
-    failures  faults so far, in words
+    faults    those so far
     lost      whether it is left out
     """
 
     def __init__(
         self,
         index: int,
-        make: Callable[[], MarkovChain],
+        make: Callable[..., MarkovChain],
         stop: NDArray[np.int64],
         columns: Columns,
         dimension: int,
@@ -89,8 +104,8 @@ class ChainWorker:
         self.snapshot: Snapshot | None = None  # after the last window that was taken in
         self.after: tuple[int, int] = (0, 0)  # transitions and evaluations then
         self.evaluations_before = 0  # of the present segment
-        self.failures: list[str] = []
-        self.settled_failures = 0  # those of segments that were taken in
+        self.faults: list[Fault] = []
+        self.settled_faults = 0  # those of segments that were taken in
         self.lost = False
         self.budget: int | None = None
         self._evaluations = 0  # when it began to rest
@@ -139,11 +154,12 @@ class ChainWorker:
 
     def _prepare(self, segment: Segment) -> None:
         self.evaluations_before = self.chain.evaluations
-        first = segment.begin and self.snapshot is None
-        if segment.commands and not first:
-            self.chain.apply(segment.commands[self.index])
+        own = segment.commands[self.index] if segment.commands else None
+        first = self.snapshot is None
         if first:
-            self.chain.begin(segment.commands[self.index] if segment.commands else None)
+            self.chain.begin(own if segment.begin else segment.anew)
+        if not (first and segment.begin):
+            self.chain.apply(own)
         shape = (segment.count, self.dimension)
         self.rows = Rows(
             pages(shape),
@@ -200,7 +216,7 @@ class ChainWorker:
         """The window was taken in, `total` transitions after the beginning: a fault from now on leads back there."""
         self.snapshot = window.snapshot
         self.after = (total, window.evaluations)
-        self.settled_failures = len(self.failures)
+        self.settled_faults = len(self.faults)
 
     def go_back(self) -> None:
         """Return to the end of the last window that was taken in."""
@@ -226,8 +242,25 @@ class ChainWorker:
     def begin_again(self, segment: Segment, number: int) -> None:
         """Return there with other random numbers, and do the work of this segment once more."""
         self.go_back()
-        self.chain.reseed(len(self.failures))
+        self.chain.reseed(len(self.faults))
         self.give(segment, number)
+
+    def begin_elsewhere(self, point: Matrix) -> None:
+        """Be a chain that begins at this point (coordinate,), with other random numbers; what it spent still counts."""
+        spent = self.chain.snapshot()["evaluations"]
+        self.go_back()
+        self._chain = self.make(point)
+        self.chain.reseed(len(self.faults))
+        self.origin, self.snapshot = {**self.chain.snapshot(), "evaluations": spent}, None
+        self.chain.restore(self.origin)
+
+    def go_on_from(self, state: Snapshot) -> None:
+        """Be where another chain was after the last window, with random numbers of its own; what it spent counts."""
+        spent = self.chain.snapshot()["evaluations"]
+        self.go_back()
+        self.chain.restore({**state, "evaluations": spent})
+        self.chain.reseed(OF_COPIES * (1 + self.index) + len(self.faults))
+        self.snapshot = self.chain.snapshot()
 
     def save(self, living: bool) -> dict[str, Any]:
         """Its state after the last window that was taken in.
@@ -238,7 +271,7 @@ class ChainWorker:
             "snapshot": self.snapshot,
             "origin": self.origin if self.snapshot is None else None,
             "after": list(self.after),
-            "failures": self.failures[: self.settled_failures] if living else self.failures,
+            "faults": [as_plain(fault) for fault in self.faults[: self.settled_faults if living else None]],
             "lost": not living,
             "seconds": self.seconds,
         }
@@ -248,8 +281,8 @@ class ChainWorker:
         self.snapshot = saved["snapshot"]
         self.after = (saved["after"][0], saved["after"][1])
         self.total = self.after[0]
-        self.failures = list(saved["failures"])
-        self.settled_failures = len(self.failures)
+        self.faults = [Fault(**fault) for fault in saved["faults"]]
+        self.settled_faults = len(self.faults)
         self.lost = saved["lost"]
         self.seconds = saved["seconds"]
         if self.snapshot is None:

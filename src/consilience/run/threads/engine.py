@@ -1,29 +1,34 @@
 """Chains on threads: segments are handed to the chains, windows collected from them, faults mended.
 
-In the spirit of Erlang/OTP: chains share nothing, a chain that fails is restarted once from its last state and
-left out if it fails again, and the others go on. Neither the number of threads nor their timing has a part in the
+In the spirit of Erlang/OTP: chains share nothing, a chain that fails is restarted, and the others go on. It goes on
+from its last state; if it fails again while tuning, at other starting points, and then from the last state of another
+chain; else it is left out. Neither the number of threads nor their timing has a part in the
 draws: windows leave in the order of the chains, and what a chain began ahead counts only if it is what was decided.
 """
 
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from consilience.errors import InitialPointError, SamplingError
-from consilience.events import ChainLost, ChainProgress
-from consilience.inference.messages import ChainTuning, Segment, Window
+from consilience.events import ChainLost, ChainMoved, ChainProgress
+from consilience.inference.messages import ChainTuning, Matrix, Segment, Snapshot, Window
 from consilience.native.blas import single_threaded
 from consilience.record import replace
 from consilience.run.engine import Chains, Engine, Overseer
 from consilience.run.result import joined
 from consilience.run.threads import reports
-from consilience.run.threads.chain_worker import FEWEST_BROKEN, ChainWorker
+from consilience.run.threads.chain_worker import FEWEST_BROKEN, ChainWorker, Fault
 from consilience.run.threads.thread_pool import Delivery, ThreadPool
+
+MOST_STARTS: Final = 4  # of a chain, besides its first
+MOST_STARTS_OF_STRAY: Final = 1  # where it does not fail, but comes to a place without mass
+LAST_STATE, ANOTHER_START, LEFT_OUT = "last state", "another start", "left out"
 
 
 class ThreadEngine(Engine):
@@ -32,10 +37,17 @@ class ThreadEngine(Engine):
     workers   the chains
     names     of the coordinates
     budget    evaluations of the log density that one chain may spend on one segment; None: no limit
+    starts    gives further starting points (coordinate,), by a chain's number and theirs, from 1; None: there are none
     """
 
     def __init__(
-        self, chains: Chains, workers: list[ChainWorker], threads: int, names: Sequence[str], budget: int | None
+        self,
+        chains: Chains,
+        workers: list[ChainWorker],
+        threads: int,
+        names: Sequence[str],
+        budget: int | None,
+        starts: Callable[[int, int], Matrix] | None = None,
     ) -> None:
         super().__init__(chains)
         self.workers = workers
@@ -46,6 +58,8 @@ class ThreadEngine(Engine):
         self._segment = Segment("tuning", 0)
         self._early: dict[tuple[int, int], Delivery] = {}
         self._arrived: dict[int, Delivery] = {}
+        self.starts = starts
+        self._states: dict[int, Snapshot] = {}  # of the living, before the present segment
         for worker in workers:
             worker.budget = budget
 
@@ -82,7 +96,25 @@ class ThreadEngine(Engine):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return tuple(note for worker in self.workers for note in _notes(worker))
+        return tuple(
+            f"chain {worker.index} {said(fault)}"
+            for worker in self.workers
+            for fault in worker.faults
+            if fault.phase == "sampling" or fault.answer == LEFT_OUT
+        )
+
+    @property
+    def moves(self) -> tuple[str, ...]:
+        return tuple(
+            f"chain {worker.index} {said(fault)}"
+            for worker in self.workers
+            for fault in worker.faults
+            if fault.phase == "tuning" and fault.answer != LEFT_OUT
+        )
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        return tuple(worker.index for worker in self._living() if _donor(worker) is not None)
 
     def states(
         self, drawn: int, taken: Mapping[int, Window], divergences: Mapping[int, int], ended: bool
@@ -111,14 +143,14 @@ class ThreadEngine(Engine):
                 self.pool.end()
 
     def advance(self, segment: Segment, overseer: Overseer) -> dict[int, Window] | None:
-        self._dispatch(segment)
+        self._dispatch(segment, overseer)
         windows = self._collect(overseer)
         if windows is None:
             self.pool.end()
             self._take_what_waits()
         return windows
 
-    def _dispatch(self, segment: Segment) -> None:
+    def _dispatch(self, segment: Segment, overseer: Overseer) -> None:
         """Have every chain do the segment; what was begun ahead counts if it is the same."""
         self._segment = segment
         number = self.number + 1
@@ -131,6 +163,10 @@ class ThreadEngine(Engine):
             number += 1  # what was made ahead has the number before
         self.number = number
         following = replace(segment, count=segment.ahead, ahead=0) if segment.ahead else None
+        self._states = {w.index: w.snapshot for w in self._living() if w.snapshot is not None}
+        for worker in self._living():
+            if worker.index in segment.elsewhere:
+                self._move(worker, "it tuned where the target has no mass", overseer, MOST_STARTS_OF_STRAY)
         for worker in self._living():
             if worker.number != number:
                 worker.give(segment, number)
@@ -219,15 +255,22 @@ class ThreadEngine(Engine):
         return None
 
     def _mend(self, worker: ChainWorker, failure: BaseException, overseer: Overseer) -> None:
-        """Restart a chain after its first fault; leave it out after its second."""
-        words = f"{type(failure).__name__}: {failure}"
-        worker.failures.append(words)
-        if len(worker.failures) == 1 and not (isinstance(failure, InitialPointError) and worker.snapshot is None):
-            if worker.number > self.number:  # its window was delivered, and it has begun the next
-                self._withdraw(worker)
-            worker.begin_again(self._segment, self.number)
+        """Have a chain go on from its last state after its first fault, and elsewhere after others; or leave it out."""
+        segment, words = self._segment, f"{type(failure).__name__}: {failure}"
+        if worker.number > self.number:  # its window was delivered, and it has begun the next
+            self._withdraw(worker)
+        first = not any(fault.phase == segment.phase for fault in worker.faults)
+        unmoved = worker.snapshot is None  # its last state is its starting point
+        if first and not (unmoved and (self.starts is not None or isinstance(failure, InitialPointError))):
+            worker.faults.append(Fault(words, segment.phase, LAST_STATE))
+            worker.begin_again(segment, self.number)
             self.pool.put(worker)
             return
+        if segment.phase == "tuning" and self._move(worker, words, overseer):
+            worker.give(segment, self.number)
+            self.pool.put(worker)
+            return
+        worker.faults.append(Fault(words, segment.phase, LEFT_OUT))
         worker.lost = True
         overseer.tell(ChainLost(worker.index, words))
         if not self._living():
@@ -236,6 +279,25 @@ class ThreadEngine(Engine):
             raise SamplingError(
                 f"no chain is left; the last to fail was chain {worker.index}, with {words}."
             ) from failure
+
+    def _move(self, worker: ChainWorker, words: str, overseer: Overseer, most: int = MOST_STARTS) -> bool:
+        """Put a chain that tunes to another starting point, or to where another chain is; whether there is such."""
+        begun = sum(fault.answer == ANOTHER_START for fault in worker.faults)
+        donors = [c for c in self._states if c != worker.index and c not in self._segment.elsewhere]
+        may_begin = self._segment.begin or self._segment.anew is not None
+        if self.starts is not None and may_begin and begun < most:
+            fault = Fault(words, "tuning", ANOTHER_START)
+            worker.faults.append(fault)
+            worker.begin_elsewhere(self.starts(worker.index, begun + 1))
+        elif donors and _donor(worker) is None:
+            donor = min(donors, key=lambda c: (c - worker.index) % len(self.workers))  # the next one
+            fault = Fault(words, "tuning", f"chain {donor}")
+            worker.faults.append(fault)
+            worker.go_on_from(self._states[donor])
+        else:
+            return False
+        overseer.tell(ChainMoved(worker.index, said(fault)))
+        return True
 
     def _take_what_waits(self) -> None:
         """Windows that were delivered before all threads had ended. Faults are not mended any more."""
@@ -282,7 +344,7 @@ class ThreadEngine(Engine):
             if not worker.lost:
                 worker.go_back()
                 worker.number = -1
-                del worker.failures[worker.settled_failures :]  # they will come again
+                del worker.faults[worker.settled_faults :]  # they will come again
             worker.stop[0] = 0
         self.pool = ThreadPool(self.threads)
         self._early.clear()
@@ -299,10 +361,19 @@ class ThreadEngine(Engine):
             worker.load(saved)
 
 
-def _notes(worker: ChainWorker) -> Iterator[str]:
-    """What there is to say of a chain's faults."""
-    restarts = worker.failures[:-1] if worker.lost else worker.failures
-    for words in restarts:
-        yield f"chain {worker.index} failed once and went on from its last state ({words})"
-    if worker.lost:
-        yield f"chain {worker.index} was left out ({worker.failures[-1]})"
+def said(fault: Fault) -> str:
+    """What became of a chain, in words that go on after its name."""
+    match fault.answer:
+        case "last state":
+            return f"failed once and went on from its last state ({fault.words})"
+        case "another start":
+            return f"began again at another starting point ({fault.words})"
+        case "left out":
+            return f"was left out ({fault.words})"
+        case donor:
+            return f"went on from where {donor} was ({fault.words})"
+
+
+def _donor(worker: ChainWorker) -> str | None:
+    """Which chain it is a copy of; None where it began by itself."""
+    return next((fault.answer for fault in worker.faults if fault.answer.startswith("chain ")), None)

@@ -1,0 +1,196 @@
+"""An account of a run in words: the attributes of a result's draws enter, lines of text leave.
+
+All of it is in the attributes, so that a result read from disk tells the same.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import xarray
+
+from consilience.diagnostics.error_rates import RATES, TARGETS
+from consilience.errors import SamplingError
+
+WIDTH: Final = 100
+INDENT: Final = 12
+FEWEST_RATED: Final = 20  # results of a status in the study, of which a rate can be told
+
+PROMISES: Final = {
+    "converged": "that every scalar has the effective draws asked for, in bulk and tails, that the chains agree, and "
+    "that nothing which is known speaks against the draws",
+    "converged_with_divergences": "that the draws are as many as were asked for and the chains agree; but places where "
+    "steps diverge may be missing",
+    "not_converged": "nothing: the draws should not be trusted as they are",
+    "chains_disagree": "nothing: chains are in different places, and it is not known how much each of these weighs",
+    "interrupted": "nothing: the run was stopped before it was judged",
+    "completed": "nothing: convergence was not checked",
+}
+RESTARTS: Final = {
+    "divergences": "steps diverged: the chains tuned again, to take smaller steps",
+    "metric": "the draws contradicted the metric: the chains tuned again, with one made of these draws",
+    "jumps": "chains did not come and go between regions: they sampled again, with jumps between these",
+    "coordinates": "the draws were hard to make: the run went on in partially non-centred coordinates",
+}
+HELP: Final = {
+    "not_converged": "`result.extend(target_ess=…)` where draws are missing; other coordinates (`pm.noncenter`), "
+    "priors that say more, or a larger `target_accept` where chains mix badly",
+    "chains_disagree": "a look at each chain by itself; more chains; a constraint that tells modes apart",
+    "converged_with_divergences": "a larger `target_accept`, or other coordinates (`pm.noncenter`)",
+    "interrupted": "`result.extend(target_ess=…)`, or `pm.resume` where there is a checkpoint",
+}
+
+
+class Report(str):
+    """A text that is shown as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def report(result: xarray.DataTree) -> Report:
+    """A readable account of a run of `pm.sample`: what came of it, how far that can be trusted, and what happened.
+
+    The parts: the status with what it promises, and how often results of this status were wrong in the study of
+    `docs/certificates.md`, with the interval of 95 %; why; the draws that were given up, and for what; chains that went
+    on elsewhere; divergences, before and among the draws; separate regions of the posterior with their shares; the
+    scalar that is known least; what would help.
+
+    result    what `pm.sample` or `pm.resume` gave, or the same read from a store
+    returns   a string that shows itself
+    raises    SamplingError for a tree without draws of such a run
+
+    Example
+    -------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Normal("x")
+    ...     result = pm.sample(random_seed=1, progressbar=False)
+    >>> pm.report(result).splitlines()[1][:22]
+    'status      converged,'
+    """
+    posterior = result.children.get("posterior") if isinstance(result, xarray.DataTree) else None
+    if posterior is None or "status" not in posterior.attrs:
+        raise SamplingError(
+            "`report` tells of a result of `pm.sample`, whose group `posterior` has the attribute `status`; got "
+            f"{'a tree without it' if isinstance(result, xarray.DataTree) else type(result).__name__}."
+        )
+    attributes = {str(name): value for name, value in posterior.attrs.items()}
+    parts = [("run", line) for line in _run(result, attributes)]
+    parts += [("status", line) for line in _status(attributes)]
+    parts += [("course", line) for line in _course(attributes)]
+    parts += [("chains", line) for line in _plain(attributes, "notes")]
+    parts += [("divergences", line) for line in _divergences(result, attributes)]
+    parts += [("regions", line) for line in _regions(attributes)]
+    parts += [("draws", line) for line in _draws(attributes)]
+    parts += [("help", line) for line in _help(attributes)]
+    return Report("\n".join(_laid_out(parts)))
+
+
+def _laid_out(parts: list[tuple[str, str]]) -> Iterator[str]:
+    before = ""
+    for name, text in parts:
+        head = ("" if name == before else name).ljust(INDENT)
+        yield textwrap.fill(text, WIDTH, initial_indent=head, subsequent_indent=" " * INDENT, break_on_hyphens=False)
+        before = name
+
+
+def _plain(attributes: Mapping[str, Any], name: str, otherwise: Any = ()) -> Any:
+    """An attribute that is kept as JSON; results of earlier versions may lack it."""
+    value = attributes.get(name)
+    return otherwise if value is None else json.loads(value)
+
+
+def _run(result: xarray.DataTree, attributes: Mapping[str, Any]) -> Iterator[str]:
+    sizes = result.children["posterior"].sizes
+    yield (
+        f"{attributes.get('sampler', 'a sampler')}, {sizes.get('chain', 0)} chains of {sizes.get('draw', 0):,} draws "
+        f"after {int(attributes.get('tuning_steps', 0)):,} transitions of tuning; "
+        f"{int(attributes.get('gradients', 0)):,} evaluations of the log density, "
+        f"{float(attributes.get('sampling_time', 0.0)):.3g} seconds, seed {attributes.get('seed')}"
+    )
+
+
+def _status(attributes: Mapping[str, Any]) -> Iterator[str]:
+    status, reason = str(attributes["status"]), str(attributes.get("reason", ""))
+    yield f"{status}, which promises {PROMISES[status]}"
+    wrong, runs = RATES.get(status, (0, 0))
+    if runs >= FEWEST_RATED:
+        low, high = interval(wrong, runs)
+        yield (
+            f"{wrong:,} of {runs:,} results with this status were wrong in a study of {TARGETS} targets, "
+            f"{wrong / runs:.2%} (95 % interval {low:.2%} to {high:.2%}): docs/certificates.md"
+        )
+    if reason:
+        yield f"because {reason}"
+
+
+def interval(wrong: int, runs: int, prob: float = 0.95) -> tuple[float, float]:
+    """Bounds of a probability of which `wrong` of `runs` are known, by Clopper and Pearson (1934)."""
+    from scipy.special import betaincinv
+
+    low = float(betaincinv(wrong, runs - wrong + 1, (1 - prob) / 2)) if wrong else 0.0
+    high = float(betaincinv(wrong + 1, runs - wrong, (1 + prob) / 2)) if wrong < runs else 1.0
+    return low, high
+
+
+def _course(attributes: Mapping[str, Any]) -> Iterator[str]:
+    for reason in _plain(attributes, "restarts"):
+        yield f"{RESTARTS.get(reason, reason)}; the draws before are not in the result"
+    if summed := _plain(attributes, "marginalized"):
+        yield f"{_listed(summed)} summed out while the chains moved, and drawn again given each draw"
+
+
+def _listed(names: list[str]) -> str:
+    return f"{', '.join(f'`{name}`' for name in names)} {'was' if len(names) == 1 else 'were'}"
+
+
+def _divergences(result: xarray.DataTree, attributes: Mapping[str, Any]) -> Iterator[str]:
+    before = _plain(attributes, "diverged_before", None)
+    if before:
+        yield f"{before['divergences']:,} of {before['draws']:,} draws that were given up"
+    stats = result.children.get("sample_stats")
+    if stats is not None and "diverging" in stats:
+        diverging = stats["diverging"]
+        count = int(diverging.sum())
+        if before or count:
+            yield f"{count:,} of the {diverging.size:,} draws of the result"
+        if count and attributes["status"] == "converged":
+            yield "so few, where chains come soon to all places, are accidents of arithmetic"
+
+
+def _regions(attributes: Mapping[str, Any]) -> Iterator[str]:
+    known = _plain(attributes, "regions", {})
+    if not known:
+        return
+    yield str(known["statement"])
+    if len(known["regions"]) < 2:
+        return
+    for region in known["regions"]:
+        mass = "an unknown share" if region["mass"] is None else f"{region['mass']:.2%}"
+        place = ", ".join(f"{name} = {value:.3g}" for name, value in region["place"].items())
+        yield (
+            f"{mass} of the mass{' (uncertain)' if region['uncertain'] else ''}, "
+            f"{region['starting_points']:.0%} of the starting points{f', at {place}' if place else ''}"
+        )
+
+
+def _draws(attributes: Mapping[str, Any]) -> Iterator[str]:
+    check = _plain(attributes, "last_check", None)
+    if check is None:
+        return
+    asked = "" if check["target_ess"] is None else f", {check['target_ess']:,.0f} asked for"
+    yield (
+        f"known least is `{check['ess_name']}`, with {check['ess']:,.0f} effective draws{asked}, and an R-hat of "
+        f"{check['rhat']:.3f}, {check['target_rhat']:.2f} allowed"
+    )
+
+
+def _help(attributes: Mapping[str, Any]) -> Iterator[str]:
+    if (status := str(attributes["status"])) in HELP:
+        yield HELP[status]
