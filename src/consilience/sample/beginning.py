@@ -31,8 +31,11 @@ Begin: TypeAlias = Callable[[ModelDensity, Floats | int, ModelPlan, OtherCoordin
 class Search(Protocol):
     """A search for the regions of a posterior, before its chains begin."""
 
-    def spread(self, points: Floats) -> Floats:
-        """Starting points (chain, coordinate), moved to the regions that hold the mass where these are known."""
+    def spread(self, points: Floats, seed: int | None = None) -> Floats:
+        """Starting points (chain, coordinate), moved to the regions that hold the mass where these are known.
+
+        seed   of the random numbers, where they are to be others than those of the search
+        """
         ...
 
     def watched(self, monitored: Monitored) -> Monitored:
@@ -68,7 +71,8 @@ def on_threads(
         monitored = replace(monitored, improper=properness(density, monitored.names, threads(cores)))
     resumed = isinstance(points, int)
     places = np.zeros((points, density.dimension)) if isinstance(points, int) else points
-    count, search = len(places), None
+    count = len(places)
+    search: Search | None = None
     if plan.modes:
         search = search_of(density, monitored, seed, threads(cores))
         places, monitored = places if resumed else search.spread(places), search.watched(monitored)
@@ -87,7 +91,7 @@ def on_threads(
 
 
 def _another_start(
-    density: ModelDensity, plan: ModelPlan, seed: int, search: SeparateModes | None, chains: int, chain: int, time: int
+    density: ModelDensity, plan: ModelPlan, seed: int, search: Search | None, chains: int, chain: int, time: int
 ) -> Floats:
     """Where a chain begins the first, second, … time that it begins anew: as at first, with other random numbers."""
     other = int(np.random.SeedSequence([seed & (2**64 - 1), chain, time]).generate_state(1, np.uint64)[0])
