@@ -18,7 +18,7 @@ import consilience.tensor as pt
 from consilience.distributions.seeds import hashed
 from consilience.errors import ModelError, ShapeError, SupportError
 from consilience.inference import BinaryGibbsMetropolis, HamiltonianMC, Metropolis
-from consilience.model.summation import summability, summable
+from consilience.model.summation import summability, summable, without
 from consilience.sample.plan import ModelPlan
 from consilience.sample.work import rewritten
 
@@ -293,6 +293,7 @@ def test_missing_discrete_data_are_drawn_anew_for_every_draw() -> None:
     assert 2.0 < float(posterior["counts_unobserved"].mean()) < 7.0
 
 
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
 def test_hierarchies_go_on_in_other_coordinates_beside_summed_variables() -> None:
     """The draws ask for less centred effects, and outliers are drawn in the new coordinates, too."""
     rng = np.random.default_rng(0)
@@ -301,8 +302,7 @@ def test_hierarchies_go_on_in_other_coordinates_beside_summed_variables() -> Non
         outlier = pm.Bernoulli("outlier", 0.1, dims="group")
         pm.Deterministic("share", outlier.mean() + 0.0 * effect[0])
         pm.Normal("y", effect, pt.where(pt.eq(outlier, 1), 10.0, 1.5), observed=rng.normal(size=12), dims="group")
-        with pytest.warns(pm.ConvergenceWarning):
-            posterior = pm.sample(progressbar=False, random_seed=1).posterior
+        posterior = pm.sample(progressbar=False, random_seed=1).posterior
     assert "coordinates" in json.loads(posterior.attrs["restarts"])
     assert list(json.loads(posterior.attrs["centredness"])) == ["effect"]
     assert set(posterior.data_vars) == {"effect", "mu", "tau", "outlier", "share"}
@@ -345,3 +345,43 @@ def test_seeds_of_rows_are_equal_for_equal_rows_alone() -> None:
     for shift in range(63):  # every bit is 1 in half of them, also where rows differ in one bit
         for bits in (seeds, seeds ^ hashed(changed)):
             assert abs(((bits >> shift) & 1).mean() - 0.5) < 0.02
+
+
+@pytest.mark.parametrize("kept", ["here", "checkpoint", "background"])
+def test_more_values_are_summed_where_draws_come_near_to_the_last(
+    kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A count without end, sums long enough for the starting point alone; the mean is that of a normal around 50."""
+    monkeypatch.setattr("consilience.model.tails.PRIOR_DRAWS", 0)
+
+    def make() -> pm.Model:
+        with pm.Model() as model:
+            rate = pm.Exponential("rate", 0.02, initval=5.0)
+            pm.Normal("y", pm.Poisson("n", rate), 5.0, observed=50.0)
+        return model
+
+    save = pm.Save(checkpoint=tmp_path / "run") if kept == "checkpoint" else None
+    model = make()
+    result = pm.sample(model=model, progressbar=False, random_seed=1, save=save, blocking=kept != "background")
+    result = result.wait() if kept == "background" else result
+    n = result.posterior["n"].values
+    assert result.status == "converged"
+    assert without(model, ["n"]).summed_values["n"] < result._work.plan.summed_values["n"]
+    values = np.arange(200)  # the rate has been integrated out
+    weights = np.exp(-0.5 * (values - 50.0) ** 2 / 25 - values * np.log(1.02))
+    assert n.mean() == pytest.approx((values * weights).sum() / weights.sum(), abs=0.7)
+    if kept == "checkpoint":
+        again = pm.resume(tmp_path / "run", model=make(), progressbar=False)
+        assert np.array_equal(again.posterior["n"], n)
+
+
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
+def test_sums_that_cannot_be_long_enough_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("consilience.model.tails.PRIOR_DRAWS", 0)
+    monkeypatch.setattr("consilience.model.tails.LARGEST", 110)
+    with pm.Model():
+        rate = pm.Exponential("rate", 0.02, initval=5.0)
+        pm.Normal("y", pm.Poisson("n", rate), 5.0, observed=50.0)
+        result = pm.sample(100, tune=100, progressbar=False, random_seed=1)
+    assert result.status == "not_converged"
+    assert "near to where the sum over values of `n` ends" in result.reason

@@ -220,4 +220,6 @@ def test_the_page_of_step_methods_runs_as_it_is(tmp_path: Path, capsys: pytest.C
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks), encoding="utf-8")
     runpy.run_path(str(script), run_name="page")
-    assert capsys.readouterr().out.splitlines() == ["converged", "['acceptance_rate', 'scale']", "True"]
+    assert capsys.readouterr().out.splitlines() == [
+        'converged ["step"] int64', "converged", "['acceptance_rate', 'scale']", "True",
+    ]  # fmt: skip

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 
 from benchmarks.certificates.target import variables
 from benchmarks.certificates.targets import TARGETS
+from benchmarks.certificates.truths import known
 
 ROUNDS = (5, 20, 50, 100)  # runs of every target before any has more
-PIECE = 5  # runs that a process takes at once
+PIECE = 25  # runs that a process takes at once, at most
 LIMIT = 60.0  # seconds of a run, after which it is asked to end
 PATIENCE = 3.0  # times LIMIT, after which its process is ended
 CERTIFIED = ("converged", "converged_with_divergences", "completed")
@@ -38,7 +39,6 @@ def one_run(name: str, model: Any, seed: int, limit: float) -> dict[str, Any]:
     """A row: what the run says, what is wrong with its draws, scores, and what it cost."""
     import consilience as pm
     from benchmarks.certificates.judgement import contradictions, scores
-    from benchmarks.certificates.truths import known
     from consilience.errors import ConsilienceError
 
     target, began, before = TARGETS[name], time.perf_counter(), time.process_time()
@@ -82,8 +82,9 @@ def pieces(names: Sequence[str], seeds: range) -> Iterator[list[Piece]]:
     """Rounds of work."""
     done = 0
     for until in (*(r for r in ROUNDS if r < len(seeds)), len(seeds)):
-        cuts = range(done, until, PIECE)
-        yield [Piece(name, tuple(seeds[k : min(k + PIECE, until)])) for k in cuts for name in names]
+        piece = min(PIECE, max(1, (until - done) // 2))
+        cuts = range(done, until, piece)
+        yield [Piece(name, tuple(seeds[k : min(k + piece, until)])) for k in cuts for name in names]
         done = until
 
 
@@ -127,6 +128,8 @@ class Study:
         self.runs: dict[str, int] = dict.fromkeys(names, 0)
         self.queue: list[Piece] = []
         self.began = time.monotonic()
+        for name in names:
+            known(name)  # what is missing is told before anything runs
 
     def next(self) -> Piece | None:
         """What to do now: the dearest target of the round comes first, where costs are known."""
@@ -135,10 +138,13 @@ class Study:
                 work = next(self.rounds, None)
                 if work is None:
                     return None
-                self.queue = sorted(work, key=lambda piece: self.expected(piece.target))
-            piece = self.queue.pop()
-            if self.spent[piece.target] + len(piece.seeds) * self.expected(piece.target) <= self.per_target:
-                return piece
+                self.queue = sorted(work, key=lambda piece: -self.expected(piece.target))
+            piece = self.queue.pop(0)
+            cost, left = self.expected(piece.target), self.per_target - self.spent[piece.target]
+            if left > cost:
+                return (
+                    piece if not cost else piece._replace(seeds=piece.seeds[: int(min(left / cost, len(piece.seeds)))])
+                )
         return None
 
     def expected(self, name: str) -> float:

@@ -170,6 +170,19 @@ class ModelDensity:
         named = dict(zip(names, results, strict=True))
         return named if complete or wanted is not True else {**named, **self.expand(positions, False)}
 
+    def cut_short(self, positions: npt.NDArray[np.float64]) -> list[str]:
+        """Names of summed variables without end of which more values should be summed, at positions (draws, dimension).
+
+        None where two thirds of the values would do at each of them: the density is cut off where all are too few, so
+        no draw is wrong, but nearer ones tell that some may be missing.
+        """
+        if not any(one.settled is not None for one in self._programs.terms.sums):
+            return []
+        names, compiled = self._programs.settled()
+        flat = np.ascontiguousarray(positions, dtype=float)
+        found, _ = compiled.bind(self._data).map([(flat, True), (hashed(flat), True)], len(flat))
+        return [name for name, enough in zip(names, found, strict=True) if not enough.all()]
+
     def tempered(
         self, positions: npt.NDArray[np.float64], seeds: npt.NDArray[np.int64] | None = None
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

@@ -26,13 +26,14 @@ from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.blocks import Needs, compile_block, flat, part_of, total
 from consilience.model.layout import layout_of
-from consilience.model.marginal import recovered
+from consilience.model.marginal import drawn_again, recovered
 from consilience.model.minibatch import batches_of, chosen_by, has_batches
 from consilience.model.operations import operations
 from consilience.model.terms import check_closed, simulated, terms_of, with_key
 from consilience.model.variables import ModelVariables
 from consilience.ops import cast
 from consilience.ops.assertion import require
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to
 from consilience.record import replace
 from consilience.rewrite.rules import simplify
@@ -191,6 +192,16 @@ class DensityPrograms:
             static, memo = specialise([*outputs, *given.values(), *self.slots], self.lengths)
         inputs = [memo[node] for node in given.values()]
         return self._compile(inputs, static[: len(outputs)], {}, [memo[s] for s in self.slots])
+
+    @once
+    def settled(self) -> tuple[list[str], Executable]:
+        """Names of variables without end, and of a position and a key whether enough of their values are summed."""
+        draws = {leaf: value for leaf, (value, _) in drawn_again(self.terms.sums, self.stream).items()}
+        found = {one.variable.name: one.settled for one in self.terms.sums if one.settled is not None}
+        outputs = [reduce("all", node) if node.ndim else node for node in substitute(list(found.values()), draws)]
+        with without_sources():
+            outputs, slots = self._at_position(simplify(outputs))
+        return list(found), self._compile([self.position, self.stream], outputs, {}, slots, level=1)
 
     @once
     def expander(self, deterministics: bool | tuple[str, ...]) -> tuple[list[str], Executable]:

@@ -114,18 +114,22 @@ def cost(model: Model, names: Sequence[str]) -> tuple[float, str]:
     return operations(static), ""
 
 
-def without(model: Model, names: Sequence[str]) -> Model:
+def without(model: Model, names: Sequence[str], values: Mapping[str, int] | None = None) -> Model:
     """The model with variables summed out, the same one while its data are the same; itself without any.
 
+    values   how many to sum at least of variables without end, by name
     raises   ModelError where a variable without end would take too many values
     """
     if not names:
         return model
     _, _, versions, _ = slot_values(model)
-    return kept(model.cache, "summed", (tuple(names), tuple(versions)), lambda: _without(model, names))
+    least = dict(values or {})
+    key = (tuple(names), tuple(least.items()), tuple(versions))
+    return kept(model.cache, "summed", key, lambda: _without(model, names, least))
 
 
-def _without(model: Model, names: Sequence[str]) -> Model:
+def _without(model: Model, names: Sequence[str], values: Mapping[str, int]) -> Model:
     made = without_variables(model, names)
+    made.summed_values |= values
     find_lengths(made)
     return made

@@ -29,6 +29,7 @@ class ModelPlan(RunPlan):
     modes        whether separate modes are looked for
     noise        half the width of the noise around the support points that chains begin with; 0: points are given
     marginalized names of the discrete variables that are summed out while chains move, and drawn again from their draws
+    summed_values how many values of such without end are summed, by name, as draws came near to where fewer would end
     centredness  of hierarchies that are partially non-centred, as numbers or lists by name; None: there are none
     store        where the draws are written to
     """
@@ -41,6 +42,7 @@ class ModelPlan(RunPlan):
     modes: bool = False
     noise: float = 0.0
     marginalized: tuple[str, ...] = ()
+    summed_values: Mapping[str, int] | None = None
     centredness: Mapping[str, Any] | None = None
     store: str | None = None
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.errors import ConsilienceError, SamplingError
+from consilience.errors import ConsilienceError, ModelError, SamplingError
+from consilience.events import Restarted
 from consilience.inference import Kernel
 from consilience.model.centredness import less_centred
 from consilience.model.log_density import ModelDensity, model_density
@@ -25,11 +26,12 @@ from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
 from consilience.output.display import reporter
 from consilience.record import replace
-from consilience.run import Listener, Run
+from consilience.run import Listener, Run, Running
 from consilience.run.checkpoint import Checkpoint
 from consilience.run.handle import interrupts_stop
 from consilience.run.lock_step import ChEES
 from consilience.run.supervisor import Supervisor
+from consilience.run.verdicts import Verdict
 from consilience.sample.beginning import Begin, Floats
 from consilience.sample.findings import failures, warn
 from consilience.sample.plan import ModelPlan, identity
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 MOST_DRAWS: Final = 2000  # to find other coordinates from
 FAILED: Final = ("not_converged", "chains_disagree")
+MORE_VALUES: Final = 2  # times that a run begins again, as its steps diverged where sums stop
 WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 
 
@@ -104,22 +107,61 @@ class Work:
         centredness = {name: np.asarray(c).tolist() for name, c in less_centred(self.density.model, values).items()}
         if not centredness:
             return None
-        plan = replace(self.plan, centredness=centredness)
+        return self._begin_again(replace(self.plan, centredness=centredness), None).supervisor
+
+    def _begin_again(self, plan: ModelPlan, points: Floats | None) -> Running:
+        """A run of the same posterior under another plan, from these points or wide ones; this one's from then on."""
         density = model_density(rewritten(self.model, plan))
-        points = starting_positions(density, self.points, self.running.seed, None, width=WIDE)
-        supervisor = self.begin(density, points, plan, None).supervisor
+        if points is None:
+            points = starting_positions(density, self.points, self.running.seed, None, width=WIDE)
+        running = self.begin(density, points, plan, None)
         if self.checkpoint is not None:
             assert isinstance(self.kernel, Kernel)
             known = identity(signature(density), self.kernel, plan, self.running.chains, self.running.seed)
             self.checkpoint.begin_again(known, plan.of_the_result)
-        supervisor.keep = self.checkpoint
+        running.supervisor.keep = self.checkpoint
         self.density, self.plan = density, plan
-        return supervisor
+        return running
+
+    def _with_longer_sums(self, run: Run) -> Run:
+        """The run, or one that follows it where its draws came near to where sums over variables without end stop.
+
+        Where steps diverged there, too: the density falls too steeply beyond.
+        """
+        again = 0
+        while names := self._cut_short(run, again < MORE_VALUES):
+            from consilience.model.tails import lengthened  # few models need it
+
+            try:
+                if run.interrupted:
+                    raise ModelError("the run was stopped before more of them could be summed")
+                places = np.linspace(0, len(run.draws) - 1, self.points).astype(int)  # chains may have been lost
+                values = lengthened(self.density.model, names).summed_values
+                self.running = self._begin_again(replace(self.plan, summed_values=values), run.draws[places, -1])
+            except ConsilienceError as error:
+                if not self._cut_short(run, diverging=False):
+                    return run  # no draw lies there
+                listed = ", ".join(f"`{name}`" for name in names)
+                reason = f"draws came near to where the sum over values of {listed} ends: {error}".removesuffix(".")
+                return replace(run, verdict=Verdict("not_converged", reason))
+            with self._shown(self.progressbar) as shown:
+                self.running.listeners.add([*shown, *self._own_listeners()])
+                self.running.listeners.post(Restarted("more values of discrete variables are summed"))
+                self.running.start(background=False)
+                run = self.running.wait()
+            again += 1
+        return run
+
+    def _cut_short(self, run: Run, diverging: bool) -> list[str]:
+        """Summed variables of which draws, or ends of steps that diverged, need more values."""
+        names = self.density.cut_short(run.draws.reshape(-1, run.draws.shape[2]))
+        ends = np.concatenate([d.ends for d in run.divergences]) if diverging and run.divergences else np.empty((0, 0))
+        return names or (self.density.cut_short(ends[np.isfinite(ends).all(axis=1)]) if ends.size else [])
 
     def run(self, stacklevel: int) -> Posterior:
         """Start the run, wait for its end, and give its result."""
         # Ctrl-C while the result is made would lose it: it asks the run to stop, and that is over by then.
-        with self.released_on_error(), interrupts_stop(self.running.stop):
+        with self.released_on_error(), interrupts_stop(lambda: self.running.stop()):
             with self._shown(self.progressbar) as shown:
                 self.running.listeners.add([*shown, *self._own_listeners()])
                 self.running.start(background=False)
@@ -188,6 +230,7 @@ class Work:
 
     def finish(self, run: Run, stacklevel: int) -> Posterior:
         """The tree of a finished run, with the warnings it deserves."""
+        run = self._with_longer_sums(run)
         if run.verdict.status in FAILED and not all(v.continuous for v in self.density.model.free):
             from consilience.sample.summing import advised  # few models need it
 
@@ -252,7 +295,11 @@ def rewritten(model: Model, plan: ModelPlan) -> Model:
     if plan.marginalized:
         from consilience.model.summation import without  # few models need it
 
-        made = without(model, plan.marginalized)
+        made = without(model, plan.marginalized, plan.summed_values)
+    if plan.summed_values and model.marginalized:  # what its user summed out
+        from consilience.model.tails import sum_at_least
+
+        sum_at_least(model, plan.summed_values)
     if plan.centredness is not None:
         made = noncenter(made, plan.centredness)
     if made is not model:

@@ -1,0 +1,80 @@
+"""The study of certificates: what it calls wrong, the intervals of its rates, and what it keeps of runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.certificates.judgement import contradictions
+from benchmarks.certificates.study import pieces
+from benchmarks.certificates.summary import Rate, ratios, read, statuses
+from benchmarks.certificates.targets import KINDS, TARGETS
+from benchmarks.certificates.truths import known
+
+EXACT = ["5 % at 8 sd", "one step for two, 1.00", "change of a rate", "switch at 10 sd", "alarm", "thinned counts",
+         "banana", "Student-t, 3", "Cauchy", "long right tails", "AR(1), rho 0.9", "sum that is known"]  # fmt: skip
+
+
+def chains(name: str, seed: int) -> dict[str, np.ndarray]:
+    """Independent draws of a target in the shape of a run of four chains."""
+    target = TARGETS[name]
+    assert target.draw is not None
+    draws = target.draw(np.random.default_rng(seed), 40_000)
+    return dict(target.measure({k: v[:1600].reshape(4, 400, *v.shape[1:]) for k, v in draws.items()}))
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_independent_draws_are_not_called_wrong(name):
+    truth = known(name)
+    assert truth is not None
+    assert not contradictions(truth, chains(name, 1))
+
+
+def test_draws_of_one_of_two_modes_are_called_wrong():
+    truth, draws = known("5 % at 8 sd"), chains("5 % at 8 sd", 1)
+    assert truth is not None
+    in_first = {"x": np.where(draws["mode 2"][..., None], 0.0, draws["x"]), "mode 2": np.zeros_like(draws["mode 2"])}
+    assert any("mode 2" in words for words in contradictions(truth, in_first))
+
+
+def test_draws_that_are_shifted_or_narrow_are_called_wrong():
+    truth, draws = known("banana"), chains("banana", 2)
+    assert truth is not None
+    assert contradictions(truth, draws | {"x": draws["x"] + 4.0})
+    assert contradictions(truth, draws | {"x": 0.5 * draws["x"]})
+
+
+def test_every_target_with_a_posterior_has_a_truth():
+    assert all((known(name) is None) == (name in KINDS["improper"]) for name in TARGETS)
+    assert len(TARGETS) - len(KINDS["improper"]) >= 80
+    assert sum(map(len, KINDS.values())) == len(TARGETS)
+
+
+def test_rates_have_intervals_of_clopper_and_pearson():
+    assert Rate(0, 100).interval() == pytest.approx((0.0, 0.03621669))
+    assert Rate(5, 50).interval() == pytest.approx((0.03327509, 0.21813537))
+    assert Rate(3, 3).interval() == pytest.approx((0.29240177, 1.0))
+
+
+def test_files_are_merged_by_target_and_seed_and_lines_cut_off_are_left_out(tmp_path: Path):
+    row = {"target": "banana", "seed": 0, "status": "converged", "wrong": ["x"], "gradients": 100, "z": []}
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.write_text(json.dumps(row) + "\n" + json.dumps(row | {"seed": 1}) + '\n{"target": "ban')
+    second.write_text(json.dumps(row | {"wrong": [], "gradients": 200}) + "\n" + json.dumps(row | {"target": "gone"}))
+    rows = read([first, second])
+    assert statuses(rows) == {"converged": Rate(1, 2)}
+    assert ratios(rows, read([first]), "gradients") == (1.5, 1)
+
+
+def test_some_runs_of_every_target_come_before_more_of_any():
+    rounds = list(pieces(["a", "b"], range(10, 210)))
+    done: set[tuple[str, int]] = set()
+    for work in rounds:
+        done |= {(piece.target, seed) for piece in work for seed in piece.seeds}
+        counts = [sum(target == name for target, _ in done) for name in "ab"]
+        assert counts[0] == counts[1]
+    assert done == {(name, seed) for name in "ab" for seed in range(10, 210)}
+    assert [len({s for p in work for s in p.seeds}) for work in rounds] == [5, 15, 30, 50, 100]
