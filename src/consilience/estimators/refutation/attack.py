@@ -123,7 +123,8 @@ def tried(name: str, attack: Attack, claim: Claim, allowance: Allowance) -> Atta
             warnings.simplefilter("ignore", ConvergenceWarning)
             attempt = attack(claim, allowance)
     except AttackStopped:
-        attempt = AttackReport(name, "its time was over before it was done", made=False)
+        why = "its time was over before it was done" if allowance.go_on() else "it was stopped before it was done"
+        attempt = AttackReport(name, why, made=False)
     except (NotMadeError, ConsilienceError, np.linalg.LinAlgError) as error:
         attempt = AttackReport(name, str(error).rstrip("."), made=False)
     if attempt is None:

@@ -128,6 +128,8 @@ class _Portfolio(Stepwise[Challenge]):
         attempts = tuple(self.attempts)
         summed = ", ".join(f"`{name}`" for name in self.claim.summed)
         unseen = f" {summed} was summed out of the model, and its draws were not attacked." if summed else ""
+        labels = ", ".join(f"`{name}`" for name in self.claim.exchanged)
+        unseen += f" The labels of {labels} can be exchanged: draws of one labelling stand for all." if labels else ""
         return Challenge(
             any(a.refuted for a in attempts),
             statement_of(attempts, self.status, self.ended) + unseen,
