@@ -6,6 +6,7 @@ Passes are looked for on straight lines between points, and on ascents from betw
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -22,6 +23,7 @@ PROBE_TOLERANCE: Final = 1e-3
 PROBE_ROUNDS: Final = 3
 MOST_PROBES: Final = 12  # pairs of peaks per round
 MOST_CLUSTERS: Final = 40  # the lowest of more are left out
+NEIGHBOURS: Final = 6  # clusters that one is compared with, where there are many: the nearest, and the nearest higher
 PREFERENCE: Final = 1e-3  # nats by which a polished point may be lower than others of its region and be its peak
 BESIDE: Final = 0.5  # deviations, and nats, within which a point belongs to a mode without a look at the line
 ROUND: Final = 3.0  # deviations within which it does if it lies as deep below the mode as for a normal density
@@ -192,14 +194,17 @@ class Linkage:
         joined: list[tuple[int, int]] = []
         separation: list[float] = []
         places = _scaled(coordinates, self.positions) if len(clusters) > 1 else self.positions
-        for b in range(1, len(clusters)):
-            for a in range(b):
-                apart = _distances(places[clusters[a]], places[clusters[b]])
-                for k in np.argsort(apart, axis=None, kind="stable")[:CLOSEST]:
-                    i, j = divmod(int(k), len(clusters[b]))
-                    pairs.append((clusters[a][i], clusters[b][j]))
-                    joined.append((a, b))
-                    separation.append(float(self.logps[clusters[b][0]]) - SEPARATION)
+        apart = {
+            (a, b): _distances(places[clusters[a]], places[clusters[b]])
+            for b in range(1, len(clusters))
+            for a in range(b)
+        }
+        for a, b in _compared(len(clusters), {pair: float(some.min()) for pair, some in apart.items()}):
+            for k in np.argsort(apart[a, b], axis=None, kind="stable")[:CLOSEST]:
+                i, j = divmod(int(k), len(clusters[b]))
+                pairs.append((clusters[a][i], clusters[b][j]))
+                joined.append((a, b))
+                separation.append(float(self.logps[clusters[b][0]]) - SEPARATION)
         if not pairs:
             return np.zeros(0), np.zeros((0, 2), np.int64)
         return self._heights(pairs, np.array(separation)), np.array(joined, np.int64)
@@ -238,6 +243,18 @@ class Linkage:
             PROBE_TOLERANCE,
         )
         self.add(found.points, found.logps)
+
+
+def _compared(count: int, apart: Mapping[tuple[int, int], float]) -> list[tuple[int, int]]:
+    """The pairs of clusters to compare, each with its neighbours; `apart`: how far those of all pairs are."""
+    if count <= NEIGHBOURS + 1:
+        return list(apart)
+    kept: set[tuple[int, int]] = set()
+    for own in range(count):
+        pairs = sorted((pair for pair in apart if own in pair), key=lambda pair: apart[pair])
+        kept.update(pairs[:NEIGHBOURS])
+        kept.update([pair for pair in pairs if pair[1] == own][:1])
+    return [pair for pair in apart if pair in kept]
 
 
 def _scaled(coordinates: LinearMap, positions: Floats) -> Floats:

@@ -33,7 +33,9 @@ FEWEST_ASCENTS: Final = 10  # of either stage; with fewer, a search is not compl
 SECOND_SHARE: Final = 8  # of the budget an eighth, after which rounds end
 TOLERANCE: Final = 1e-3
 POLISH_EVALUATIONS, FEWEST_POLISH_EVALUATIONS, POLISH_TOLERANCE = 200, 20, 1e-6
-MOST_REGIONS: Final = 6  # whose curvature is looked at
+MOST_REGIONS: Final = 6  # whose curvature is looked at in one go
+POLISHING_ROUNDS: Final = 4
+LOW: Final = 20.0  # nats below the highest peak, from which on others are looked at only where there are no higher ones
 MOST_CENTRES: Final = 3  # modes that ascents of the second stage begin around
 THIRD_ASCENTS: Final = 40  # of a round
 MOST_DIMENSIONS: Final = 10_000  # beyond, ascents take seconds, and nothing is looked for
@@ -335,15 +337,23 @@ class _Search:
     def link(self) -> None:
         """Regions, with the peaks polished."""
         self.linkage.link(self.coordinates(), probing=False)
-        if peaks := self.linkage.to_polish()[:MOST_REGIONS]:
+        if peaks := self.high():
             self.polish(peaks, self.coordinates())
         self.linkage.link(self.coordinates())
-        if peaks := self.linkage.to_polish()[:MOST_REGIONS]:
+        for _ in range(POLISHING_ROUNDS):
+            if not (peaks := self.high()):
+                break
             self.polish(peaks, self.coordinates())
             self.linkage.link(self.coordinates())
         if len(self.converged()) > 1:
             self.evaluations.budget += self.further
             self.further = 0
+
+    def high(self) -> list[int]:
+        """Peaks to polish, by falling height: those of which the mass may count."""
+        peaks, highest = self.linkage.to_polish(), float(self.linkage.logps.max())
+        high = [peak for peak in peaks if self.linkage.logps[peak] > highest - LOW]
+        return (high or peaks)[:MOST_REGIONS]
 
     def polish(self, points: list[int], coordinates: LinearMap) -> None:
         """Ascend from these points to their modes, and find the curvature there."""
