@@ -357,18 +357,22 @@ class _Search:
 
     def link(self) -> None:
         """Regions, with the peaks polished."""
-        self.linkage.link(self.coordinates(), probing=False)
-        if peaks := self.high():
-            self.polish(peaks, self.coordinates())
+        self.polish_all(probing=False)
         self.linkage.link(self.coordinates())
-        for _ in range(POLISHING_ROUNDS):
-            if not (peaks := self.high()):
-                break
-            self.polish(peaks, self.coordinates())
-            self.linkage.link(self.coordinates())
+        self.polish_all(probing=True)
         if len(self.converged()) > 1:
             self.evaluations.budget += self.further
             self.further = 0
+
+    def polish_all(self, probing: bool) -> None:
+        """Polish the high peaks of regions, which are found anew each time; with probes, they are known already."""
+        for number in range(POLISHING_ROUNDS):
+            if number or not probing:
+                self.linkage.link(self.coordinates(), probing)
+            if not (peaks := self.high()):
+                return
+            self.polish(peaks, self.coordinates())
+        self.linkage.link(self.coordinates(), probing)
 
     def high(self) -> list[int]:
         """Peaks to polish, by falling height: those of which the mass may count."""
