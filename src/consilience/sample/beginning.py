@@ -32,10 +32,7 @@ class Search(Protocol):
     """A search for the regions of a posterior, before its chains begin."""
 
     def spread(self, points: Floats, seed: int | None = None) -> Floats:
-        """Starting points (chain, coordinate), moved to the regions that hold the mass where these are known.
-
-        seed   of the random numbers, where they are to be others than those of the search
-        """
+        """Starting points (chain, coordinate), moved to the regions that hold the mass where these are known."""
         ...
 
     def watched(self, monitored: Monitored) -> Monitored:
@@ -71,8 +68,7 @@ def on_threads(
         monitored = replace(monitored, improper=properness(density, monitored.names, threads(cores)))
     resumed = isinstance(points, int)
     places = np.zeros((points, density.dimension)) if isinstance(points, int) else points
-    count = len(places)
-    search: Search | None = None
+    count, search = len(places), None
     if plan.modes:
         search = search_of(density, monitored, seed, threads(cores))
         places, monitored = places if resumed else search.spread(places), search.watched(monitored)
