@@ -168,9 +168,9 @@ class SeparateModes:
         if len(found.substantial) < 2 or not found.unmet > MOST_UNMET:
             return ""
         return (
-            f"{len(found.regions)} separate regions of the posterior were found by {found.ascents} ascents, of which up "
-            f"to {100.0 * found.unmet:.2g} % may lead to others: they are too many to look at, and the draws may lack "
-            "some; try a prior that says which are meant"
+            f"{len(found.regions)} separate regions of the posterior were found by {found.ascents} ascents, of which "
+            f"up to {100.0 * found.unmet:.2g} % may lead to others: they are too many to look at, and the draws may "
+            "lack some; try a prior that says which are meant"
         )
 
     def _visits(self, draws: Floats) -> Visits:

@@ -286,14 +286,15 @@ class _Search:
             before = len(modes)
 
     def third_stage(self) -> None:
-        """Where there are several regions, ascents until a round of them leads to no other, and the next is unlikely to."""
+        """Where there are several regions, ascents until a round leads to no other, and the next is unlikely to."""
         before, ascents = 0, 0
         while len(at_rest := self.converged()) > 1:
             # where a density has no bound, or ascents take long, there is always another end that none came to before
             peaks = self.linkage.peaks().tolist()
-            self.latest = (
-                0.0 if len(at_rest) <= before or not before else poisson_bound(len(at_rest) - before) / ascents
-            )
+            if before and len(at_rest) > before:
+                self.latest = poisson_bound(len(at_rest) - before) / ascents
+            elif ascents >= THIRD_ASCENTS:
+                self.latest = 0.0
             met = len(at_rest) <= before and unmet(self.hits[[peaks.index(point) for point in at_rest]]) <= PROMISED
             if met:
                 break
@@ -324,8 +325,10 @@ class _Search:
         if len(modes) < 2:
             return
         begins = np.empty((count, len(self.centre)))
+        hits = dict(zip(self.linkage.peaks().tolist(), self.hits.tolist(), strict=True))
+        seldom = sorted(modes, key=lambda point: hits[point])[: -(-len(modes) // 2)]  # as the outermost ones are met
         for k in range(count):
-            base, (end, begin) = modes[self.generator.integers(len(modes))], self.generator.permutation(modes)[:2]
+            base, (end, begin) = seldom[k % len(seldom)], self.generator.permutation(modes)[:2]
             places = self.linkage.positions[[base, int(end), int(begin)]]
             normals = self.generator.standard_normal(len(self.centre))
             begins[k] = places[0] + places[1] - places[2] + self.deviations(base, normals)
