@@ -23,7 +23,6 @@ from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError
 from consilience.ir import Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
 from consilience.model.addends import addends, of_elements
-from consilience.model.branches import hoisted
 from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
 from consilience.model.ranges import Range, Ranges, ranges_of
 from consilience.model.separability import gathered, links
@@ -89,6 +88,8 @@ def summed_out(
               place of the others
     raises    ModelError where a variable is none of numbers from a least one on, or has too many combinations
     """
+    from consilience.model.branches import hoisted  # few models need it
+
     densities = substitute([supported_density(v.node, given[v.node]) for v in variables], given)
     parted = hoisted([*factors, *densities], [given[v.node] for v in variables])
     factors, densities = parted[: len(factors)], parted[len(factors) :]
