@@ -385,3 +385,13 @@ def test_sums_that_cannot_be_long_enough_are_said(monkeypatch: pytest.MonkeyPatc
         result = pm.sample(100, tune=100, progressbar=False, random_seed=1)
     assert result.status == "not_converged"
     assert "near to where the sum over values of `n` ends" in result.reason
+
+
+def test_parameters_out_of_range_have_no_draws_also_where_nothing_depends_on_the_variable() -> None:
+    """A rate that is negative has no density, however its counts are summed out."""
+    with pm.Model():
+        a = pm.Normal("a", 0.1, 0.4)
+        pm.Poisson("count", a + 0.5)
+        posterior = pm.sample(100, tune=100, **QUIET).posterior
+    assert json.loads(posterior.attrs["marginalized"]) == ["count"]
+    assert float(posterior["a"].min()) > -0.5

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from consilience.distributions.densities import realise, supported_density
+from consilience.distributions.densities import parameter_violation, realise, supported_density
 from consilience.distributions.mathematics import equal, less, less_equal, maximum, where
+from consilience.distributions.parameters import checks_parameters
 from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError
-from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
+from consilience.ir import Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
 from consilience.model.addends import addends, of_elements
-from consilience.model.branches import hoisted
 from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
 from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
@@ -90,6 +90,8 @@ def summed_out(
               place of the others
     raises    ModelError where a variable is none of numbers from a least one on, or has too many combinations
     """
+    from consilience.model.branches import hoisted  # few models need it
+
     densities = substitute([supported_density(v.node, given[v.node]) for v in variables], given)
     from consilience.model.ranges import ranges_of  # few models need it
 
@@ -119,7 +121,17 @@ def summed_out(
             if dependent:
                 pool[dependent[0]].append(factor)
         pool[place] = []
+        if factors and not dependent:
+            pool[0] += _checks(variable, variables, given)
     return [_whole(parts) for parts in pool[: len(factors)]], sums
+
+
+def _checks(variable: FreeVariable, variables: Sequence[FreeVariable], given: Mapping[Node, Node]) -> list[Node]:
+    """What is NaN where parameters are out of range of a variable on which nothing depends, and whose sum is 1 else."""
+    valid = [each for _, _, each in parameter_violation(variable.node)] if checks_parameters() else []
+    leaves = {given[v.node] for v in variables}
+    conditions = [each for each in substitute(valid, given) if leaves.isdisjoint(topological([each]))]
+    return [where(each, 0.0, np.nan) for each in conditions if any(is_leaf(node) for node in topological([each]))]
 
 
 def _parts(factor: Node, variables: Sequence[FreeVariable], given: Mapping[Node, Node], ranges: Ranges) -> list[Node]:
