@@ -29,7 +29,7 @@ Begin: TypeAlias = Callable[[ModelDensity, Floats | int, ModelPlan, OtherCoordin
 """An engine with its settings: density, starting points (or so many, where they are put somewhere later), plan."""
 
 
-class Search(Protocol):
+class RegionSearch(Protocol):
     """A search for the regions of a posterior, before its chains begin."""
 
     def spread(self, points: Floats, seed: int | None = None) -> Floats:
@@ -43,7 +43,7 @@ class Search(Protocol):
 
 def search_of(
     density: ModelDensity, monitored: Monitored, seed: int, threads: int, written: Model | None = None
-) -> Search:
+) -> RegionSearch:
     """The search for separate regions that suits a model; `written` has the variables that are summed out of it."""
     if all(v.continuous for v in density.model.free):
         return SeparateModes(density, monitored, seed, threads, written)
@@ -93,7 +93,7 @@ def on_threads(
 
 
 def _another_start(
-    density: ModelDensity, plan: ModelPlan, seed: int, search: Search | None, chains: int, chain: int, time: int
+    density: ModelDensity, plan: ModelPlan, seed: int, search: RegionSearch | None, chains: int, chain: int, time: int
 ) -> Floats:
     """Where a chain begins the first, second, … time that it begins anew: as at first, with other random numbers."""
     other = int(np.random.SeedSequence([seed & (2**64 - 1), chain, time]).generate_state(1, np.uint64)[0])
