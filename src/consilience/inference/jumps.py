@@ -128,8 +128,9 @@ def new_jumps(discrete: NDArray[np.bool_] | None = None) -> Jumps:
     """No jumps; `discrete` says which coordinates are whole numbers, bool (coordinate,)."""
     some = discrete is not None and bool(discrete.any())
     kinds = np.zeros(1, np.int64) if discrete is None else discrete.astype(np.int64)
-    numbers, places = [np.zeros(1) for _ in range(8)], [np.zeros(1, np.int64) for _ in range(2)]
-    return Jumps(0, 0, np.zeros(1), some, kinds, 0, RegionMaps(0, 0, 0, 0, *places, *numbers, 0))
+    none, nowhere = np.zeros(1), np.zeros(1, np.int64)
+    maps = RegionMaps(0, 0, 0, 0, nowhere, nowhere, none, none, none, none, none, none, none, none, 0)
+    return Jumps(0, 0, np.zeros(1), some, kinds, 0, maps)
 
 
 def new_jump_scratch(vectors: Vectors) -> JumpScratch:

@@ -39,6 +39,7 @@ class Monitored(Record):
     normals   those that stand for separate regions, for chains to jump between, as they are known by now; None where
               there are fewer than two
     search    looks for further regions from draws (chain, draw, coordinate) too; whether there are others now
+    components   looks for normals that a density is a sum of, once; whether there are some, which `normals` gives then
     regions   what is known of separate regions, in plain numbers and words; None: nothing was looked for
     labels    in words, that separate regions are the same but for the order of labels; empty if they are not
     improper  in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have been;
@@ -55,6 +56,7 @@ class Monitored(Record):
     missed: Callable[[Matrix], str] | None = None
     normals: Callable[[], RegionNormals | None] | None = None
     search: Callable[[Matrix], bool] | None = None
+    components: Callable[[], bool] | None = None
     regions: Callable[[], dict[str, Any]] | None = None
     labels: Callable[[], str] | None = None
     improper: Callable[[Matrix], str] | None = None

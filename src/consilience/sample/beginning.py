@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from consilience.inference import NUTS, Kernel
 from consilience.model.log_density import ModelDensity
+from consilience.model.model import Model
 from consilience.model.starting_point import starting_positions
 from consilience.record import replace
 from consilience.run import Monitored, Running, launch
@@ -28,7 +29,7 @@ Begin: TypeAlias = Callable[[ModelDensity, Floats | int, ModelPlan, OtherCoordin
 """An engine with its settings: density, starting points (or so many, where they are put somewhere later), plan."""
 
 
-class Search(Protocol):
+class RegionSearch(Protocol):
     """A search for the regions of a posterior, before its chains begin."""
 
     def spread(self, points: Floats, seed: int | None = None) -> Floats:
@@ -40,10 +41,12 @@ class Search(Protocol):
         ...
 
 
-def search_of(density: ModelDensity, monitored: Monitored, seed: int, threads: int) -> Search:
-    """The search for separate regions that suits a model."""
+def search_of(
+    density: ModelDensity, monitored: Monitored, seed: int, threads: int, written: Model | None = None
+) -> RegionSearch:
+    """The search for separate regions that suits a model; `written` has the variables that are summed out of it."""
     if all(v.continuous for v in density.model.free):
-        return SeparateModes(density, monitored, seed, threads)
+        return SeparateModes(density, monitored, seed, threads, written)
     from consilience.sample.discrete_regions import DiscreteRegions  # few models need it
 
     return DiscreteRegions(density, monitored, seed, threads)
@@ -58,10 +61,13 @@ def on_threads(
     kernel: Kernel,
     seed: int,
     cores: int | None,
+    written: Model | None = None,
 ) -> Running:
     """A run of chains from these points (chain, coordinate), or of so many chains that are put somewhere later.
 
     Where separate modes are to be looked for, that happens here, and points are moved to them.
+
+    written   the model with the discrete variables that are summed out, if there are some
     """
     monitored = monitored_of(density, plan)
     if isinstance(kernel, NUTS):
@@ -70,7 +76,7 @@ def on_threads(
     places = np.zeros((points, density.dimension)) if isinstance(points, int) else points
     count, search = len(places), None
     if plan.modes:
-        search = search_of(density, monitored, seed, threads(cores))
+        search = search_of(density, monitored, seed, threads(cores), written)
         places, monitored = places if resumed else search.spread(places), search.watched(monitored)
     return launch(
         DivisibleDensity(density),
@@ -87,7 +93,7 @@ def on_threads(
 
 
 def _another_start(
-    density: ModelDensity, plan: ModelPlan, seed: int, search: Search | None, chains: int, chain: int, time: int
+    density: ModelDensity, plan: ModelPlan, seed: int, search: RegionSearch | None, chains: int, chain: int, time: int
 ) -> Floats:
     """Where a chain begins the first, second, … time that it begins anew: as at first, with other random numbers."""
     other = int(np.random.SeedSequence([seed & (2**64 - 1), chain, time]).generate_state(1, np.uint64)[0])

@@ -226,7 +226,7 @@ def sample(
         starts = together.starting_points(chains, initvals)
     else:
         kernel = assigned(moved, density, step, default)
-        begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores)
+        begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores, written=owner if summed else None)
         starts = chains
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))

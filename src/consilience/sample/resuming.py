@@ -59,7 +59,8 @@ def resume(
             "model and its data as they were, or sample anew with `pm.Save(overwrite=True)`."
         )
     plan = replace(plan, max_time=max_time)
-    begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores)
+    written = owner if plan.marginalized else None
+    begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores, written=written)
     work = Work(owner, density, kernel, plan, begin, chains, compile_seconds)
     supervisor = work.running.supervisor
     supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.engine)

@@ -18,6 +18,7 @@ from consilience.inference.modes.search import ModalRegion, Regions, find_region
 from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import Visits, distinguishing_coordinates, visits
 from consilience.model.log_density import ModelDensity
+from consilience.model.model import Model
 from consilience.model.prior_positions import prior_positions
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
@@ -40,12 +41,16 @@ class SeparateModes:
     found   all regions found: by the search, and from draws that were added since
     """
 
-    def __init__(self, density: ModelDensity, monitored: Monitored, seed: int, threads: int) -> None:
+    def __init__(
+        self, density: ModelDensity, monitored: Monitored, seed: int, threads: int, written: Model | None = None
+    ) -> None:
         self.density = density
         self.monitored = monitored
         self.seed = seed
         self.threads = threads
         self.additions = 0
+        self.written = written
+        self._components: RegionNormals | None = None
 
     @cached_property
     def found(self) -> Regions:
@@ -127,12 +132,25 @@ class SeparateModes:
             missed=self.missed,
             normals=self.normals,
             search=self.search_from,
+            components=self.components,
             regions=self.summary,
             labels=lambda: self.labels,
         )
 
+    def components(self) -> bool:
+        """Let chains jump between combinations of discrete variables that are summed out; whether there are some."""
+        if self.written is None or self._components is not None:
+            return False
+        from consilience.sample.summed_regions import component_normals  # few models need it
+
+        found = component_normals(self.written, self.density, self.monitored, self.seed, self.threads)
+        self.written, self._components = None, found
+        return found is not None
+
     def normals(self) -> RegionNormals | None:
         """The normals that stand for the regions which count; None where there are fewer than two."""
+        if self._components is not None:
+            return self._components
         regions = self.found.substantial
         factors = [region.within for region in regions if region.within is not None]  # one that counts has one
         if len(regions) < 2:

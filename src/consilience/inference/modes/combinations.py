@@ -34,7 +34,7 @@ MOST_NORMALS: Final = 64
 PURPOSE: Final = 4  # of the random numbers
 
 
-class Combination(Record, eq=False):
+class ValueCombination(Record, eq=False):
     """One combination of the discrete values.
 
     values   float64 (discrete,)
@@ -59,7 +59,7 @@ class Combinations(Record, eq=False):
     evaluations  of the log density
     """
 
-    found: tuple[Combination, ...]
+    found: tuple[ValueCombination, ...]
     places: NDArray[np.int64]
     whole: NDArray[np.int64]
     complete: bool
@@ -138,16 +138,16 @@ class _Search:
         self.centre = base[places].copy()
         self.generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), PURPOSE]))
         self.budget = budget
-        self.found: dict[bytes, Combination] = {}
+        self.found: dict[bytes, ValueCombination] = {}
         self.unknown = 0  # combinations whose mass is not known
-        self.best: Combination | None = None
+        self.best: ValueCombination | None = None
 
     @property
     def spent(self) -> int:
         return self.levels.spent + (0 if self.evaluations is None else self.evaluations.spent)
 
     def run(self, first: Iterable[Floats], neighbours: Neighbours | None) -> Combinations:
-        waiting: list[tuple[float, int, Combination]] = []
+        waiting: list[tuple[float, int, ValueCombination]] = []
         through = self._look_at(first, waiting, STARTS)
         while neighbours is not None and waiting and through:
             through = self._look_at(neighbours(heapq.heappop(waiting)[2].values), waiting, 0)
@@ -160,7 +160,7 @@ class _Search:
             evaluations=self.spent,
         )
 
-    def _look_at(self, some: Iterable[Floats], waiting: list[tuple[float, int, Combination]], starts: int) -> bool:
+    def _look_at(self, some: Iterable[Floats], waiting: list[tuple[float, int, ValueCombination]], starts: int) -> bool:
         """Look at those that are new; False once the budget is spent."""
         for values in some:
             key = np.ascontiguousarray(values, np.float64).tobytes()
@@ -179,19 +179,19 @@ class _Search:
                     self.best = one
         return True
 
-    def _combination(self, values: Floats, starts: int) -> Combination | None:
+    def _combination(self, values: Floats, starts: int) -> ValueCombination | None:
         """One combination; None where its mass cannot be known."""
         self.base[self.whole] = values
         n = len(self.centre)
         if self.evaluations is None:
-            return Combination(values, self.centre, np.zeros((0, 0)), self._level(self.centre))
+            return ValueCombination(values, self.centre, np.zeros((0, 0)), self._level(self.centre))
         mode = self._mode(self.evaluations, starts)
         if mode is None:
-            return Combination(values, self.centre, np.eye(n), -np.inf)
+            return ValueCombination(values, self.centre, np.eye(n), -np.inf)
         curvature = curvature_at(self.evaluations, mode)
         if curvature is None or curvature.decrement > CONVERGED:
             return None
-        return Combination(values, mode, curvature.factor, laplace(self._level(mode), curvature))
+        return ValueCombination(values, mode, curvature.factor, laplace(self._level(mode), curvature))
 
     def _level(self, mode: Floats) -> float:
         point = self.base.copy()
@@ -211,4 +211,4 @@ class _Search:
             return None
         begin = ends.points[highest][None]
         end = evaluations.ascend(begin, coordinates, longest[:1], self.centre, POLISH, POLISH_TOLERANCE)
-        return end.points[0] if np.isfinite(end.logps[0]) else begin[0]
+        return np.asarray(end.points[0] if np.isfinite(end.logps[0]) else begin[0])

@@ -14,7 +14,7 @@ from consilience.run.lock_step.chees import Array, ChainStates, Density, at
 PURPOSE: Final = 1  # of the random numbers of a transition
 
 
-class Regions(NamedTuple):
+class DeviceNormals(NamedTuple):
     """Normals on the device: places (moved,), modes (region, moved), factors and their inverses (region, moved, moved).
 
     shares    logarithms (region,)
@@ -31,7 +31,7 @@ class Regions(NamedTuple):
     choice: Array
 
 
-def on_device(normals: RegionNormals, precision: str) -> Regions:
+def on_device(normals: RegionNormals, precision: str) -> DeviceNormals:
     """Normals as arrays of the device."""
     shares = np.log(normals.shares)
     diagonals = np.abs(np.diagonal(normals.factors, axis1=1, axis2=2))
@@ -43,10 +43,10 @@ def on_device(normals: RegionNormals, precision: str) -> Regions:
         shares - np.log(diagonals).sum(axis=1),
         0.5 * normals.shares / normals.shares.sum() + 0.5 / normals.count,
     )
-    return Regions(jnp.asarray(normals.places), *(jnp.asarray(values, precision) for values in numbers))
+    return DeviceNormals(jnp.asarray(normals.places), *(jnp.asarray(values, precision) for values in numbers))
 
 
-def jumped(logp: Density, chains: ChainStates, regions: Regions, key: Array) -> ChainStates:
+def jumped(logp: Density, chains: ChainStates, regions: DeviceNormals, key: Array) -> ChainStates:
     """All chains after one Metropolis step each, by the map from the region where it is likely to be to another one."""
     count, moved = len(chains.level), chains.position[:, regions.places]
     first, second, accept = jax.random.uniform(jax.random.fold_in(key, PURPOSE), (3, count), moved.dtype)
@@ -64,12 +64,13 @@ def jumped(logp: Density, chains: ChainStates, regions: Regions, key: Array) -> 
     ratio = ratio + way[begin] - way[end]
     usable = jnp.isfinite(there.level) & jnp.isfinite(there.gradient).all(axis=1)
     accepted = usable & (jnp.log(accept) < ratio)
-    return jax.tree.map(
+    chosen: ChainStates = jax.tree.map(
         lambda new, old: jnp.where(accepted.reshape(-1, *[1] * (new.ndim - 1)), new, old), there, chains
     )
+    return chosen
 
 
-def _weighed(regions: Regions, moved: Array) -> tuple[Array, Array]:
+def _weighed(regions: DeviceNormals, moved: Array) -> tuple[Array, Array]:
     """Points (chain, moved) where each region is round (chain, region, moved), and its log density, times its share."""
     white = jnp.einsum("kij,ckj->cki", regions.whitenings, moved[:, None, :] - regions.modes)
     return white, regions.heights - 0.5 * (white**2).sum(axis=2)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.run.lock_step.chees import Array, ChainStates, Density, Learnt, Stride, at, learnt, transition
-from consilience.run.lock_step.jumps import Regions, jumped
+from consilience.run.lock_step.jumps import DeviceNormals, jumped
 from consilience.run.lock_step.settings import COLUMNS
 
 NUMBERS: Final = 1 << 24  # of a stretch: 128 MiB of draws
@@ -47,7 +47,7 @@ class LockStepProgram:
         jitter: Array,
         count: Array,
         target: Array,
-        regions: Regions | None,
+        regions: DeviceNormals | None,
     ) -> tuple[ChainStates, Learnt, dict[str, Array]]:
         """`count` transitions from number `first` on; rows of draws (transition, chain, coordinate) and statistics.
 

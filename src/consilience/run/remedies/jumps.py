@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from consilience.run.course import Attempt
 
 SAID: Final = "chains disagree: sampling again with jumps between their regions"
+FEWEST_DRAWS: Final = 400  # of each chain that do not suffice, where a density is a sum of normals
+MIXED: Final = "the density is a sum over discrete values: sampling again with jumps between their normals"
 FOUND: Final = "separate regions were found from the draws: sampling again with jumps between them"
 
 
@@ -29,6 +31,9 @@ def jump(attempt: Attempt, look: Look | None) -> Restart | None:
         return (
             Restart("jumps", FOUND, attempt.windows) if look.missed and not look.at_end and _others(attempt) else None
         )
+    components = course.monitored.components if attempt.count >= FEWEST_DRAWS and not look.at_end else None
+    if components is not None and components() and _others(attempt):
+        return Restart("jumps", MIXED, attempt.windows)
     returns_seldom = look.failure.criterion == "quantile ess"
     if returns_seldom or (look.verdict is not None and attempt.disagreed):
         if course.monitored.search is not None and course.monitored.search(attempt.draws()):
