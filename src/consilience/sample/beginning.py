@@ -31,7 +31,7 @@ Begin: TypeAlias = Callable[[ModelDensity, Floats | int, ModelPlan, OtherCoordin
 class Search(Protocol):
     """A search for the regions of a posterior, before its chains begin."""
 
-    def spread(self, points: Floats) -> Floats:
+    def spread(self, points: Floats, seed: int | None = None) -> Floats:
         """Starting points (chain, coordinate), moved to the regions that hold the mass where these are known."""
         ...
 
@@ -87,7 +87,7 @@ def on_threads(
 
 
 def _another_start(
-    density: ModelDensity, plan: ModelPlan, seed: int, search: SeparateModes | None, chains: int, chain: int, time: int
+    density: ModelDensity, plan: ModelPlan, seed: int, search: Search | None, chains: int, chain: int, time: int
 ) -> Floats:
     """Where a chain begins the first, second, … time that it begins anew: as at first, with other random numbers."""
     other = int(np.random.SeedSequence([seed & (2**64 - 1), chain, time]).generate_state(1, np.uint64)[0])

@@ -97,15 +97,19 @@ class DiscreteRegions:
                 changed[[i, j]] = values[[j, i]]
                 yield changed
 
-    def spread(self, points: Floats) -> Floats:
-        """Starting points (chain, coordinate): where all combinations are known in those that hold the mass."""
+    def spread(self, points: Floats, seed: int | None = None) -> Floats:
+        """Starting points (chain, coordinate): where all combinations are known in those that hold the mass.
+
+        seed   of the random numbers, in place of the run's
+        """
         found, density = self.found, self.density
         if not found.complete or not found.found:
             return points
         kept = int((found.shares > NEGLIGIBLE).sum())
         spread = points.copy()
         counts = chains_per_region(found.shares[:kept].tolist(), len(points))
-        generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), PURPOSE]))
+        seed = self.seed if seed is None else seed
+        generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), PURPOSE]))
         for chain, k in enumerate(np.repeat(np.arange(kept), counts)):
             one = found.found[k]
             for width in (1.0, 0.5, 0.0):

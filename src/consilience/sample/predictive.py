@@ -13,6 +13,7 @@ from consilience.errors import ConsilienceWarning, ImplicitFreezeWarning, ModelE
 from consilience.model.model import Model, modelcontext
 from consilience.model.predictive import log_likelihood, predict, recover, redrawn
 from consilience.model.resampling import Resampling, default_outputs, resampling
+from consilience.model.tails import lengthen_for
 from consilience.output import storage
 from consilience.output.storage.datatree import label_array
 from consilience.run.plan import whole_number
@@ -388,6 +389,7 @@ def recover_marginals(
     if lacking:
         raise ModelError(f"the draws hold no {', '.join(f'`{n}`' for n in lacking)}, on which those to recover depend.")
     seed = seed_from(random_seed)
+    lengthen_for(owner, draws.values, seed)
     found, weights = recover(owner, draws.values, draws.count, seed)
     made = {name: found[name] for name in names if name in found}
     derived = [name for name in names if name in owner.conditional_deterministics]

@@ -176,8 +176,8 @@ class SeparateModes:
             return ""
         listed = ", ".join(f"`{name}`" for name in names)
         return (
-            f"the {len(regions)} separate regions that were found differ in the order of the elements of {listed} alone: "
-            "they are the same answer with other labels. Order one of them, as with "
+            f"the {len(regions)} separate regions that were found differ in the order of the elements of {listed} "
+            "alone: they are the same answer with other labels. Order one of them, as with "
             "`transform=pm.distributions.transforms.ordered`, and one region is left"
         )
 

@@ -127,9 +127,11 @@ def posterior_of(result: Any) -> Any:
 
 
 def _model_of(result: Any, model: Model | None) -> Model:
+    if model is not None:
+        return model
     work = getattr(result, "_work", None)
-    if model is not None or work is not None:
-        found: Model = model if model is not None else work.model
+    if work is not None:
+        found: Model = work.model
         return found
     try:
         return modelcontext(None)

@@ -13,7 +13,7 @@ from consilience.errors import SamplingError
 from consilience.estimators.refutation import agreement, chains, forward, particles, regions
 from consilience.estimators.refutation.attack import Allowance, Attack, tried
 from consilience.estimators.refutation.claim import Claim, posterior_of
-from consilience.estimators.refutation.report import Attempt, Challenge, statement_of
+from consilience.estimators.refutation.report import AttackReport, Challenge, statement_of
 from consilience.model.model import Model
 from consilience.run.steps import Stepwise
 from consilience.run.threads.thread_pool import threads
@@ -93,7 +93,7 @@ class _Portfolio(Stepwise[Challenge]):
         super().__init__(progressbar, callback)
         self.claim, self.status, self.seed, self.start = claim, status, seed, began
         self.until = began + max_time
-        self.attempts: list[Attempt] = []
+        self.attempts: list[AttackReport] = []
         self.ended = ""
         self.at = 0
 

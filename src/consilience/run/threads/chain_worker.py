@@ -166,6 +166,8 @@ class ChainWorker:
             np.empty((segment.count, len(self.columns.types)), np.int64),
             pages(shape) if segment.gradients else None,
         )
+        if self.rows.gradients is not None and self.chain.kernel.joint:
+            self.rows.gradients.fill(0.0)  # those of blocks without gradient stay so
         self.chain.write_to(self.rows)
         self.ready = True
 
