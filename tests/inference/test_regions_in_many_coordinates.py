@@ -143,10 +143,10 @@ def test_the_bound_on_what_was_not_met_holds() -> None:
     held = []
     for _ in range(2000):
         hits = rng.multinomial(150, sizes)
-        held.append(sizes[hits == 0].sum() <= unmet(hits[hits > 0]))
+        held.append(sizes[hits == 0].sum() <= unmet(hits[hits > 0], int(hits.sum())))
     assert np.mean(held) > 0.95
     assert poisson_bound(0) == pytest.approx(-np.log(0.05))
-    assert np.isnan(unmet(np.zeros(0, np.int64)))
+    assert np.isnan(unmet(np.zeros(0, np.int64), 0))
 
 
 def test_searches_of_several_regions_go_on_until_another_is_unlikely() -> None:

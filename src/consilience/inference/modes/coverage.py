@@ -33,10 +33,10 @@ def poisson_bound(count: int, doubt: float = DOUBT) -> float:
     return high
 
 
-def unmet(hits: NDArray[np.int64]) -> float:
+def unmet(hits: NDArray[np.int64], ascents: int) -> float:
     """With 95 % probability, less than this share of ascents leads to regions not met by those that were made.
 
-    hits   ascents that ended in each region, int64[regions]; NaN without any
+    hits      ascents that ended in each region of the kind that is asked about, int64[regions]
+    ascents   all of them; NaN without any
     """
-    ascents = int(hits.sum())
     return min(1.0, poisson_bound(int((hits == 1).sum())) / ascents) if ascents else np.nan

@@ -46,6 +46,7 @@ MOST_SAMPLED: Final = 100  # coordinates of a block, beyond which importance sam
 CONVERGED: Final = 1e-2  # g' H g
 DISAGREEMENT: Final = 1.0  # between both log masses, from which they are uncertain
 NEGLIGIBLE: Final = 0.005  # share of the mass
+LIGHT: Final = 0.002  # mass, of that of the heaviest, of regions that surely do not count
 
 
 class ModalRegion(Record, eq=False):
@@ -288,15 +289,16 @@ class _Search:
     def third_stage(self) -> None:
         """Where there are several regions, ascents until a round leads to no other, and the next is unlikely to."""
         before, ascents = 0, 0
-        while len(at_rest := self.converged()) > 1:
+        while len(self.converged()) > 1:
             # where a density has no bound, or ascents take long, there is always another end that none came to before
-            peaks = self.linkage.peaks().tolist()
+            peaks, at_rest = self.linkage.peaks().tolist(), self.weighty()
             if before and len(at_rest) > before:
                 self.latest = poisson_bound(len(at_rest) - before) / ascents
             elif ascents >= THIRD_ASCENTS:
                 self.latest = 0.0
-            met = len(at_rest) <= before and unmet(self.hits[[peaks.index(point) for point in at_rest]]) <= PROMISED
-            if met:
+            hits = self.hits
+            of_rest = hits[[peaks.index(point) for point in at_rest]]
+            if len(at_rest) <= before and unmet(of_rest, int(hits.sum())) <= PROMISED:
                 break
             before, ascents = len(at_rest), -self.ascents
             modes = self.centres()
@@ -456,6 +458,14 @@ class _Search:
             return [point for point, curvature in self.definite_modes() if curvature.decrement < CONVERGED]
         return [point for point in self.settled() if self.decrements[point] < CONVERGED]
 
+    def weighty(self) -> list[int]:
+        """Those of them that may count: of so light ones there may be more than anybody wants to know."""
+        found = self.converged()
+        if not self.whole or not found:
+            return found
+        masses = np.array([laplace(float(self.linkage.logps[p]), c) for p in found if (c := self.curvatures[p])])
+        return [p for p, kept in zip(found, masses > masses.max() + np.log(LIGHT), strict=True) if kept]
+
     def centres(self) -> list[int]:
         """Modes that ascents may begin around: by falling mass, or by height where curvatures are not looked at."""
         return [point for point, _ in self.definite_modes()] if self.whole else self.settled()
@@ -476,7 +486,9 @@ class _Search:
     @property
     def unmet(self) -> float:
         """See `Regions.unmet`; of the last ascents alone, where these still led to others."""
-        return max(unmet(self.hits), min(1.0, self.latest))
+        hits, peaks, weighty = self.hits, self.linkage.peaks().tolist(), set(self.weighty())
+        light = [k for k, peak in enumerate(peaks) if peak in set(self.converged()) - weighty]
+        return max(unmet(np.delete(hits, light), int(hits.sum())), min(1.0, self.latest))
 
     def regions(self) -> Regions:
         """The result."""
