@@ -27,7 +27,7 @@ from consilience.record import Record
 BUDGET: Final = 5_000
 FIRST_ASCENTS, FIRST_SCALES, FIRST_EVALUATIONS = 40, (1.0, 3.0, 10.0), 60
 FIRST_OTHERS: Final = 12  # starting points from elsewhere, where there are many coordinates
-SECOND_ASCENTS, SECOND_SCALES, SECOND_EVALUATIONS = 100, (2.0, 4.0, 8.0), 40
+SECOND_ASCENTS, SECOND_SCALES, SECOND_EVALUATIONS = 100, (2.0, 4.0, 8.0, 24.0), 40
 SECOND_ROUNDS: Final = 4
 FEWEST_ASCENTS: Final = 10  # of either stage; with fewer, a search is not complete
 SECOND_SHARE: Final = 8  # of the budget an eighth, after which rounds end
