@@ -44,7 +44,7 @@ HELP: Final = {
 }
 
 
-class Report(str):
+class Account(str):
     """A text that is shown as it is."""
 
     __slots__ = ()
@@ -53,7 +53,7 @@ class Report(str):
         return str(self)
 
 
-def report(result: xarray.DataTree) -> Report:
+def report(result: xarray.DataTree) -> Account:
     """A readable account of a run of `pm.sample`: what came of it, how far that can be trusted, and what happened.
 
     The parts: the status with what it promises, and how often results of this status were wrong in the study of
@@ -89,7 +89,7 @@ def report(result: xarray.DataTree) -> Report:
     parts += [("regions", line) for line in _regions(attributes)]
     parts += [("draws", line) for line in _draws(attributes)]
     parts += [("help", line) for line in _help(attributes)]
-    return Report("\n".join(_laid_out(parts)))
+    return Account("\n".join(_laid_out(parts)))
 
 
 def _laid_out(parts: list[tuple[str, str]]) -> Iterator[str]:

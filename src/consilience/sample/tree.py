@@ -15,7 +15,7 @@ from consilience.faces import face
 
 if TYPE_CHECKING:
     from consilience.model.model import Model
-    from consilience.sample.report import Report
+    from consilience.sample.report import Account
     from consilience.sample.work import Work
 
 
@@ -103,7 +103,7 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
         """
         return dict(json.loads(self._attributes.get("regions", "{}")))
 
-    def report(self) -> Report:
+    def report(self) -> Account:
         """A readable account of the run: see `pm.report`, which tells the same of a result read from a store.
 
         returns   a string that shows itself
