@@ -28,7 +28,7 @@ def test_reasons_say_whether_chains_differ_by_labels(symmetric: bool) -> None:
     """Without jumps, chains stay where they begin; of a mixture whose weights are fixed to be unequal they differ."""
     rng = np.random.default_rng(1)
     y = np.concatenate([rng.normal(-4.0, 0.5, 20), rng.normal(4.0, 0.5, 40)])
-    with pm.Model() as model:
+    with pm.Model():
         mu = pm.Normal("mu", 0.0, 5.0, shape=2)
         weights = [0.5, 0.5] if symmetric else [0.49, 0.51]
         pm.Mixture("y", weights, [pm.Normal.dist(mu[0], 0.5), pm.Normal.dist(mu[1], 0.5)], observed=y)

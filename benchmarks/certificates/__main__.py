@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
+import tempfile
 from pathlib import Path
 
 from benchmarks.certificates.study import LIMIT, Study
@@ -18,7 +18,9 @@ def main() -> None:
     parser.add_argument("--seeds", metavar="A:B", help="seeds from A up to B, in place of --runs")
     parser.add_argument("--processes", type=int, default=1, help="each with one thread")
     parser.add_argument("--rows", nargs="+", metavar="ROW", help="targets or kinds; all by default")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="file to which rows of JSON are added")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="file to which rows of JSON are added; a temporary one"
+    )
     parser.add_argument("--budget", type=float, default=math.inf, help="seconds, after which no run begins")
     parser.add_argument("--per-target", type=float, default=math.inf, help="seconds of all runs of a target together")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of a run")
@@ -31,6 +33,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="names of all targets")
     options = parser.parse_args()
     names = [name for row in options.rows or KINDS for name in KINDS.get(row, [row])]
+    names = list(dict.fromkeys(names))
     unknown = [name for name in names if name not in TARGETS]
     if unknown:
         parser.error(f"no target or kind is called {unknown[0]!r}; --list has their names")
@@ -54,13 +57,12 @@ def main() -> None:
         from benchmarks.certificates import summary
 
         first, end = map(int, options.seeds.split(":")) if options.seeds else (0, options.runs)
-        out = options.out or Path(os.devnull)
+        out = options.out or Path(tempfile.mkstemp(suffix=".jsonl")[1])
         study = Study(
             names, range(first, end), options.processes, out, options.per_target, options.budget, options.limit
         )
         study.run()
-        if options.out:
-            summary.show(summary.read([options.out]), summary.read(options.against or []))
+        summary.show(summary.read([out]), summary.read(options.against or []))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ One definition for all targets. A result is wrong if for some scalar
   errors of 400 independent draws (0.06 at 5 %, 0.14 at a half), or less than a tenth of p, for p of 3 % or more.
 
 The first and the last are five standard errors of the 400 effective draws that a certificate promises. Moments are
-judged where 400 draws tell them, a mean up to a kurtosis of 30, a standard deviation up to 10; elsewhere quantiles are.
+judged where 400 draws tell them, a mean up to a kurtosis of 30, a deviation up to 7.5; elsewhere quantiles are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PROMISED = 400  # effective draws
 ERRORS = 5.5
 RARE = 0.03
 QUANTILES = (0.05, 0.5, 0.95)
-MEAN_TOLD, SD_TOLD = 30.0, 10.0  # greatest kurtosis
+MEAN_TOLD, SD_TOLD = 30.0, 7.5  # greatest kurtosis
 MOST_Z = 12  # scores of a run that are kept
 
 Truth = Mapping[str, Mapping[str, Any]]

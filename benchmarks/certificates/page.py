@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -42,9 +41,9 @@ def publish(rows: Sequence[Row]) -> None:
 def tables(rows: Sequence[Row]) -> list[str]:
     """Of statuses, and of targets by kind."""
     kept = proper(rows)
-    targets, python = len(by(kept, "target")), platform.python_version()
+    targets = len(by(kept, "target"))
     lines = [
-        f"{len(kept):,} runs of {targets} targets, {_seeds(kept)} seeds of each (Python {python}).",
+        f"{len(kept):,} runs of {targets} targets, {_seeds(kept)} seeds of each.",
         "",
         "| status | runs | wrong | rate of error (95 % interval) | seconds | gradients |",
         "|---|--:|--:|---|--:|--:|",

@@ -275,6 +275,7 @@ from consilience.plots import residual_r2 as residual_r2
 from consilience.plots import rhat as rhat
 from consilience.plots import rhat_nested as rhat_nested
 from consilience.plots import weight_predictions as weight_predictions
+from consilience.sample.report import report as report
 from consilience.sample import Save as Save
 from consilience.sample import Stop as Stop
 from consilience.sample import Tuning as Tuning
@@ -290,6 +291,7 @@ from consilience.sample import sample_posterior_predictive as sample_posterior_p
 from consilience.sample import sample_prior_predictive as sample_prior_predictive
 from consilience.sample import to_inference_data as to_inference_data
 from consilience.sample import vectorize_over_posterior as vectorize_over_posterior
+from consilience.estimators.refutation import challenge as challenge
 from consilience.estimators.calibration import posterior_predictive_check as posterior_predictive_check
 from consilience.estimators.calibration import power as power
 from consilience.estimators.calibration import prior_predictive_check as prior_predictive_check

@@ -16,7 +16,7 @@ FACES: Final = {
     "Function.torch_module": ("consilience.engines.torch.function", "module_of"),
     "ModelDensity.jax": ("consilience.engines.jax.function", "of_density"),
     "ModelDensity.torch": ("consilience.engines.torch.function", "of_density"),
-    "Posterior.challenge": ("consilience.estimators.refutation", "challenge"),
+    "Posterior.challenge": ("consilience.estimators.refutation.portfolio", "challenge"),
     "backend c": ("consilience.backends.c", "compile"),
     "backend jax": ("consilience.engines.jax.emit", "compile"),
     "backend llvm": ("consilience.backends.llvm", "compile"),

@@ -257,3 +257,25 @@ def test_one_chain_and_single_elements_can_be_challenged(little: None) -> None:
         pm.MvNormal("y", np.zeros(2), cov=c, observed=[[0.3, 0.4], [-0.5, -0.6], [1.0, 0.2]])
         result = pm.sample(400, tune=300, chains=1, random_seed=1, progressbar=False, compute_convergence_checks=False)
     assert not challenged(result, model, max_time=5).refuted
+
+
+def test_labels_that_can_be_exchanged_are_the_same_answer(little: None) -> None:
+    """Draws of a mixture in one labelling are not refuted, and the challenge says why."""
+    y = np.concatenate([np.linspace(-2.5, -1.5, 8), np.linspace(1.5, 2.5, 8)])
+    with pm.Model() as model:
+        mu, w = pm.Normal("mu", 0.0, 3.0, shape=2), pm.Dirichlet("w", np.ones(2))
+        pm.NormalMixture("y", w=w, mu=mu, sigma=0.5, observed=y)
+        result = pm.sample(
+            400,
+            tune=300,
+            initvals={"mu": [-2.0, 2.0]},
+            init="adapt_diag",
+            remedies=(),
+            random_seed=1,
+            progressbar=False,
+            compute_convergence_checks=False,
+        )
+    assert float(result.posterior["mu"][..., 0].max()) < 0.0
+    found = challenged(result, model)
+    assert not found.refuted
+    assert "The labels of `mu`, `w` can be exchanged" in found.statement

@@ -199,10 +199,11 @@ def resumed(
     *,
     seed: int,
     cores: int | None = None,
+    starts: Any = None,
 ) -> Run:
     """The end of a run whose checkpoint is there."""
     _, about, state = checkpoints.read(path)
-    running = launch(density, kernel, points, options, seed=seed, cores=cores)
+    running = launch(density, kernel, points, options, seed=seed, cores=cores, starts=starts)
     supervisor = running.supervisor
     supervisor.keep = checkpoints.resume(path, {}, about, state, supervisor.course, supervisor.engine)
     return finish(running)

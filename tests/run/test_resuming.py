@@ -25,7 +25,7 @@ from consilience.run.checkpoint import Checkpoint
 from tests.inference.targets import Target, correlated, correlated_normal, funnel
 from tests.run.kills import Story, check_kills
 from tests.run.support import EarlyChecks, Tape, Watched, WatchedKernel, fingerprint, finish, resumed, sleepy
-from tests.run.targets import two_normals
+from tests.run.targets import far_below, two_normals
 
 Floats = NDArray[np.float64]
 
@@ -203,6 +203,20 @@ def test_faults_are_remembered(failing: int, tmp_path: Path) -> None:
     assert told > 3
 
 
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_chains_that_went_on_elsewhere_are_remembered(elsewhere: bool, tmp_path: Path) -> None:
+    """At another starting point, or where another chain was, wherever the run was cut."""
+    target = Target(far_below, 2, np.zeros(2), np.ones(2), number=60.0)
+    begin = np.array([[0.1, 0.2], [0.3, -0.1], [-0.2, 0.5], [60.0, 0.1]])
+    starts = (lambda chain, time: np.array([1.0, -1.0])) if elsewhere else None
+    tape, options = Tape(tmp_path), EarlyChecks(rule=StoppingRule(target_ess=100.0))
+    unbroken = finish(launch(target, NUTS(), begin, options, seed=1, cores=2, keep=tape, starts=starts))
+    assert len(unbroken.moves) == 1
+    for path, _ in tape.moments:
+        got = resumed(path, target, NUTS(), begin, options, seed=1, starts=starts)
+        assert fingerprint(got) == fingerprint(unbroken)
+
+
 def test_a_restart_that_was_not_finished_does_not_count_twice(tmp_path: Path) -> None:
     """Stopped in the segment in which a chain was restarted: it is made anew, with the same fault."""
 
@@ -224,7 +238,8 @@ def test_a_restart_that_was_not_finished_does_not_count_twice(tmp_path: Path) ->
     assert cut.interrupted
     got = resumed(tmp_path / "c", NORMAL, kernel(0), points(5), options, seed=3)
     assert got.chains == (0, 1, 2, 3)
-    assert got.notes == unbroken.notes
+    assert (got.notes, got.moves) == (unbroken.notes, unbroken.moves)
+    assert len(got.moves) == 1
     np.testing.assert_array_equal(got.draws[0], unbroken.draws[0])
 
 

@@ -15,6 +15,11 @@ from benchmarks.certificates.target import Array, Draws, Target
 Rng = np.random.Generator
 
 
+def mirrored(x: Array) -> Draws:
+    """Draws of a symmetric distribution around zero, with their images: their mean is exact."""
+    return {"x": np.concatenate([x, -x])}
+
+
 def of(build: Callable[[], Any], draw: Callable[[Rng, int], Draws], **more: Any) -> Target:
     """A target of a function that declares its variables within a model."""
 
@@ -69,7 +74,7 @@ def gaussian(d: int, condition: float) -> Target:
     half = rotation * np.sqrt(np.geomspace(1.0, condition, d))
     return of(
         lambda: pm.MvNormal("x", np.zeros(d), cov=half @ half.T),
-        lambda rng, n: {"x": rng.normal(size=(n // 4, d)) @ half.T},
+        lambda rng, n: mirrored(rng.normal(size=(n // 8, d)) @ half.T),
     )
 
 
@@ -78,7 +83,7 @@ def scales(d: int, widest: float) -> Target:
     widths = np.geomspace(1.0, widest, d)
     return of(
         lambda: pm.Normal("x", 0.0, widths, shape=d),
-        lambda rng, n: {"x": widths * rng.normal(size=(n // max(1, d // 100), d))},
+        lambda rng, n: mirrored(widths * rng.normal(size=(n // max(2, d // 50), d))),
     )
 
 
@@ -91,16 +96,16 @@ def autoregressive(d: int, rho: float) -> Target:
         pm.Potential("rest", own - 0.5 * pt.sum((x[1:] - rho * x[:-1]) ** 2) / (1.0 - rho**2))
 
     def draw(rng: Rng, n: int) -> Draws:
-        noise = rng.normal(size=(n // 2, d))
+        noise = rng.normal(size=(n // 4, d))
         noise[:, 1:] *= np.sqrt(1.0 - rho**2)
-        return {"x": signal.lfilter([1.0], [1.0, -rho], noise, axis=1)}
+        return mirrored(signal.lfilter([1.0], [1.0, -rho], noise, axis=1))
 
     return of(build, draw)
 
 
 def student(nu: float, d: int) -> Target:
     """Heavy tails."""
-    return of(lambda: pm.StudentT("x", nu, 0.0, 1.0, shape=d), lambda rng, n: {"x": rng.standard_t(nu, (n, d))})
+    return of(lambda: pm.StudentT("x", nu, 0.0, 1.0, shape=d), lambda rng, n: mirrored(rng.standard_t(nu, (n // 2, d))))
 
 
 def skewed_and_bounded() -> Target:

@@ -351,6 +351,36 @@ def location(family: str) -> Target:
     return Target(make, on_grid(log_density, x=(-40.0, 40.0)))
 
 
+def comb() -> Target:
+    """Some forty modes in a row under a wide normal distribution."""
+
+    def make() -> pm.Model:
+        with pm.Model() as model:
+            x = pm.Normal("x", 0.0, 10.0)
+            pm.Potential("teeth", 4.0 * pt.cos(2.0 * np.pi * x))
+        return model
+
+    def log_density(x: Array) -> Array:
+        return np.asarray(stats.norm.logpdf(x, 0.0, 10.0) + 4.0 * np.cos(2.0 * np.pi * x))
+
+    return Target(make, on_grid(log_density, x=(-70.0, 70.0)))
+
+
+def at_the_border() -> Target:
+    """A mode at the border of the support, another inside."""
+
+    def make() -> pm.Model:
+        with pm.Model() as model:
+            x = pm.HalfFlat("x")
+            pm.Potential("density", pt.logaddexp(-x, -0.5 * (x - 12.0) ** 2 - 0.5 * np.log(2.0 * np.pi)))
+        return model
+
+    def draw(rng: np.random.Generator, count: int) -> Draws:
+        return {"x": np.where(rng.random(count) < 0.5, rng.exponential(size=count), rng.normal(12.0, 1.0, count))}
+
+    return Target(make, draw, lambda draws: {"x": draws["x"], "inside": draws["x"] > 7.0})
+
+
 def sensor() -> Target:
     """A place told by distances to two anchors, and its mirror image (Ihler and others 2005); a third is vague."""
     anchors, sds = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 3.0]]), np.array([0.05, 0.05, 1.0])
@@ -417,5 +447,7 @@ SEVERAL_MODES = {
     "data against prior": location("conflict"),
     "square": location("square"),
     "sensor in a mirror": sensor(),
+    "comb": comb(),
+    "a mode at the border": at_the_border(),
     "sum of two decays": decay(),
 }

@@ -192,16 +192,16 @@ def enumerated(make: Callable[[], pm.Model], values: dict[str, Array], logs: Arr
 
 
 def tanks() -> Target:
-    """How many there are, from the numbers of five that were seen: a whole number up to 100,000."""
+    """How many there are, from the numbers of five that were seen: a whole number up to a million."""
     seen = np.array([61, 19, 56, 24, 16])
 
     def make() -> pm.Model:
         with pm.Model() as model:
-            n = pm.DiscreteUniform("n", 1, 100_000, initval=100)
+            n = pm.DiscreteUniform("n", 1, 1_000_000, initval=100)
             pm.DiscreteUniform("y", 1, n, observed=seen)
         return model
 
-    n = np.arange(seen.max(), 100_001)
+    n = np.arange(seen.max(), 1_000_001)
     return enumerated(make, {"n": n}, -5.0 * np.log(n))
 
 
@@ -282,6 +282,7 @@ SWITCHES = {
     **{f"one step for two, {height:.2f}": one_step(height) for height in (0.98, 1.0, 1.02)},
     "one step for two, one chain": one_step(1.0, settings={"chains": 1}),
     "one step for two, 1,000 draws": one_step(1.0, settings={"draws": 1000}),
+    "one step for two, Metropolis": one_step(1.0, step=pm.Metropolis),
     "two change points": two_steps(),
     "change of a rate": disasters(),
     "kind of curve": kind_of_curve(),

@@ -38,7 +38,7 @@ def is_integer(value: Any) -> bool:
 
 def hashed(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """For each row (row, number) a seed of 63 bits, that of equal rows alone being equal; SplitMix64 mixes the bits."""
-    bits = np.ascontiguousarray(rows, np.float64).view(np.uint64)
+    bits: npt.NDArray[np.uint64] = np.ascontiguousarray(rows, np.float64).view(np.uint64)
     odd = np.arange(1, 2 * bits.shape[1], 2, dtype=np.uint64)
     return (_mixed((_mixed(bits + odd * _GOLDEN) * odd).sum(axis=1, dtype=np.uint64)) >> np.uint64(1)).astype(np.int64)
 

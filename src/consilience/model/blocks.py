@@ -23,7 +23,6 @@ from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.layout import Layout, Stretch
-from consilience.model.ranges import range_of
 from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
 from consilience.ops import Elementwise, cast
@@ -61,6 +60,8 @@ def values_of(variable: FreeVariable) -> tuple[float, float]:
     support = support_of(variable.node)
     if not isinstance(support, Whole):
         return -math.inf, math.inf
+    from consilience.model.ranges import range_of  # few models need it
+
     try:
         least, greatest = range_of(variable)
     except ModelError:
@@ -151,6 +152,8 @@ def _acting(terms: Sequence[Node], values: Sequence[Node]) -> list[Node]:
 
 def _table(acting: Sequence[Node], value: Node, variable: FreeVariable) -> Node:
     """Probabilities (value, element) of every value of every element, given all others."""
+    from consilience.model.ranges import range_of  # few models need it
+
     least, greatest = range_of(variable)
     count = greatest - least + 1
     shape = value.static_shape

@@ -41,6 +41,7 @@ class _Place:
         layout = layout_of(model.free, self.lengths)
         points = layout.parts(position) if sampled else layout.point(position).values()
         self.inputs: dict[Node, npt.NDArray[Any]] = dict(zip(self.terms.values, points, strict=True))
+        self.marginalized = model.marginalized
         self.slots = dict(zip(slots, values, strict=True))
         self.inputs |= self.slots
         self.natural = dict(zip([v.node for v in model.free], self.terms.constrained, strict=True))
@@ -56,7 +57,8 @@ class _Place:
         graphs = substitute([node], self.natural)
         summed = random_variables(graphs)
         if summed:
-            return f"depends on `{name_of(summed[0])}`, which is marginalized"
+            named = next((v.name for v in self.marginalized if v.node.inputs[0] is summed[0].inputs[0]), None)
+            return f"depends on `{named or name_of(summed[0])}`, which is marginalized"
         try:
             return np.asarray(self.values(graphs)[0])
         except ExecutionError as error:

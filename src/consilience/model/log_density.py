@@ -173,8 +173,8 @@ class ModelDensity:
     def cut_short(self, positions: npt.NDArray[np.float64]) -> list[str]:
         """Names of summed variables without end of which more values should be summed, at positions (draws, dimension).
 
-        None where three quarters of the values would do at each of them: the density has no value where all are too
-        few, so no draw is wrong, but nearer ones tell that some may be missing.
+        None where two thirds of the values would do at each of them: the density is cut off where all are too few, so
+        no draw is wrong, but nearer ones tell that some may be missing.
         """
         if not any(one.settled is not None for one in self._programs.terms.sums):
             return []

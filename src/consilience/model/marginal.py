@@ -4,7 +4,7 @@ Factors of a density over such a variable in, factors without it out: the logari
 variable whose elements act on different elements of the factors is summed element by element; one whose elements act
 together with their neighbours as a Markov chain; any other over all combinations of its values. Summed in order, the
 scalars of a chain take the forward algorithm's steps. Infinitely many values are summed up to one beyond which no more
-than TAIL of the sum is left; where more is left there is no number.
+than TAIL of the sum is left; where more is left there is no number, or for samplers a lesser one.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from consilience.distributions.densities import realise, supported_density
-from consilience.distributions.mathematics import equal, less, logical_and, logical_or, where
+from consilience.distributions.densities import parameter_violation, realise, supported_density
+from consilience.distributions.mathematics import equal, less, less_equal, maximum, where
+from consilience.distributions.parameters import checks_parameters
 from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError
-from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
+from consilience.ir import Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
 from consilience.model.addends import addends, of_elements
 from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
-from consilience.model.ranges import Range, Ranges, ranges_of
 from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
-from consilience.ops.elementwise import cast
+from consilience.ops.elementwise import StopGradient, cast
 from consilience.ops.index import getitem
 from consilience.ops.parameter_check import released
 from consilience.ops.random import draw, fold_in
@@ -34,6 +34,9 @@ from consilience.ops.reduce import cumulative, reduce, softmax
 from consilience.ops.shape import broadcast_to, expand_dims, moveaxis, reshape, transpose
 from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
+
+if TYPE_CHECKING:
+    from consilience.model.ranges import Range, Ranges
 
 # Combinations of values of one variable's elements that are summed together at most.
 COMBINATIONS: Final = 10_000
@@ -51,7 +54,7 @@ class Sum(Record):
               chain
     combined  values of all elements per combination (combinations, *shape); None where elements are independent
     chain     what the elements of a chain weigh, alone and beside each other
-    settled   of a variable without end: whether three quarters of the values would have been enough, bool (*shape)
+    settled   of a variable without end: whether two thirds of the values would have been enough, bool (*shape)
     """
 
     variable: FreeVariable
@@ -70,18 +73,30 @@ def placeholders(variables: Sequence[FreeVariable]) -> dict[Node, Node]:
 
 
 def summed_out(
-    factors: Sequence[Node], variables: Sequence[FreeVariable], given: Mapping[Node, Node], values: Mapping[str, int]
+    factors: Sequence[Node],
+    variables: Sequence[FreeVariable],
+    given: Mapping[Node, Node],
+    values: Mapping[str, int],
+    sampled: bool = False,
 ) -> tuple[list[Node], list[Sum]]:
     """The factors without the variables, as many as before, and the sums in their order.
 
     factors   log densities over the placeholders of the variables, elementwise
     given     replacements for the nodes of all random variables, with those placeholders
     values    how many are summed of variables that have infinitely many
+    sampled   whether densities are lower, and no NaN, where these are too few: steps of samplers that lead there are
+              rejected by their energy, and do not diverge
     returns   for each sum the joint log density in place of the first factor that depends on the variable, and 0 in
               place of the others
     raises    ModelError where a variable is none of numbers from a least one on, or has too many combinations
     """
+    from consilience.model.branches import hoisted  # few models need it
+
     densities = substitute([supported_density(v.node, given[v.node]) for v in variables], given)
+    from consilience.model.ranges import ranges_of  # few models need it
+
+    parted = hoisted([*factors, *densities], [given[v.node] for v in variables])
+    factors, densities = parted[: len(factors)], parted[len(factors) :]
     ranges = ranges_of(variables, values)
     pool = [_parts(factor, variables, given, ranges) for factor in (*factors, *densities)]
     own = {v.name: len(factors) + place for place, v in enumerate(variables)}
@@ -97,14 +112,26 @@ def summed_out(
         if isinstance(known, ModelError) or (known.endless and not dependent):
             sums.append(Sum(variable, leaf, 0, 0, None))
         else:
-            made, factor = _summed(variable, leaf, [part for parts in acting.values() for part in parts], known)
+            made, factor = _summed(
+                variable, leaf, [part for parts in acting.values() for part in parts], known, sampled
+            )
             sums.append(made)
             for i in dependent:
                 pool[i] = [part for part in pool[i] if part not in acting[i]]
             if dependent:
                 pool[dependent[0]].append(factor)
         pool[place] = []
+        if factors and not dependent:
+            pool[0] += _checks(variable, variables, given)
     return [_whole(parts) for parts in pool[: len(factors)]], sums
+
+
+def _checks(variable: FreeVariable, variables: Sequence[FreeVariable], given: Mapping[Node, Node]) -> list[Node]:
+    """What is NaN where parameters are out of range of a variable on which nothing depends, and whose sum is 1 else."""
+    valid = [each for _, _, each in parameter_violation(variable.node)] if checks_parameters() else []
+    leaves = {given[v.node] for v in variables}
+    conditions = [each for each in substitute(valid, given) if leaves.isdisjoint(topological([each]))]
+    return [where(each, 0.0, np.nan) for each in conditions if any(is_leaf(node) for node in topological([each]))]
 
 
 def _parts(factor: Node, variables: Sequence[FreeVariable], given: Mapping[Node, Node], ranges: Ranges) -> list[Node]:
@@ -117,7 +144,7 @@ def _parts(factor: Node, variables: Sequence[FreeVariable], given: Mapping[Node,
     alike: dict[tuple[int, int], list[Node]] = {}
     for variable in acting if len(acting) > 1 else ():
         known = ranges[variable.node]
-        if isinstance(known, Range):
+        if not isinstance(known, ModelError):
             alike.setdefault((known.least, known.count), []).append(given[variable.node])
     for (least, count), leaves in alike.items():
         parts = [one for part in parts for one in of_elements(part, leaves, least, count)]
@@ -151,7 +178,9 @@ def _size(variable: FreeVariable) -> float:
     return math.prod(n if isinstance(n, int) else math.inf for n in variable.node.static_shape)
 
 
-def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node], known: Range) -> tuple[Sum, Node]:
+def _summed(
+    variable: FreeVariable, leaf: Node, factors: Sequence[Node], known: Range, sampled: bool
+) -> tuple[Sum, Node]:
     """The sum over all values of a variable, given the factors that depend on it."""
     least, count, greatest = known.least, known.count, known.least + known.count - 1
     shape = leaf.static_shape
@@ -162,7 +191,7 @@ def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node], known: 
         values = broadcast_to(each, (count, *shape))
         batched = vectorize(factors, {leaf: values})
         table = _added([gathered(f, own, leaf) for f, own in zip(batched, linked, strict=True)])
-        return _of_table(variable, leaf, known, table)
+        return _of_table(variable, leaf, known, table, sampled)
     if known.endless:
         raise ModelError(
             f"the elements of `{variable.name}` (shape {shape}), which has infinitely many values, act together on "
@@ -191,21 +220,22 @@ def _summed(variable: FreeVariable, leaf: Node, factors: Sequence[Node], known: 
     return Sum(variable, leaf, least, count, table, combined), reduce("logsumexp", table, 0)
 
 
-def _of_table(variable: FreeVariable, leaf: Node, known: Range, table: Node) -> tuple[Sum, Node]:
-    """The sum of a table (value, *shape); NaN where a variable without end would need more values."""
+def _of_table(variable: FreeVariable, leaf: Node, known: Range, table: Node, sampled: bool) -> tuple[Sum, Node]:
+    """The sum of a table (value, *shape); where a variable without end needs more values NaN, or a lower number."""
     total = reduce("logsumexp", table, 0)
     if not known.endless:
         return Sum(variable, leaf, known.least, known.count, table), total
-    fewer = getitem(table, (slice(0, known.count * 3 // 4),))
-    settled = _is_settled(fewer, reduce("logsumexp", fewer, 0))
-    return (
-        Sum(variable, leaf, known.least, known.count, table, settled=settled),
-        where(_is_settled(table, total), total, np.nan),
-    )
+    fewer = getitem(table, (slice(0, known.count * 2 // 3),))
+    settled = less_equal(_excess(fewer, reduce("logsumexp", fewer, 0)), 0.0)
+    made = Sum(variable, leaf, known.least, known.count, table, settled=settled)
+    excess = Node(StopGradient(), _excess(table, total))
+    if sampled:
+        return made, total - maximum(excess, 0.0)
+    return made, where(less_equal(excess, 0.0), total, np.nan)
 
 
-def _is_settled(table: Node, total: Node) -> Node:
-    """Whether what would follow on a table has no more than TAIL of its sum.
+def _excess(table: Node, total: Node) -> Node:
+    """How much more than TAIL of its sum may follow on a table, on the log scale; not above 0: no more.
 
     The last eighth of the terms has at most that, and has fallen to half, or less, of the eighth before. So has every
     later one, where terms fall ever faster or as fast, as those of log-concave and of geometric tails do.
@@ -217,9 +247,8 @@ def _is_settled(table: Node, total: Node) -> Node:
         reduce("max", getitem(table, (slice(length - (k + 1) * block, length - k * block),)), 0) for k in (0, 1)
     )
     none = equal(last, -np.inf)
-    falling = less(last - where(none, 0.0, before), math.log(0.5))
-    small = less(last + math.log(block), total + math.log(TAIL))
-    return logical_and(less(-np.inf, total), logical_or(none, logical_and(falling, small)))
+    found = where(less(last - where(none, 0.0, before), math.log(0.5)), last + math.log(block) - total, 0.0)
+    return where(less(-np.inf, total), where(none, -np.inf, found), np.inf) - math.log(TAIL)
 
 
 def _added(parts: Sequence[Node]) -> Node:

@@ -9,7 +9,6 @@ from consilience.ir import Node, topological
 from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt, names_in
 from consilience.model.model import Model
-from consilience.model.tails import find_lengths
 from consilience.model.terms import terms_of
 
 
@@ -24,7 +23,8 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
 
     rvs_to_marginalize   free discrete variables with a least value, or their names. Of infinitely many values (Poisson,
                          NegativeBinomial, …) as many are summed as have all but 1e-12 of the sum; where that would take
-                         more, the density is NaN. `pm.sample` sums more where draws come near to the last of them
+                         more there is no density, and samplers see a lower one. `pm.sample` begins again with more
+                         where draws come near
     returns   a new model, which shares its data with the old one. The variables are in `model.marginalized`, no more
               among its free ones; deterministics of them wait for `recover_marginals`
     raises    KeyError for unknown names; ModelError for variables that are not free, not discrete or have infinitely
@@ -33,6 +33,8 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
     names = names_in(model, rvs_to_marginalize)
     for name in names:
         _check_free(model, name)
+    from consilience.model.tails import find_lengths  # few models need it
+
     made = without_variables(model, names)
     with without_sources():
         terms_of(made)  # what cannot be summed is refused now, not when the model is used

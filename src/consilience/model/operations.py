@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from consilience.ir import Node, topological
+from consilience.ir import Constant, Node, topological
 from consilience.ir.types import TensorType
 from consilience.ops import Elementwise
 from consilience.ops.control import Cond
@@ -67,8 +67,18 @@ USUAL: Final = 20.0
 
 
 def operations(outputs: Iterable[Node]) -> float:
-    """Estimated floating-point operations of computing the outputs once; lengths must be integers."""
-    return sum(_of(node) for node in topological(list(outputs)))
+    """Estimated floating-point operations of computing the outputs once; lengths must be integers.
+
+    What depends on constants alone is not counted: it is computed when the function is compiled.
+    """
+    known: set[Node] = set()
+    found = 0.0
+    for node in topological(list(outputs)):
+        if isinstance(node.op, Constant) or (node.inputs and known.issuperset(node.inputs)):
+            known.add(node)
+        else:
+            found += _of(node)
+    return found
 
 
 def _of(node: Node) -> float:

@@ -182,31 +182,36 @@ def recover(
     returns   per marginalized variable an array (count, …), and log probabilities of its values (count, …, values),
               for those on which anything depends
     """
-    drawn, weights, _ = _recovered(model, given, count, seed, "llvm")
-    return drawn, weights
+    (drawn, weights, _), results = _recovered(model, given, count, seed, "llvm")
+    rest = iter(results)
+    return {name: next(rest) for name in drawn}, {name: next(rest) for name in weights}
 
 
 def unsettled(
     model: ModelVariables, given: Mapping[str, Array], count: int, seed: int, backend: str = "llvm"
 ) -> dict[str, npt.NDArray[np.bool_]]:
-    """At which draws three quarters of the values of a variable without end would be too few, bool (count,) by name.
+    """At which draws two thirds of the values of a variable without end would be too few, bool (count,) by name.
 
-    As `recover` otherwise. Where the values themselves are too few, so are three quarters of them.
+    As `recover` otherwise. Where the values themselves are too few, so are two thirds of them.
     """
-    _, _, settled = _recovered(model, given, count, seed, backend)
-    return {name: ~flags.reshape(count, -1).all(axis=1) for name, flags in settled.items()}
+    (_, _, settled), results = _recovered(model, given, count, seed, backend, draws=False)
+    return {name: ~flags.reshape(count, -1).all(axis=1) for name, flags in zip(settled, results, strict=True)}
 
 
 def _recovered(
-    model: ModelVariables, given: Mapping[str, Array], count: int, seed: int, backend: str
-) -> tuple[dict[str, Array], dict[str, Array], dict[str, Array]]:
-    """Draws of marginalized variables, log probabilities of their values, and which sums fewer of these settle."""
+    model: ModelVariables, given: Mapping[str, Array], count: int, seed: int, backend: str, draws: bool = True
+) -> tuple[tuple[list[str], list[str], list[str]], list[Array]]:
+    """Draws of marginalized variables and log probabilities of their values, or which sums fewer of these settle.
+
+    returns   names of those that are drawn, of those that have probabilities, and of those without end; arrays of the
+              first two one after the other, or of the third
+    """
     slots, values, _, lengths = slot_values(model)
     fixed = list(given)
     arrays = [_fitting(model, n, given[n], lengths, count) for n in fixed]
-    named: dict[str, list[str]] = {}
+    key = (tuple(fixed), tuple(v.shape for v in values), backend, draws, tuple(model.summed_values.items()))
 
-    def compile_recovery() -> Executable:
+    def compile_recovery() -> tuple[tuple[list[str], list[str], list[str]], Executable]:
         with without_sources():
             seed_input, number = tensor_input("key", (), "seed"), tensor_input("int64", (), "draw")
             leaves = [tensor_input(model.named[n].dtype, model.named[n].static_shape, n) for n in fixed]
@@ -218,33 +223,22 @@ def _recovered(
             _, sums = summed_out(terms, model.marginalized, given_nodes, model.summed_values)
             stream = fold_in(seed_input, number)
             found = drawn_again(sums, stream)
-            known = {node: found[leaf][0] for node, leaf in given_nodes.items() if leaf in found}
-            outputs = substitute([v.node for v in model.marginalized], at | known)
-            # What is still random has nothing that depends on it.
-            outputs = realise(outputs, {n: fold_in(stream, -1 - i) for i, n in enumerate(random_variables(outputs))})
             weighed = [v for v in model.marginalized if given_nodes[v.node] in found]
-            endless = [one for one in sums if one.settled is not None]
-            settled = [one.settled for one in endless if one.settled is not None]
-            named["drawn"] = [v.name for v in model.marginalized]
-            named["weighed"] = [v.name for v in weighed]
-            named["settled"] = [one.variable.name for one in endless]
-            weights = [found[given_nodes[v.node]][1] for v in weighed]
-            drawn = {leaf: value for leaf, (value, _) in found.items()}
-            return _compiled(
-                [seed_input, number, *leaves],
-                [*outputs, *weights, *substitute(settled, drawn)],
-                slots,
-                lengths,
-                backend,
-            )
+            endless = [(one.variable.name, one.settled) for one in sums if one.settled is not None]
+            names = ([v.name for v in model.marginalized], [v.name for v in weighed], [name for name, _ in endless])
+            if draws:
+                known = {node: found[leaf][0] for node, leaf in given_nodes.items() if leaf in found}
+                outputs = substitute([v.node for v in model.marginalized], at | known)
+                # What is still random has nothing that depends on it.
+                random = {n: fold_in(stream, -1 - i) for i, n in enumerate(random_variables(outputs))}
+                outputs = [*realise(outputs, random), *(found[given_nodes[v.node]][1] for v in weighed)]
+            else:
+                drawn = {leaf: value for leaf, (value, _) in found.items()}
+                outputs = substitute([settled for _, settled in endless], drawn)
+            return names, _compiled([seed_input, number, *leaves], outputs, slots, lengths, backend)
 
-    compiled = compile_recovery()
-    results, _ = values_of_draws(
-        compiled.bind(values), _given(seed, count, arrays), count, [v.name for v in model.marginalized]
-    )
-    rest = iter(results)
-    drawn, weights, settled = ({n: next(rest) for n in named[kind]} for kind in ("drawn", "weighed", "settled"))
-    return drawn, weights, settled
+    names, compiled = kept(model.cache, "recovery", key, compile_recovery)
+    return names, values_of_draws(compiled.bind(values), _given(seed, count, arrays), count, names[0])[0]
 
 
 def _check_known(model: ModelVariables, names: Sequence[str]) -> None:

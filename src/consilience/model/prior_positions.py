@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts, reference
-from consilience.backends.shapes import Lengths
+from consilience.backends.shapes import Lengths, static_shape
 from consilience.distributions.densities import realise
 from consilience.errors import ConsilienceError
 from consilience.ir import Input, Node, substitute, tensor_input, topological
@@ -55,7 +55,8 @@ def prior_positions(
         free = [(s.variable.node, s.variable.sampled) for s in layout.stretches]
         written = [node if sampled is None else sampled.forward(node) for node, sampled in free]
         static, memo = specialise(released(realise(substitute(written, known))), lengths)
-        standard = {node: tensor_input(node.dtype, node.static_shape) for node in topological(static) if _kind(node)}
+        shapes = {node: static_shape(node.static_shape, {}) for node in topological(static) if _kind(node)}
+        standard = {node: tensor_input(node.dtype, shape) for node, shape in shapes.items()}
         static = substitute(static, standard)
     fixed = {memo[slot]: contexts.DEFAULT.get(slot) for slot in model.data_slots() if slot in memo}
     inputs = [node for node in topological(static) if isinstance(node.op, Input)]
@@ -66,7 +67,7 @@ def prior_positions(
         noisy = centre + width * generator.standard_normal(len(centre))
         given = {memo[leaf]: noisy[s.slice].reshape(s.shape) for leaf, s in leaves.items() if leaf in memo}
         streams = generator.integers(2**63, size=len(keys))
-        given |= {leaf: STANDARD[_kind(node)](generator, node.static_shape) for node, leaf in standard.items()}
+        given |= {leaf: STANDARD[_kind(node)](generator, shapes[node]) for node, leaf in standard.items()}
         given |= {key: np.asarray(stream, "int64") for key, stream in zip(keys, streams, strict=True)}
         try:
             with np.errstate(all="ignore"):

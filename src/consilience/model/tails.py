@@ -1,8 +1,8 @@
 """How many values are summed of variables without end: found where chains may begin, looked at again for draws.
 
-A marginalized model and points in; names of variables of which more must be summed, and a model that does, out. Where
+A marginalized model and points in; names of variables of which more must be summed, or a model that does, out. Where
 too few are summed the density has no value (`marginal`), so no point beyond is ever taken for a wrong one; draws for
-which three quarters of the values would not do tell that such points may be near.
+which two thirds of the values would not do tell that such points may be near.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ LARGEST: Final = 100_000
 ELEMENTS: Final = 4_000_000
 PRIOR_DRAWS: Final = 8
 FEW: Final = 10_000
+RARELY: Final = 0.25
 
 
 def short_tails(model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int = 0) -> list[str]:
@@ -38,7 +39,7 @@ def short_tails(model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int =
 
     draws   of all free variables on their own scales, arrays (count, …)
     seed    of the draws of other marginalized variables, where sums are one in another
-    returns names; none: at every draw three quarters of the values have all but 1e-12 of the sum
+    returns names; none: at every draw two thirds of the values have all but 1e-12 of the sum
 
     >>> import numpy as np
     >>> import consilience as pm
@@ -57,15 +58,44 @@ def short_tails(model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int =
     return [name for name, short in unsettled(model, draws, count, seed).items() if short.any()]
 
 
-def lengthened(model: Model, names: Iterable[str]) -> Model:
-    """The same model, in which half as many values again are summed of marginalized variables without end.
+def lengthen(model: Model, names: Iterable[str]) -> None:
+    """Have a model sum half as many values again of marginalized variables without end; its density is the same.
 
     raises   ModelError where that is more than 100,000 values, or 4,000,000 of all elements
     """
-    made = Rebuilt(model, {}, set()).model()
     for name in names:
-        _lengthen(made, name)
+        before = model.summed_values.get(name, VALUES)
+        values = before + before // 2
+        if values > LARGEST or 1.5 * _values(model, name) > ELEMENTS:
+            raise ModelError(
+                f"`{name}` ({model.named[name].op!r}) has infinitely many values, and {before} of them are not enough "
+                "to sum all but 1e-12: its tail is heavy, its mean large, or no value agrees with the data. Look at "
+                "the priors of its parameters, or give it an end, as by `pm.Truncated`."
+            )
+        model.summed_values[name] = values
+        model.cache.clear()
+
+
+def lengthened(model: Model, names: Iterable[str]) -> Model:
+    """A model like this one, of which `lengthen` has been asked."""
+    made = Rebuilt(model, {}, set()).model()
+    lengthen(made, names)
     return made
+
+
+def sum_at_least(model: Model, values: Mapping[str, int]) -> None:
+    """Have a model sum so many values, or more, of those of its marginalized variables that are named."""
+    own = {v.name for v in model.marginalized}
+    more = {name: n for name, n in values.items() if name in own and n > model.summed_values.get(name, VALUES)}
+    if more:
+        model.summed_values |= more
+        model.cache.clear()
+
+
+def lengthen_for(model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int = 0) -> None:
+    """Have a model sum as many values as draws need, as `short_tails` has it."""
+    while names := short_tails(model, draws, seed):
+        lengthen(model, names)
 
 
 def endless(model: Model) -> list[str]:
@@ -77,22 +107,8 @@ def endless(model: Model) -> list[str]:
 
 def _values(model: Model, name: str) -> int:
     """How many values are summed of all elements of a variable."""
-    (node,) = (v.node for v in model.marginalized if v.name == name)
-    return model.summed_values.get(name, VALUES) * math.prod(n for n in node.static_shape if isinstance(n, int))
-
-
-def _lengthen(model: Model, name: str) -> None:
-    (node,) = (v.node for v in model.marginalized if v.name == name)
-    before = model.summed_values.get(name, VALUES)
-    values = before + before // 2
-    if values > LARGEST or 1.5 * _values(model, name) > ELEMENTS:
-        raise ModelError(
-            f"`{name}` ({node.op!r}) has infinitely many values, and {before} of them are not enough to sum all but "
-            f"1e-12: its tail is heavy, its mean large, or no value agrees with the data. Look at the priors of its "
-            "parameters, or give it an end, as by `pm.Truncated`."
-        )
-    model.summed_values[name] = values
-    model.cache.clear()
+    shape = model.named[name].static_shape
+    return model.summed_values.get(name, VALUES) * math.prod(n for n in shape if isinstance(n, int))
 
 
 def find_lengths(model: Model) -> None:
@@ -105,9 +121,10 @@ def find_lengths(model: Model) -> None:
     draws = _own_scales(model, points)
     while waiting:
         short = unsettled(model, draws, len(points), 0, "reference")
-        waiting = [name for name, far in short.items() if far[0] or (far.any() and _values(model, name) <= FEW)]
-        for name in waiting:
-            _lengthen(model, name)
+        waiting = [
+            name for name, far in short.items() if far[0] or (far.mean() > RARELY and _values(model, name) <= FEW)
+        ]
+        lengthen(model, waiting)
 
 
 def _own_scales(model: Model, points: list[Mapping[str, str]]) -> dict[str, npt.NDArray[Any]]:

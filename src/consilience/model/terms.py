@@ -104,7 +104,7 @@ def _terms(model: ModelVariables, jacobian: bool, sampled: bool) -> Terms:
     done = [released(substitute(group, replacements)) for group in groups]
     if model.marginalized:
         factors, sums = summed_out(
-            [*done[0], *done[1], *done[2]], model.marginalized, replacements, model.summed_values
+            [*done[0], *done[1], *done[2]], model.marginalized, replacements, model.summed_values, sampled
         )
         rest = iter(factors)
         done[:3] = [[next(rest) for _ in group] for group in done[:3]]

@@ -115,8 +115,8 @@ def of_passing(
     """The verdict on draws for which the rule holds; `draws` are those of all chains.
 
     Divergences speak against draws where they may be signs of a tail that is not entered: that is so where chains come
-    seldom to all places, so that a single step that failed may have been the only one there, and where smaller steps
-    led to other widths than the steps that diverged. What neither is so for are accidents of arithmetic. Measured on
+    seldom to all places, so that few steps that failed may have been all that came there, and where smaller steps led
+    to other widths than the steps that diverged. Where neither is so, they are accidents of arithmetic. Measured on
     curved and on harmless targets: docs/design/0027.
 
     size         effective draws of the scalar that is known least
@@ -144,13 +144,16 @@ def of_passing(
         )
     alone = (ONE_CHAIN,) if witnesses == 1 else ()
     doubts = []
+    said = f"{before.divergences} of {before.draws} draws had diverged" if before else ""
     if before is not None and now is not None and (change := width_change(before, now, size)) > 1.0:
         doubts.append(
-            f"{before.divergences} of {before.draws} draws had diverged, and with smaller steps a standard deviation "
-            f"changed by a factor of {change:.2f}: tails in which steps diverge may still be missing"
+            f"{said}, and with smaller steps a standard deviation changed by a factor of {change:.2f}: tails in which "
+            "steps diverge may still be missing"
         )
-    if divergences and size < WELL_MIXED * draws:
-        doubts.append(f"{divergences} of {draws} draws diverged, and chains come seldom to where they did")
+    elif (before or divergences) and size < WELL_MIXED * draws:
+        since = f"{divergences} of {draws} draws diverged" if divergences else ""
+        known = " and ".join(filter(None, (f"{said} before the chains took smaller steps" if said else "", since)))
+        doubts.append(f"{known}, and chains come seldom to all places: tails in which steps diverge may be missing")
     status: Status = "converged_with_divergences" if doubts else "converged"
     return Verdict(status, "; ".join((*doubts, *alone)))
 

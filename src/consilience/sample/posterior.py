@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
-from consilience.errors import SamplingError
+from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import NUTS, Kernel
 from consilience.model.model import Model, modelcontext
 from consilience.model.reparametrization import centred_hierarchies
@@ -235,7 +235,12 @@ def sample(
     plan = replace(plan, modes=looked_for and angular_coordinates(density) is None)
     jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
     plan = replace(plan, noise=width if jitter and initvals is None else 0.0)
-    points = starting_positions(density, starts, seed, initvals, jitter=jitter, attempts=attempts, width=width)
+    try:
+        points = starting_positions(density, starts, seed, initvals, jitter=jitter, attempts=attempts, width=width)
+    except InitialPointError:
+        if summed:  # the model as it is written names the variable at fault
+            starting_positions(compiled(owner)[0], starts, seed, initvals, jitter=jitter, attempts=attempts)
+        raise
     keeper = None
     if save.checkpoint is not None and isinstance(kernel, Kernel):
         known = identity(signature(density), kernel, plan, chains, seed)

@@ -388,6 +388,9 @@ def recover_marginals(
     if lacking:
         raise ModelError(f"the draws hold no {', '.join(f'`{n}`' for n in lacking)}, on which those to recover depend.")
     seed = seed_from(random_seed)
+    from consilience.model.tails import lengthen_for  # few models need it
+
+    lengthen_for(owner, draws.values, seed)
     found, weights = recover(owner, draws.values, draws.count, seed)
     made = {name: found[name] for name in names if name in found}
     derived = [name for name in names if name in owner.conditional_deterministics]

@@ -31,6 +31,7 @@ BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
 FURTHER, OF_A_COORDINATE = 6000, 4  # once there are several regions, and of each, for Hessians of two modes at least
 DRAWS_OF_A_CHAIN, MOST_DRAWS = 5, 40  # to ascend from
 UNKNOWN_SHARE: Final = 0.02  # of draws that ascend to none of the regions, from which on they are searched from
+MOST_UNMET: Final = 0.05  # share of starting points that may lead to other regions, where there are several
 MOST_ADDITIONS: Final = 2  # of regions found from draws, of a run
 
 
@@ -177,7 +178,18 @@ class SeparateModes:
             return self._unvisited(max(unvisited, key=lambda one: one.share))
         if massless := seen.overestimated(self.found):
             return self._massless(*massless)
-        return self._seldom_visited(draws)
+        return self._seldom_visited(draws) or self._unsearched()
+
+    def _unsearched(self) -> str:
+        """In words, that there may be many more regions than those that were found; else empty."""
+        found = self.found
+        if len(found.substantial) < 2 or not found.unmet > MOST_UNMET:
+            return ""
+        return (
+            f"{len(found.regions)} separate regions of the posterior were found by {found.ascents} ascents, of which "
+            f"up to {100.0 * found.unmet:.2g} % may lead to others: they are too many to look at, and the draws may "
+            "lack some; try a prior that says which are meant"
+        )
 
     def _visits(self, draws: Floats) -> Visits:
         return visits(self.density, self.found, draws, seed=self.seed, threads=self.threads)
@@ -194,8 +206,8 @@ class SeparateModes:
             return ""
         listed = ", ".join(f"`{name}`" for name in names)
         return (
-            f"the {len(regions)} separate regions that were found differ in the order of the elements of {listed} alone: "
-            "they are the same answer with other labels. Order one of them, as with "
+            f"the {len(regions)} separate regions that were found differ in the order of the elements of {listed} "
+            "alone: they are the same answer with other labels. Order one of them, as with "
             "`transform=pm.distributions.transforms.ordered`, and one region is left"
         )
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 MOST_DRAWS: Final = 2000  # to find other coordinates from
 FAILED: Final = ("not_converged", "chains_disagree")
+MORE_VALUES: Final = 2  # times that a run begins again, as its steps diverged where sums stop
 WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 
 
@@ -123,8 +124,12 @@ class Work:
         return running
 
     def _with_longer_sums(self, run: Run) -> Run:
-        """The run, or one that follows it where its draws came near to where sums over variables without end stop."""
-        while names := self.density.cut_short(run.draws.reshape(-1, run.draws.shape[2])):
+        """The run, or one that follows it where its draws came near to where sums over variables without end stop.
+
+        Where steps diverged there, too: the density falls too steeply beyond.
+        """
+        again = 0
+        while names := self._cut_short(run, again < MORE_VALUES):
             from consilience.model.tails import lengthened  # few models need it
 
             try:
@@ -134,6 +139,8 @@ class Work:
                 values = lengthened(self.density.model, names).summed_values
                 self.running = self._begin_again(replace(self.plan, summed_values=values), run.draws[places, -1])
             except ConsilienceError as error:
+                if not self._cut_short(run, diverging=False):
+                    return run  # no draw lies there
                 listed = ", ".join(f"`{name}`" for name in names)
                 reason = f"draws came near to where the sum over values of {listed} ends: {error}".removesuffix(".")
                 return replace(run, verdict=Verdict("not_converged", reason))
@@ -142,7 +149,14 @@ class Work:
                 self.running.listeners.post(Restarted("more values of discrete variables are summed"))
                 self.running.start(background=False)
                 run = self.running.wait()
+            again += 1
         return run
+
+    def _cut_short(self, run: Run, diverging: bool) -> list[str]:
+        """Summed variables of which draws, or ends of steps that diverged, need more values."""
+        names = self.density.cut_short(run.draws.reshape(-1, run.draws.shape[2]))
+        ends = np.concatenate([d.ends for d in run.divergences]) if diverging and run.divergences else np.empty((0, 0))
+        return names or (self.density.cut_short(ends[np.isfinite(ends).all(axis=1)]) if ends.size else [])
 
     def run(self, stacklevel: int) -> Posterior:
         """Start the run, wait for its end, and give its result."""
@@ -282,6 +296,10 @@ def rewritten(model: Model, plan: ModelPlan) -> Model:
         from consilience.model.summation import without  # few models need it
 
         made = without(model, plan.marginalized, plan.summed_values)
+    if plan.summed_values and model.marginalized:  # what its user summed out
+        from consilience.model.tails import sum_at_least
+
+        sum_at_least(model, plan.summed_values)
     if plan.centredness is not None:
         made = noncenter(made, plan.centredness)
     if made is not model:

@@ -4,6 +4,6 @@ A result and its model in; what each attack tried and found, and how small an er
 """
 
 from consilience.estimators.refutation.portfolio import challenge
-from consilience.estimators.refutation.report import Attempt, Challenge
+from consilience.estimators.refutation.report import AttackReport, Challenge
 
-__all__ = ["Attempt", "Challenge", "challenge"]
+__all__ = ["AttackReport", "Challenge", "challenge"]

@@ -17,14 +17,14 @@ import numpy as np
 from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning
 from consilience.estimators.refutation.claim import Claim, Floats
 from consilience.estimators.refutation.comparison import compared
-from consilience.estimators.refutation.report import Attempt
+from consilience.estimators.refutation.report import AttackReport
 from consilience.record import Record, replace
 
 POLLED: Final = 0.02  # seconds between two looks at a run
 AMONG_THEMSELVES: Final = "the chains among themselves"  # needs no density
 
 
-class Stopped(Exception):
+class AttackStopped(Exception):
     """Whoever holds the challenge asked for its end, or its time is over."""
 
 
@@ -54,13 +54,13 @@ class Allowance:
         """The result of a run in the background.
 
         late     seconds that it may take longer, as it ends by itself
-        raises   Stopped where the time is over before, or the end is asked for; the run is stopped then
+        raises   AttackStopped where the time is over before, or the end is asked for; the run is stopped then
         """
         while not handle.finished:
             if not self.go_on() or self.left < -late:
                 with contextlib.redirect_stdout(io.StringIO()):  # that it was interrupted is said by the challenge
                     handle.stop()
-                raise Stopped
+                raise AttackStopped
             time.sleep(POLLED)
         return handle.wait()
 
@@ -68,10 +68,10 @@ class Allowance:
 class Attack(Protocol):
     """One way to falsify a claim; None where it has nothing to do with the model.
 
-    raises   Stopped, NotMadeError, or a ConsilienceError of what it makes use of
+    raises   AttackStopped, NotMadeError, or a ConsilienceError of what it makes use of
     """
 
-    def __call__(self, claim: Claim, allowance: Allowance) -> Attempt | None: ...
+    def __call__(self, claim: Claim, allowance: Allowance) -> AttackReport | None: ...
 
 
 class Others(Record, eq=False):
@@ -87,7 +87,7 @@ class Others(Record, eq=False):
     doubt: Callable[[], str] = str
 
 
-def by_comparison(name: str, claim: Claim, make: Callable[[int], Others]) -> Attempt:
+def by_comparison(name: str, claim: Claim, make: Callable[[int], Others]) -> AttackReport:
     """An attack by other draws. A difference counts once draws with another seed, and twice as many, have it too.
 
     make   other draws, of the first (0) or the second (1) set
@@ -96,21 +96,23 @@ def by_comparison(name: str, claim: Claim, make: Callable[[int], Others]) -> Att
     found = compared(claim.names, claim.scalars, first.scalars)
     smallest, shift = found.smallest(), float(np.median(found.detectable))
     if not found.differing.any():
-        return Attempt(name, f"{found.nearest()}, from {first.told}", smallest, shift=shift)
+        return AttackReport(name, f"{found.nearest()}, from {first.told}", smallest, shift=shift)
     if doubt := first.doubt():
-        return Attempt(name, f"{first.told} differ, but {doubt}", smallest, shift=shift)
+        return AttackReport(name, f"{first.told} differ, but {doubt}", smallest, shift=shift)
     second = make(1)
     again = compared(claim.names, claim.scalars, second.scalars)
     where = found.confirmed(again)
     if not where.any():
-        return Attempt(name, f"a difference from {first.told}, which twice as many do not have", smallest, shift=shift)
+        return AttackReport(
+            name, f"a difference from {first.told}, which twice as many do not have", smallest, shift=shift
+        )
     if doubt := second.doubt():
-        return Attempt(name, f"{second.told} differ, but {doubt}", smallest, shift=shift)
+        return AttackReport(name, f"{second.told} differ, but {doubt}", smallest, shift=shift)
     claimed, other = (x[[claim.names.index(n) for n in again.names]] for x in (claim.scalars, second.scalars))
-    return Attempt(name, again.words(where, claimed, other), smallest, refuted=True, shift=shift)
+    return AttackReport(name, again.words(where, claimed, other), smallest, refuted=True, shift=shift)
 
 
-def tried(name: str, attack: Attack, claim: Claim, allowance: Allowance) -> Attempt | None:
+def tried(name: str, attack: Attack, claim: Claim, allowance: Allowance) -> AttackReport | None:
     """An attack with what it took, or why it could not be made."""
     began = time.perf_counter()
     try:
@@ -120,10 +122,11 @@ def tried(name: str, attack: Attack, claim: Claim, allowance: Allowance) -> Atte
             warnings.simplefilter("ignore", ConsilienceWarning)
             warnings.simplefilter("ignore", ConvergenceWarning)
             attempt = attack(claim, allowance)
-    except Stopped:
-        attempt = Attempt(name, "its time was over before it was done", made=False)
+    except AttackStopped:
+        why = "its time was over before it was done" if allowance.go_on() else "it was stopped before it was done"
+        attempt = AttackReport(name, why, made=False)
     except (NotMadeError, ConsilienceError, np.linalg.LinAlgError) as error:
-        attempt = Attempt(name, str(error).rstrip("."), made=False)
+        attempt = AttackReport(name, str(error).rstrip("."), made=False)
     if attempt is None:
         return None
     return replace(attempt, attack=name, seconds=time.perf_counter() - began, gradients=allowance.gradients)

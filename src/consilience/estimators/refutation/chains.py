@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from consilience.estimators.refutation.attack import Allowance, NotMadeError, Others, Stopped, by_comparison
+from consilience.estimators.refutation.attack import Allowance, AttackStopped, NotMadeError, Others, by_comparison
 from consilience.estimators.refutation.claim import Claim, Floats
-from consilience.estimators.refutation.coordinates import Coordinates, own_coordinates, rounder_coordinates
-from consilience.estimators.refutation.report import Attempt
+from consilience.estimators.refutation.coordinates import RewrittenDraws, own_coordinates, rounder_coordinates
+from consilience.estimators.refutation.report import AttackReport
 from consilience.inference import ParallelTempering
 from consilience.sample.groups import Stop
 from consilience.sample.posterior import sample
@@ -32,7 +32,7 @@ LATE: Final = 1.0  # seconds that a run needs to end by itself
 FEWEST_DRAWS: Final = 20  # of each chain; with fewer the time was over too soon
 
 
-def other_coordinates(claim: Claim, allowance: Allowance) -> Attempt:
+def other_coordinates(claim: Claim, allowance: Allowance) -> AttackReport:
     """NUTS with small steps, hierarchies in the coordinates that suit the draws best."""
     coordinates = rounder_coordinates(claim) or own_coordinates(claim)
     effort = _affordable(claim, allowance, EFFORTS, STEPS)
@@ -45,7 +45,7 @@ def other_coordinates(claim: Claim, allowance: Allowance) -> Attempt:
     return by_comparison(OTHER_COORDINATES, claim, make)
 
 
-def tempered(claim: Claim, allowance: Allowance) -> Attempt:
+def tempered(claim: Claim, allowance: Allowance) -> AttackReport:
     """Parallel tempering: replicas of flatter densities carry chains over to where the draws have not been."""
     coordinates = rounder_coordinates(claim) or own_coordinates(claim)
     effort = _affordable(claim, allowance, TEMPERED_EFFORTS, LEVELS * MOVES * WITHOUT_GRADIENT)
@@ -71,7 +71,7 @@ def cross_examined(witness: Any, claim: Claim, allowance: Allowance) -> str:
     """
     try:
         examined = other_coordinates(Claim(witness, claim.model, claim.threads), allowance)
-    except (Stopped, NotMadeError):
+    except (AttackStopped, NotMadeError):
         return "there was no time to examine them"
     return f"chains that begin at these lead elsewhere: {examined.found}" if examined.refuted else ""
 
@@ -92,26 +92,26 @@ def _affordable(
 
 
 def _run(
-    claim: Claim, allowance: Allowance, coordinates: Coordinates, effort: tuple[int, int, int], number: int, **how: Any
+    claim: Claim, allowance: Allowance, begins: RewrittenDraws, effort: tuple[int, int, int], number: int, **how: Any
 ) -> Any:
     """A run from draws at random; the second set has twice as many chains.
 
-    raises   Stopped where the time is over before there are draws enough
+    raises   AttackStopped where the time is over before there are draws enough
     """
     chains, tune, count = effort
     chains *= number + 1
     seed = allowance.seed + number
-    flat: Floats = coordinates.positions.reshape(-1, coordinates.positions.shape[-1])
+    flat: Floats = begins.positions.reshape(-1, begins.positions.shape[-1])
     generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), 21]))
     chosen = generator.choice(len(flat), chains, replace=len(flat) < chains)
-    points = [coordinates.density.layout.point(flat[k]) for k in chosen]
+    points = [begins.density.layout.point(flat[k]) for k in chosen]
     handle = sample(
-        count, tune=tune, chains=chains, cores=claim.threads, model=coordinates.model, initvals=points,
+        count, tune=tune, chains=chains, cores=claim.threads, model=begins.model, initvals=points,
         init="adapt_diag", random_seed=seed, remedies=(), compute_convergence_checks=False, progressbar=False,
         blocking=False, stop=Stop(max_time=max(0.0, allowance.left)), **how,
     )  # fmt: skip
     tree = allowance.waited(handle, late=LATE)
     if tree.posterior.sizes.get("draw", 0) < FEWEST_DRAWS:
-        raise Stopped
+        raise AttackStopped
     allowance.gradients += int(tree.posterior.attrs["gradients"])
     return tree

@@ -6,6 +6,7 @@ A result and perhaps its model in; a `Claim` out. Discrete variables are summed 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from consilience.diagnostics.variables import VariableDraws, gather
 from consilience.errors import ConsilienceError, ModelError, SamplingError
+from consilience.estimators.refutation.symmetry import exchanged
 from consilience.inference.modes.evaluations import Evaluations
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.marginalization import marginalize
@@ -36,6 +38,7 @@ class Claim:
     values      the same on the variables' own scales, arrays (chain, draw, ...) by name
     names, scalars   those that are compared, with the log density as the last, (scalar, chain, draw)
     summed      names of discrete variables that were summed out, and are not attacked
+    exchanged   names of variables whose labels can be exchanged, and were at random
     unreachable why there is no density to attack the draws with; then `density` and `positions` are not there
     """
 
@@ -56,6 +59,7 @@ class Claim:
             raise SamplingError(f"{FEWEST_DRAWS} draws of each chain are needed to be attacked, got {count}.")
         step = -(-chains * count // MOST_DRAWS)
         self.values = {one.name: np.asarray(one.draws)[:, ::step] for one in self._variables}
+        self.exchanged: list[str] = []
         self.names = tuple(n for one in self._variables for n in one.element_names())
         if self.unreachable:
             own = np.concatenate([a.reshape(*a.shape[:2], -1) for a in self.values.values()], axis=2)
@@ -65,6 +69,7 @@ class Claim:
         if self.density.simulated or self.density.batches:
             what = "a Simulator" if self.density.simulated else "minibatches"
             raise ModelError(f"a model with {what} has no log density to attack draws with.")
+        self.values, self.exchanged = exchanged(self.values, self._own_log_density, 0)
         flat = {name: a.reshape(-1, *a.shape[2:]) for name, a in self.values.items()}
         self.positions = self.density.unconstrained(flat).reshape(chains, -1, self.density.dimension)
         self.names = (*self.names, LOG_DENSITY)
@@ -75,6 +80,14 @@ class Claim:
                 f"at {nowhere} of {self.scalars[-1].size} draws the model has no density: they are not of this model "
                 "with its present data."
             )
+
+    def _own_log_density(self, values: Mapping[str, npt.NDArray[Any]]) -> Floats:
+        """Log densities of values (draw, ...) on the variables' own scales."""
+        joint = any(v.sampled is not None and v.sampled.rank() > 0 for v in self.model.free)
+        # Coordinates of each element by itself are exchanged with the elements; those of a simplex are not.
+        density = model_density(self.model, jacobian=False) if joint else self.density
+        with Evaluations(density, 2**62, 1) as evaluations:
+            return evaluations.at(density.unconstrained(values))
 
     def scalars_of(self, values: dict[str, npt.NDArray[Any]], positions: Floats) -> Floats:
         """What is compared, (scalar, group, draw), of values (group, draw, ...) and positions (group, draw, ...)."""
@@ -127,9 +140,11 @@ def posterior_of(result: Any) -> Any:
 
 
 def _model_of(result: Any, model: Model | None) -> Model:
+    if model is not None:
+        return model
     work = getattr(result, "_work", None)
-    if model is not None or work is not None:
-        found: Model = model if model is not None else work.model
+    if work is not None:
+        found: Model = work.model
         return found
     try:
         return modelcontext(None)

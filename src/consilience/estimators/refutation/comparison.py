@@ -88,7 +88,8 @@ class Comparison(Record, eq=False):
             case "location":
                 said += f"mean {b.mean():.3g} where the draws have {a.mean():.3g}, sd {a.std():.3g}"
             case "spread":
-                said += f"sd {b.std():.3g} where the draws have {a.std():.3g}"
+                (a0, a1), (b0, b1) = (np.quantile(x, (TAIL, 1.0 - TAIL)) for x in (a, b))
+                said += f"90 % lie from {b0:.3g} to {b1:.3g}, of the draws from {a0:.3g} to {a1:.3g}"
             case "lower tail":
                 edge = np.quantile(b, TAIL)
                 said += f"{TAIL:.0%} lie below {edge:.3g}, of the draws {np.mean(a < edge):.2g}"

@@ -23,7 +23,7 @@ MOST_DRAWS: Final = 2000  # to find coordinates from
 CLOSE: Final = 1e-6  # relative, of values that were carried over and back
 
 
-class Coordinates(Record, eq=False):
+class RewrittenDraws(Record, eq=False):
     """A model, its density, and draws as positions of it (chain, draw, dimension); in words, which they are."""
 
     model: Model
@@ -32,12 +32,12 @@ class Coordinates(Record, eq=False):
     told: str
 
 
-def own_coordinates(claim: Claim) -> Coordinates:
+def own_coordinates(claim: Claim) -> RewrittenDraws:
     """Those of the claim's model."""
-    return Coordinates(claim.model, claim.density, claim.positions, "by small steps")
+    return RewrittenDraws(claim.model, claim.density, claim.positions, "by small steps")
 
 
-def rounder_coordinates(claim: Claim) -> Coordinates | None:
+def rounder_coordinates(claim: Claim) -> RewrittenDraws | None:
     """Variables whose location or scale depends on others, as far from centred as the draws ask for; None: no need."""
     model = claim.model
     random = {v.node for v in model.free}
@@ -66,7 +66,7 @@ def rounder_coordinates(claim: Claim) -> Coordinates | None:
     if positions is None:
         return None
     listed = ", ".join(f"`{name}`" for name in chosen)
-    return Coordinates(other, density, positions.reshape(chains, count, -1), f"with {listed} less centred")
+    return RewrittenDraws(other, density, positions.reshape(chains, count, -1), f"with {listed} less centred")
 
 
 def _carried(density: ModelDensity, values: dict[str, npt.NDArray[Any]], names: list[str]) -> Floats | None:

@@ -9,13 +9,13 @@ import numpy as np
 from consilience.distributions.drawing import draw
 from consilience.estimators.refutation.attack import Allowance, Others, by_comparison
 from consilience.estimators.refutation.claim import Claim
-from consilience.estimators.refutation.report import Attempt
+from consilience.estimators.refutation.report import AttackReport
 
 NAME: Final = "independent draws of the model"
 GROUPS, DRAWS = 64, 64
 
 
-def independent_draws(claim: Claim, allowance: Allowance) -> Attempt | None:
+def independent_draws(claim: Claim, allowance: Allowance) -> AttackReport | None:
     """Draws of a model that has no data and no potentials; None of any other."""
     model = claim.model
     if model.observed or model.named_potentials:

@@ -11,8 +11,8 @@ from consilience.errors import ConsilienceError
 from consilience.estimators.refutation.attack import Allowance, NotMadeError, Others, by_comparison
 from consilience.estimators.refutation.chains import cross_examined
 from consilience.estimators.refutation.claim import Claim
-from consilience.estimators.refutation.coordinates import Coordinates, own_coordinates, rounder_coordinates
-from consilience.estimators.refutation.report import Attempt
+from consilience.estimators.refutation.coordinates import RewrittenDraws, own_coordinates, rounder_coordinates
+from consilience.estimators.refutation.report import AttackReport
 from consilience.estimators.smc.bridge import log_marginal_likelihood
 from consilience.estimators.smc.hamiltonian import HMC
 from consilience.estimators.smc.moves import IMH
@@ -29,7 +29,7 @@ COSTS: Final = (400.0, 800.0)  # evaluations that a particle takes, usually, wit
 ROWS: Final = 256  # by which one is timed
 
 
-def sequential_monte_carlo(claim: Claim, allowance: Allowance) -> Attempt | None:
+def sequential_monte_carlo(claim: Claim, allowance: Allowance) -> AttackReport | None:
     """Populations of particles against the draws. They refute only where they hold as much mass as the draws do.
 
     None without data, where particles would be the draws of the prior.
@@ -76,7 +76,7 @@ def sequential_monte_carlo(claim: Claim, allowance: Allowance) -> Attempt | None
     return replace(attempt, found=f"{attempt.found}; log evidence {value:.2f} ± {error:.2g}")
 
 
-def _seconds(coordinates: Coordinates, along_gradients: bool, threads: int) -> float:
+def _seconds(coordinates: RewrittenDraws, along_gradients: bool, threads: int) -> float:
     """What a particle takes from the prior to the posterior, usually."""
     density = coordinates.density
     rows = np.resize(coordinates.positions.reshape(-1, density.dimension), (ROWS, density.dimension))

@@ -13,7 +13,7 @@ from consilience.errors import SamplingError
 from consilience.estimators.refutation import agreement, chains, forward, particles, regions
 from consilience.estimators.refutation.attack import Allowance, Attack, tried
 from consilience.estimators.refutation.claim import Claim, posterior_of
-from consilience.estimators.refutation.report import Attempt, Challenge, statement_of
+from consilience.estimators.refutation.report import AttackReport, Challenge, statement_of
 from consilience.model.model import Model
 from consilience.run.steps import Stepwise
 from consilience.run.threads.thread_pool import threads
@@ -93,7 +93,7 @@ class _Portfolio(Stepwise[Challenge]):
         super().__init__(progressbar, callback)
         self.claim, self.status, self.seed, self.start = claim, status, seed, began
         self.until = began + max_time
-        self.attempts: list[Attempt] = []
+        self.attempts: list[AttackReport] = []
         self.ended = ""
         self.at = 0
 
@@ -128,6 +128,8 @@ class _Portfolio(Stepwise[Challenge]):
         attempts = tuple(self.attempts)
         summed = ", ".join(f"`{name}`" for name in self.claim.summed)
         unseen = f" {summed} was summed out of the model, and its draws were not attacked." if summed else ""
+        labels = ", ".join(f"`{name}`" for name in self.claim.exchanged)
+        unseen += f" The labels of {labels} can be exchanged: draws of one labelling stand for all." if labels else ""
         return Challenge(
             any(a.refuted for a in attempts),
             statement_of(attempts, self.status, self.ended) + unseen,

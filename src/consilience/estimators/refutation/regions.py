@@ -16,7 +16,7 @@ from consilience.diagnostics.effective_sample_size import effective_size
 from consilience.errors import ConsilienceError
 from consilience.estimators.refutation.attack import Allowance
 from consilience.estimators.refutation.claim import Claim, Floats
-from consilience.estimators.refutation.report import Attempt
+from consilience.estimators.refutation.report import AttackReport
 from consilience.estimators.smc.bridge import log_marginal_likelihood
 from consilience.estimators.smc.prior_draws import prior_draws
 from consilience.inference.modes.ascent import scaled_by
@@ -41,10 +41,11 @@ TUNE, DRAWS = 200, 200
 MOST_DOUBLINGS: Final = 7
 OFF: Final = 0.5  # log odds of a region's weight that importance sampling may be wrong by
 MATERIAL: Final = 0.05  # of a region's weight
+NEIGHBOUR: Final = 4  # among the draws, whose distance tells whether a point is among them
 FEW: Final = 0.01  # quantile of distances, beyond which a point is not among the draws
 
 
-def more_starting_points(claim: Claim, allowance: Allowance) -> Attempt:
+def more_starting_points(claim: Claim, allowance: Allowance) -> AttackReport:
     """Ascents, the search for regions, and chains from where draws have not been."""
     dimension = claim.density.dimension
     rate = claim.rate
@@ -70,13 +71,13 @@ def more_starting_points(claim: Claim, allowance: Allowance) -> Attempt:
     wrong = _chains_from(claim, seen, looked_at, allowance) if len(looked_at) else ""
     wrong = wrong or (_weights(claim, found) if found is not None else "")
     if wrong:
-        return Attempt(NAME, wrong, smallest, refuted=True)
+        return AttackReport(NAME, wrong, smallest, refuted=True)
     away = (
         f"; {len(looked_at)} ends away from the draws, where chains come to them or find no mass"
         if len(looked_at)
         else ""
     )
-    return Attempt(NAME, f"no region of more than {SHARE:.0%} of the mass without draws in {told}{away}", smallest)
+    return AttackReport(NAME, f"no region of more than {SHARE:.0%} of the mass without draws in {told}{away}", smallest)
 
 
 class _Seen:
@@ -86,15 +87,18 @@ class _Seen:
         flat = claim.positions.reshape(-1, claim.positions.shape[-1])
         self.centre, self.scale = flat.mean(0), np.maximum(flat.std(0), 1e-12)
         self.tree = cKDTree((flat - self.centre) / self.scale)
-        apart = self.tree.query(self.tree.data, k=[4], workers=1)[0][:, 0]
-        self.limit = 2.0 * float(np.quantile(apart, 1.0 - FEW))
+        self.limit = 2.0 * float(np.quantile(self._distances(self.tree.data), 1.0 - FEW))
 
     def far(self, points: Floats) -> npt.NDArray[np.bool_]:
         """Whether each of the points (point, dimension) is not among the draws."""
         if not len(points):
             return np.zeros(0, bool)
         scaled = np.clip((points - self.centre) / self.scale, -1e6, 1e6)
-        return np.asarray(self.tree.query(scaled, k=[4])[0][:, 0] > self.limit)
+        return np.asarray(self._distances(scaled) > self.limit)
+
+    def _distances(self, scaled: Floats) -> Floats:
+        """From the neighbour of that number."""
+        return np.asarray(self.tree.query(scaled, k=[NEIGHBOUR])[0])[:, 0]
 
 
 def _starts(claim: Claim, seed: int) -> tuple[Floats, int]:

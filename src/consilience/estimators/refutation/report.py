@@ -17,7 +17,7 @@ REGION: Final = "a region"  # begins what attacks by starting points could have 
 HEADER: Final = ("attack", "seconds", "gradients", "found", "smallest error it could have seen")
 
 
-class Attempt(Record, eq=False):
+class AttackReport(Record, eq=False):
     """One attack.
 
     attack     its name
@@ -53,11 +53,11 @@ class Challenge(Record, eq=False):
 
     refuted: bool
     statement: str
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[AttackReport, ...]
     seconds: float
     seed: int
 
-    def __getitem__(self, attack: str) -> Attempt:
+    def __getitem__(self, attack: str) -> AttackReport:
         """An attack by its name.
 
         raises   KeyError where there is none of that name
@@ -93,12 +93,12 @@ class Challenge(Record, eq=False):
         return f"<p>{html.escape(self.statement)}</p><table>{head}<tbody>{body}</tbody></table>"
 
 
-def _cells(one: Attempt) -> tuple[str, ...]:
+def _cells(one: AttackReport) -> tuple[str, ...]:
     found = f"REFUTED: {one.found}" if one.refuted else one.found if one.made else f"not made: {one.found}"
     return one.attack, f"{one.seconds:.1f}", f"{one.gradients:,}", found, one.smallest or "-"
 
 
-def statement_of(attempts: tuple[Attempt, ...], status: str, ended: str) -> str:
+def statement_of(attempts: tuple[AttackReport, ...], status: str, ended: str) -> str:
     """Sentences on attacks.
 
     status   that of the result; empty where it has none

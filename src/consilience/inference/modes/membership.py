@@ -36,7 +36,8 @@ def regions_above(evaluations: Evaluations, found: Regions, points: Floats) -> N
     modes = linkage.add(np.stack([r.mode for r in found.regions]), np.array([r.logp for r in found.regions]))
     for point, region in zip(modes, found.regions, strict=True):
         if region.within is not None:
-            linkage.mode_with(int(point), np.linalg.inv(region.within) if whole else 1.0 / _deviations(region))
+            whitening = np.linalg.inv(region.within) if whole else 1.0 / _deviations(region)
+            linkage.mode_with(int(point), np.asarray(whitening, np.float64))
         linkage.polished(int(point), int(point))
     landed = np.full(len(points), -1)
     numbers = linkage.add(ends.points, ends.logps)

@@ -6,6 +6,7 @@ Passes are looked for on straight lines between points, and on ascents from betw
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -20,8 +21,10 @@ PROBE_POINTS: Final = 9
 PROBE_EVALUATIONS: Final = 20
 PROBE_TOLERANCE: Final = 1e-3
 PROBE_ROUNDS: Final = 3
+DEEP: Final = 10.0  # nats below the lower of two modes
 MOST_PROBES: Final = 12  # pairs of peaks per round
 MOST_CLUSTERS: Final = 40  # the lowest of more are left out
+NEIGHBOURS: Final = 6  # clusters that one is compared with, where there are many: the nearest, and the nearest higher
 PREFERENCE: Final = 1e-3  # nats by which a polished point may be lower than others of its region and be its peak
 BESIDE: Final = 0.5  # deviations, and nats, within which a point belongs to a mode without a look at the line
 ROUND: Final = 3.0  # deviations within which it does if it lies as deep below the mode as for a normal density
@@ -121,7 +124,7 @@ class Linkage:
             for k, key in enumerate(keys)
             if key not in self._lowest or (not self._lowest[key][1] and self._lowest[key][0] >= separation[k])
         ]
-        if self.evaluations.affordable(len(wanted), INTERIOR) < len(wanted):
+        if self.evaluations.affordable(len(wanted), INTERIOR // 2) < len(wanted):  # most lines end early
             raise _BudgetError
         if wanted:
             begins = self.positions[[keys[k][0] for k in wanted]]
@@ -160,19 +163,27 @@ class Linkage:
             self.labels[members] = roots.index(root(k))
 
     def _clusters(self) -> list[list[int]]:
-        """Points by the first leader to which a straight line leads; every leader is the highest of what was left."""
-        left = [int(point) for point in self._by_height()]
+        """Points by the first leader to which a straight line leads; every leader is the highest of what was left.
+
+        Points beside a mode follow it, so that lines are looked at for one of them.
+        """
+        order = [int(point) for point in self._by_height()]
+        followers: dict[int, list[int]] = {}
+        left: list[int] = []
+        while order:
+            first, others = order[0], order[1:]
+            close = self._beside(first, others)
+            followers[first] = [first, *(point for point in others if point in close)]
+            left.append(first)
+            order = [point for point in others if point not in close]
         clusters: list[list[int]] = []
         while left and len(clusters) < MOST_CLUSTERS:
-            leader, others = left[0], left[1:]
-            close = self._beside(leader, others)
-            asked = [point for point in others if point not in close]
+            leader, asked = left[0], left[1:]
             separation = self.logps[asked] - SEPARATION
-            if asked:
-                reached = self._heights([(leader, point) for point in asked], separation) > separation
-                close |= {point for point, yes in zip(asked, reached, strict=True) if yes}
-            clusters.append([leader, *(point for point in others if point in close)])
-            left = [point for point in others if point not in close]
+            reached = self._heights([(leader, point) for point in asked], separation) > separation
+            close = {point for point, yes in zip(asked, reached, strict=True) if yes}
+            clusters.append([point for one in (leader, *asked) if one == leader or one in close for point in followers[one]])
+            left = [point for point in asked if point not in close]
         return clusters
 
     def _beside(self, leader: int, others: list[int]) -> set[int]:
@@ -192,14 +203,17 @@ class Linkage:
         joined: list[tuple[int, int]] = []
         separation: list[float] = []
         places = _scaled(coordinates, self.positions) if len(clusters) > 1 else self.positions
-        for b in range(1, len(clusters)):
-            for a in range(b):
-                apart = _distances(places[clusters[a]], places[clusters[b]])
-                for k in np.argsort(apart, axis=None, kind="stable")[:CLOSEST]:
-                    i, j = divmod(int(k), len(clusters[b]))
-                    pairs.append((clusters[a][i], clusters[b][j]))
-                    joined.append((a, b))
-                    separation.append(float(self.logps[clusters[b][0]]) - SEPARATION)
+        apart = {
+            (a, b): _distances(places[clusters[a]], places[clusters[b]])
+            for b in range(1, len(clusters))
+            for a in range(b)
+        }
+        for a, b in _compared(len(clusters), {pair: float(some.min()) for pair, some in apart.items()}):
+            for k in np.argsort(apart[a, b], axis=None, kind="stable")[:CLOSEST]:
+                i, j = divmod(int(k), len(clusters[b]))
+                pairs.append((clusters[a][i], clusters[b][j]))
+                joined.append((a, b))
+                separation.append(float(self.logps[clusters[b][0]]) - SEPARATION)
         if not pairs:
             return np.zeros(0), np.zeros((0, 2), np.int64)
         return self._heights(pairs, np.array(separation)), np.array(joined, np.int64)
@@ -215,9 +229,16 @@ class Linkage:
             higher = next(j for j in nearest if j < k)
             for j in dict.fromkeys([nearest[0], higher]):
                 pair = (int(peaks[min(j, k)]), int(peaks[max(j, k)]))
-                if pair not in self._probed and pair not in pairs:
+                if pair not in self._probed and pair not in pairs and not self._far_apart(pair):
                     pairs.append(pair)
         return pairs[:MOST_PROBES]
+
+    def _far_apart(self, pair: tuple[int, int]) -> bool:
+        """Whether both are modes with a deep valley between them: where a bent ridge joins them, chains find it too."""
+        if not (pair[0] in self._modes and pair[1] in self._modes):
+            return False
+        low, _ = self._lowest.get((min(pair), max(pair)), (np.inf, True))
+        return bool(low < self.logps[list(pair)].min() - DEEP)
 
     def _probe(self, pairs: list[tuple[int, int]], coordinates: LinearMap) -> None:
         """Ascend from between these peaks."""
@@ -238,6 +259,18 @@ class Linkage:
             PROBE_TOLERANCE,
         )
         self.add(found.points, found.logps)
+
+
+def _compared(count: int, apart: Mapping[tuple[int, int], float]) -> list[tuple[int, int]]:
+    """The pairs of clusters to compare, each with its neighbours; `apart`: how far those of all pairs are."""
+    if count <= NEIGHBOURS + 1:
+        return list(apart)
+    kept: set[tuple[int, int]] = set()
+    for own in range(count):
+        pairs = sorted((pair for pair in apart if own in pair), key=lambda pair: apart[pair])
+        kept.update(pairs[:NEIGHBOURS])
+        kept.update([pair for pair in pairs if pair[1] == own][:1])
+    return [pair for pair in apart if pair in kept]
 
 
 def _scaled(coordinates: LinearMap, positions: Floats) -> Floats:

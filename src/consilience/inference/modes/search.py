@@ -17,7 +17,7 @@ from consilience.errors import SamplingError
 from consilience.inference.density import LogDensity
 from consilience.inference.modes.ascent import LinearMap, scaled_by, whitened_by
 from consilience.inference.modes.common_block import common_block, widths_at
-from consilience.inference.modes.coverage import PROMISED, unmet
+from consilience.inference.modes.coverage import PROMISED, poisson_bound, unmet
 from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
 from consilience.inference.modes.prominence import Linkage
 from consilience.inference.modes.region_mass import DRAWS, Curvature, curvature_at, importance, laplace
@@ -33,7 +33,9 @@ FEWEST_ASCENTS: Final = 10  # of either stage; with fewer, a search is not compl
 SECOND_SHARE: Final = 8  # of the budget an eighth, after which rounds end
 TOLERANCE: Final = 1e-3
 POLISH_EVALUATIONS, FEWEST_POLISH_EVALUATIONS, POLISH_TOLERANCE = 200, 20, 1e-6
-MOST_REGIONS: Final = 6  # whose curvature is looked at
+MOST_REGIONS: Final = 6  # whose curvature is looked at in one go
+POLISHING_ROUNDS: Final = 4
+LOW: Final = 20.0  # nats below the highest peak, from which on others are looked at only where there are no higher ones
 MOST_CENTRES: Final = 3  # modes that ascents of the second stage begin around
 THIRD_ASCENTS: Final = 40  # of a round
 MOST_DIMENSIONS: Final = 10_000  # beyond, ascents take seconds, and nothing is looked for
@@ -220,6 +222,7 @@ class _Search:
         self.whole = len(centre) <= MOST_WHOLE
         self.widths: Floats | None = None
         self.at_rest = False
+        self.latest = 0.0  # share of starting points of the last round that may lead to regions not met before it
         self.places = np.arange(len(centre))
         self.decrements: dict[int, float] = {}
         self.linkage = Linkage(evaluations)
@@ -283,21 +286,30 @@ class _Search:
             before = len(modes)
 
     def third_stage(self) -> None:
-        """Where there are several regions, further ascents until it is unlikely that the next leads to another one."""
+        """Where there are several regions, ascents until a round leads to no other, and the next is unlikely to."""
+        before, ascents = 0, 0
         while len(at_rest := self.converged()) > 1:
             # where a density has no bound, or ascents take long, there is always another end that none came to before
             peaks = self.linkage.peaks().tolist()
-            if unmet(self.hits[[peaks.index(point) for point in at_rest]]) <= PROMISED:
+            if before and len(at_rest) > before:
+                self.latest = poisson_bound(len(at_rest) - before) / ascents
+            elif ascents >= THIRD_ASCENTS:
+                self.latest = 0.0
+            met = len(at_rest) <= before and unmet(self.hits[[peaks.index(point) for point in at_rest]]) <= PROMISED
+            if met:
                 break
+            before, ascents = len(at_rest), -self.ascents
             modes = self.centres()
             kept = MOST_REGIONS * (DRAWS + 2 * min(len(self.centre), MOST_WHOLE))
             spare = max(0, self.evaluations.left - kept) // (SECOND_EVALUATIONS * 3 // 2)
             count = min(THIRD_ASCENTS, spare)
             if count < FEWEST_ASCENTS or not modes:
                 break
-            given = self.from_others(count // 2, SECOND_EVALUATIONS)
-            self.around(modes[: 2 * MOST_CENTRES], count - given)
+            given = self.from_others(count // 3, SECOND_EVALUATIONS)
+            self.beyond(modes, count // 3)
+            self.around(modes[: 2 * MOST_CENTRES], count - given - count // 3)
             self.link()
+            ascents += self.ascents
 
     def from_others(self, count: int, most: int) -> int:
         """Ascents from so many starting points that come from elsewhere; how many there were."""
@@ -307,6 +319,20 @@ class _Search:
         if len(given):
             self.ascend_from(given, self.coordinates(), np.full(len(given), 2.0 * max(FIRST_SCALES)), most)
         return len(given)
+
+    def beyond(self, modes: list[int], count: int) -> None:
+        """Ascents from as far from one mode as two others are from each other: many modes lie in rows and lattices."""
+        if len(modes) < 2:
+            return
+        begins = np.empty((count, len(self.centre)))
+        hits = dict(zip(self.linkage.peaks().tolist(), self.hits.tolist(), strict=True))
+        seldom = sorted(modes, key=lambda point: hits[point])[: -(-len(modes) // 2)]  # as the outermost ones are met
+        for k in range(count):
+            base, (end, begin) = seldom[k % len(seldom)], self.generator.permutation(modes)[:2]
+            places = self.linkage.positions[[base, int(end), int(begin)]]
+            normals = self.generator.standard_normal(len(self.centre))
+            begins[k] = places[0] + places[1] - places[2] + self.deviations(base, normals)
+        self.ascend_from(begins, self.coordinates(), np.full(count, 2.0 * min(SECOND_SCALES)), SECOND_EVALUATIONS)
 
     def around(self, modes: list[int], count: int) -> None:
         """Ascents from around these modes in turn."""
@@ -334,16 +360,28 @@ class _Search:
 
     def link(self) -> None:
         """Regions, with the peaks polished."""
-        self.linkage.link(self.coordinates(), probing=False)
-        if peaks := self.linkage.to_polish()[:MOST_REGIONS]:
-            self.polish(peaks, self.coordinates())
+        self.polish_all(probing=False)
         self.linkage.link(self.coordinates())
-        if peaks := self.linkage.to_polish()[:MOST_REGIONS]:
-            self.polish(peaks, self.coordinates())
-            self.linkage.link(self.coordinates())
+        self.polish_all(probing=True)
         if len(self.converged()) > 1:
             self.evaluations.budget += self.further
             self.further = 0
+
+    def polish_all(self, probing: bool) -> None:
+        """Polish the high peaks of regions, which are found anew each time; with probes, they are known already."""
+        for number in range(POLISHING_ROUNDS):
+            if number or not probing:
+                self.linkage.link(self.coordinates(), probing)
+            if not (peaks := self.high()):
+                return
+            self.polish(peaks, self.coordinates())
+        self.linkage.link(self.coordinates(), probing)
+
+    def high(self) -> list[int]:
+        """Peaks to polish, by falling height: those of which the mass may count."""
+        peaks, highest = self.linkage.to_polish(), float(self.linkage.logps.max())
+        high = [peak for peak in peaks if self.linkage.logps[peak] > highest - LOW]
+        return (high or peaks)[:MOST_REGIONS]
 
     def polish(self, points: list[int], coordinates: LinearMap) -> None:
         """Ascend from these points to their modes, and find the curvature there."""
@@ -437,8 +475,8 @@ class _Search:
 
     @property
     def unmet(self) -> float:
-        """See `Regions.unmet`."""
-        return unmet(self.hits)
+        """See `Regions.unmet`; of the last ascents alone, where these still led to others."""
+        return max(unmet(self.hits), min(1.0, self.latest))
 
     def regions(self) -> Regions:
         """The result."""
@@ -485,6 +523,6 @@ class _Search:
             ascents=self.ascents,
             gradients=self.evaluations.spent,
             complete=complete,
-            statement=statement(found, self.ascents, linkage, self.evaluations.budget, complete),
+            statement=statement(found, self.ascents, linkage, self.evaluations.budget, complete, self.unmet),
             unmet=self.unmet,
         )

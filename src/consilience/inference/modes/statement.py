@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from consilience.inference.modes.coverage import unmet
 from consilience.inference.modes.prominence import Linkage
 
 if TYPE_CHECKING:
@@ -16,11 +15,14 @@ if TYPE_CHECKING:
 CLAIMED: Final = 0.1  # a share of starting points below that is worth a statement
 
 
-def statement(found: Sequence[ModalRegion], ascents: int, linkage: Linkage, budget: int, complete: bool) -> str:
+def statement(
+    found: Sequence[ModalRegion], ascents: int, linkage: Linkage, budget: int, complete: bool, rarest: float
+) -> str:
     """Sentences on the regions found.
 
     ascents   from how many starting points
     complete  see `search.Regions`
+    rarest    its `unmet`
     """
     if not ascents:
         return (
@@ -53,7 +55,7 @@ def statement(found: Sequence[ModalRegion], ascents: int, linkage: Linkage, budg
             f"The mass of {len(found) - len(known)} is unknown, for there the ascents did not converge or the "
             "curvature is not definite."
         )
-    if (rarest := unmet(hits)) < CLAIMED:
+    if rarest < CLAIMED:
         sentences.append(
             f"With 95 % probability, less than {100.0 * rarest:.2g} % of such starting points lead to regions that "
             "were not met; to narrow regions in many dimensions fewer lead, whatever their mass."
