@@ -177,7 +177,7 @@ def test_the_package_loads_without_jax() -> None:
 
 
 def test_chains_in_lock_step_jump_between_regions_of_different_width() -> None:
-    """Exact draws of a narrow and a wide mode stay so, and all chains of one mode come to the right weights."""
+    """Chains that all begin in the wide mode come to the right weights, by normals that are both too wide."""
     from consilience.inference.modes.normals import normals_of
     from consilience.run.lock_step.chees import at
     from consilience.run.lock_step.jumps import jumped, on_device
@@ -187,13 +187,13 @@ def test_chains_in_lock_step_jump_between_regions_of_different_width() -> None:
         far = jax.numpy.log(0.7) - 2.0 * jax.numpy.log(0.2) - 0.5 * (((x - 5.0) / 0.2) ** 2).sum()
         return jax.numpy.logaddexp(near, far)
 
-    normals = normals_of([np.zeros(2), np.full(2, 5.0)], [1.2 * np.eye(2), 0.3 * np.eye(2)], [0.5, 0.5])
+    normals = normals_of([np.zeros(2), np.full(2, 5.0)], [1.2 * np.eye(2), 0.24 * np.eye(2)], [0.5, 0.5])
     rng = np.random.default_rng(1)
     with jax.enable_x64(True):
         regions = on_device(normals, "float64")
         chains = at(logp, jax.numpy.asarray(rng.standard_normal((4000, 2))))
         step = jax.jit(lambda chains, key: jumped(logp, chains, regions, key))
-        for number in range(15):
+        for number in range(25):
             chains = step(chains, jax.random.key(number))
         points = np.asarray(chains.position)
         np.testing.assert_allclose(chains.level, jax.vmap(logp)(points))

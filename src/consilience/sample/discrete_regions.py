@@ -8,7 +8,6 @@ converged. Of many, chains jump between the heaviest that were found.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -53,7 +52,7 @@ class DiscreteRegions:
     @property
     def few(self) -> bool:
         """Whether all combinations are looked at."""
-        return math.prod((self.upper - self.lower + 1.0).tolist()) <= FEW
+        return bool(np.prod(self.upper - self.lower + 1.0) <= FEW)
 
     @cached_property
     def found(self) -> Combinations:
