@@ -195,7 +195,7 @@ def unsettled(
     As `recover` otherwise. Where the values themselves are too few, so are two thirds of them.
     """
     (_, _, settled), results = _recovered(model, given, count, seed, backend, draws=False)
-    return {name: ~flags.reshape(count, -1).all(axis=1) for name, flags in zip(settled, results, strict=True)}
+    return {name: ~np.all(flags.reshape(count, -1), axis=1) for name, flags in zip(settled, results, strict=True)}
 
 
 def _recovered(

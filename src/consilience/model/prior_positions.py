@@ -14,6 +14,7 @@ import numpy.typing as npt
 from consilience.backends import contexts, reference
 from consilience.backends.shapes import Lengths, static_shape
 from consilience.distributions.densities import realise
+from consilience.distributions.random_variable import distribution_of
 from consilience.errors import ConsilienceError
 from consilience.ir import Input, Node, substitute, tensor_input, topological
 from consilience.ir.side_tables import without_sources
@@ -47,7 +48,7 @@ def prior_positions(
         known: dict[Node, Node] = {v.node: v.data for v in model.observed}
         for stretch in layout.stretches:
             variable = stretch.variable
-            if not variable.node.op.distribution.can_draw():  # type: ignore[attr-defined]
+            if not distribution_of(variable.node).can_draw():
                 leaf = tensor_input("float64", stretch.shape)
                 own = leaf if variable.sampled is None else variable.sampled.backward(leaf)
                 leaves[leaf] = stretch

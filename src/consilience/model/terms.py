@@ -108,7 +108,8 @@ def _terms(model: ModelVariables, jacobian: bool, sampled: bool) -> Terms:
         )
         rest = iter(factors)
         done[:3] = [[next(rest) for _ in group] for group in done[:3]]
-    return Terms(values, list(constrained.values()), *done, sums, replacements)
+    terms, likelihoods, potentials, derived = done
+    return Terms(values, list(constrained.values()), terms, likelihoods, potentials, derived, sums, replacements)
 
 
 def with_jacobian(term: Node, correction: Node) -> Node:

@@ -104,10 +104,17 @@ class Work:
     def _partially_noncentred(self, draws: Floats) -> Supervisor | None:
         flat = draws.reshape(-1, draws.shape[-1])[:: -(-draws.shape[0] * draws.shape[1] // MOST_DRAWS)]
         values = {name: a[None] for name, a in self.density.expand(flat, False).items()}
-        centredness = {name: np.asarray(c).tolist() for name, c in less_centred(self.density.model, values).items()}
+        centredness = {name: np.asarray(c).tolist() for name, c in less_centred(self._moved, values).items()}
         if not centredness:
             return None
         return self._begin_again(replace(self.plan, centredness=centredness), None).supervisor
+
+    @property
+    def _moved(self) -> Model:
+        """The model that the chains move in."""
+        moved = self.density.model
+        assert isinstance(moved, Model)
+        return moved
 
     def _begin_again(self, plan: ModelPlan, points: Floats | None) -> Running:
         """A run of the same posterior under another plan, from these points or wide ones; this one's from then on."""
@@ -136,7 +143,7 @@ class Work:
                 if run.interrupted:
                     raise ModelError("the run was stopped before more of them could be summed")
                 places = np.linspace(0, len(run.draws) - 1, self.points).astype(int)  # chains may have been lost
-                values = lengthened(self.density.model, names).summed_values
+                values = lengthened(self._moved, names).summed_values
                 self.running = self._begin_again(replace(self.plan, summed_values=values), run.draws[places, -1])
             except ConsilienceError as error:
                 if not self._cut_short(run, diverging=False):

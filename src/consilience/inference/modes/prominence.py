@@ -182,7 +182,8 @@ class Linkage:
             separation = self.logps[asked] - SEPARATION
             reached = self._heights([(leader, point) for point in asked], separation) > separation
             close = {point for point, yes in zip(asked, reached, strict=True) if yes}
-            clusters.append([point for one in (leader, *asked) if one == leader or one in close for point in followers[one]])
+            joined = [leader, *(point for point in asked if point in close)]
+            clusters.append([point for one in joined for point in followers[one]])
             left = [point for point in asked if point not in close]
         return clusters
 

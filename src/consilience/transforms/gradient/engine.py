@@ -83,6 +83,7 @@ def accumulate(
         if node in summed or _sums_exponentials(node):
             summed.update(node.inputs)
         if node in summed and isinstance(node.op, Elementwise) and node.op.function not in BOUNDED_SLOPES:
+            assert isinstance(cotangent, Node)  # functions of elements have one output
             cotangent = without_weight(cotangent)
         for operand, asked, part in zip(node.inputs, wanted, row(node, cotangent, wanted), strict=True):
             if asked and part is not None:
