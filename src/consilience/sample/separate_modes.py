@@ -28,6 +28,7 @@ from consilience.sample.exchanged import exchanged
 Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
 BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
+FEW, OF_FEW = 4, 4500  # coordinates in which narrow regions can be found, and the gradients to look for them
 FURTHER, OF_A_COORDINATE = 6000, 4  # once there are several regions, and of each, for Hessians of two modes at least
 DRAWS_OF_A_CHAIN, MOST_DRAWS = 5, 40  # to ascend from
 UNKNOWN_SHARE: Final = 0.02  # of draws that ascend to none of the regions, from which on they are searched from
@@ -60,7 +61,7 @@ class SeparateModes:
         """Ascents from around the starting position, from draws of the prior, and from these points."""
         density = self.density
         centre = starting_position(density.model, density.layout, density.lengths)
-        calls = count()
+        calls, budget = count(), OF_FEW if density.dimension <= FEW else BUDGET
 
         def others(wanted: int) -> Floats:
             seed = self.seed + next(calls)
