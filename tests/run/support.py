@@ -61,6 +61,10 @@ class Watched:
         self.begun = 0  # those made before the present segment
         self.reseeded = 0
 
+    @property
+    def kernel(self) -> Kernel:
+        return self.inner.kernel
+
     def begin(self, command: Command = None) -> None:
         self.inner.begin(command)
 
