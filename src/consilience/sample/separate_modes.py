@@ -71,7 +71,7 @@ class SeparateModes:
             density,
             centre,
             seed=self.seed,
-            budget=BUDGET if begins is None else 2 * BUDGET,
+            budget=budget if begins is None else 2 * budget,
             further=FURTHER + OF_A_COORDINATE * density.dimension,
             others=others,
             begins=begins,
