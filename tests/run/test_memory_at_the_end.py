@@ -9,6 +9,7 @@ import pytest
 
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.inference import NUTS
+from consilience.inference.jump_tuner import Jumping
 from consilience.run import RunPlan, launch
 from consilience.run.threads.chain_worker import LEAST, pages
 from tests.inference.targets import correlated_normal
@@ -23,7 +24,9 @@ def test_a_run_that_is_over_has_one_copy_of_its_draws() -> None:
     running.start(background=False)
     run = running.wait()
     supervisor = running.supervisor
-    sampling, report = supervisor.course.attempt, getattr(supervisor.course.tuner, "stage", None)
+    tuner = supervisor.course.tuner
+    assert isinstance(tuner, Jumping)
+    sampling, report = supervisor.course.attempt, getattr(tuner.inner, "stage", None)
     assert sampling is not None
     assert report is not None
     row = 0
