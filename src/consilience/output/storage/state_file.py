@@ -86,9 +86,8 @@ def read(path: Path) -> tuple[Any, int, bytes]:
             )
         if (fault := database.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise damaged(path, fault)
-        if (
-            path.stat().st_size % database.execute("PRAGMA page_size").fetchone()[0]
-        ):  # SQLite misses no part of a free one
+        # SQLite does not miss a part of a page that is free.
+        if path.stat().st_size % database.execute("PRAGMA page_size").fetchone()[0]:
             raise damaged(path, "its last page is not whole")
         (state, count), digest = _select(database, path, STATE)
     return state, count, digest
