@@ -25,6 +25,7 @@ from consilience.record import Record
 Floats = NDArray[np.float64]
 
 INTERIOR: Final = 9  # points of a line that are looked at, ends left out
+GOLDEN: Final = 0.6180339887498949
 
 
 @record
@@ -82,7 +83,9 @@ def lowest_rows(climber: Climber, lines: StraightLines, first: i64, step: i64, r
         k = 0
         while k < INTERIOR and lowest >= lines.enough[row]:
             place = (INTERIOR + 1) // 2 + ((k + 1) // 2 if k % 2 == 0 else -((k + 1) // 2))
-            share = float(place) / float(INTERIOR + 1)
+            # Not evenly spaced: of modes in a lattice all such points may lie on modes.
+            shift = GOLDEN * float(place)
+            share = (float(place) + 0.7 * (shift - float(int(shift)) - 0.5)) / float(INTERIOR + 1)
             for i in range(n):
                 climber.point[i] = begin[i] + share * (end[i] - begin[i])
             lowest = min(lowest, evaluate(climber.density, climber.point, climber.slope))
