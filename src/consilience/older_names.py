@@ -123,7 +123,7 @@ _TABLES: Final[dict[str, dict[str, str]]] = {
     },
     "result": {
         "the draws are `result.posterior[name].values`, an array (chain, draw, …)": "get_values get_draws",
-        "the statistics of the sampler are `result.sample_stats[name]`": "get_sampler_stats stat_names report",
+        "the statistics of the sampler are `result.sample_stats[name]`": "get_sampler_stats stat_names",
         "the names are `list(result.posterior.data_vars)`": "varnames var_names",
         "it is `result.posterior.sizes['chain']`": "nchains chains",
         "a draw is `result.posterior.isel(chain=0, draw=i)`": "point points",

@@ -132,9 +132,6 @@ def small() -> pm.Model:
 
 # What is asked of that model -> the error, and what its message says.
 REQUESTS: dict[str, tuple[Callable[[pm.Model], Any], type[Exception], str]] = {
-    "marginalize what is infinite": (
-        lambda m: pm.marginalize(m, "k"), pm.ModelError, r"`k` \(Poisson\) has infinitely many values",
-    ),
     "marginalize data": (lambda m: pm.marginalize(m, "b"), pm.ModelError, "`b` is observed"),
     "marginalize the unknown": (lambda m: pm.marginalize(m, "u"), KeyError, "no variable `u`; it has mu, k, b"),
     "marginalize a number": (lambda m: pm.marginalize(m, "mu"), pm.ModelError, "`mu` .* is continuous"),
