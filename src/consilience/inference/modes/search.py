@@ -300,14 +300,12 @@ class _Search:
             of_rest = hits[[peaks.index(point) for point in at_rest]]
             if len(at_rest) <= before and unmet(of_rest, int(hits.sum())) <= PROMISED:
                 break
-            first, before, ascents = not before, len(at_rest), -self.ascents
+            before, ascents = len(at_rest), -self.ascents
             modes = self.centres()
             kept = MOST_REGIONS * (DRAWS + 2 * min(len(self.centre), MOST_WHOLE))
             spare = max(0, self.evaluations.left - kept) // (SECOND_EVALUATIONS * 3 // 2)
             count = min(THIRD_ASCENTS, spare)
             if count < FEWEST_ASCENTS or not modes:
-                if first and before > 1:  # what is known took all there was to find out whether that is all
-                    self.latest = 1.0
                 break
             given = self.from_others(count // 3, SECOND_EVALUATIONS)
             self.beyond(modes, count // 3)
