@@ -12,7 +12,7 @@ from consilience.errors import SamplingError
 from consilience.inference.columns import Columns, joined
 from consilience.inference.kernel import Kernel
 from consilience.inference.messages import Command, Segment, Window
-from consilience.inference.tuner import Reason, Tuner, TuningSetting, Windows
+from consilience.inference.tuner import Reason, Tuner, TuningSetting, Windows, WrappingTuner
 from consilience.record import replace
 
 
@@ -64,7 +64,7 @@ class CompoundStep(Kernel):
         return delegated(self, setting)
 
 
-class Delegating:
+class Delegating(WrappingTuner):
     """A tuner that leaves the chains of a compound step to the tuner of one of its kernels: see `tuner.Tuner`.
 
     place    which kernel it is
@@ -83,41 +83,6 @@ class Delegating:
         self.first, self.columns = sum(sizes[:place]), sizes[place]
         lengths = setting.lengths
         self.length = lengths.max_tune if lengths.tune is None else lengths.tune  # of the other kernels, at most
-
-    @property
-    def fixed(self) -> int | None:
-        """See `tuner.Tuner`; the others are those of the inner tuner."""
-        return self.inner.fixed
-
-    @property
-    def finished(self) -> bool:
-        """Whether tuning is over."""
-        return self.inner.finished
-
-    @property
-    def arrived(self) -> tuple[int, ...]:
-        """Chains that have come to where the others are."""
-        return self.inner.arrived
-
-    @property
-    def answers(self) -> frozenset[Reason]:
-        """Reasons to begin again that it has an answer to."""
-        return self.inner.answers
-
-    @property
-    def interval(self) -> int:
-        """Draws between two calls of `between`."""
-        return self.inner.interval
-
-    @property
-    def gradients(self) -> int:
-        """Draws of sampling of which it wants to see the gradients."""
-        return self.inner.gradients
-
-    @property
-    def reports(self) -> tuple[Any, ...]:
-        """What it did."""
-        return self.inner.reports
 
     def _to_all(self, commands: Sequence[Command], others: Command = None) -> tuple[Command, ...]:
         """Commands for compounds from those for the one kernel."""

@@ -16,7 +16,7 @@ from consilience.inference.jumps import JumpCommand
 from consilience.inference.kernel import Kernel
 from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.modes.normals import RegionNormals
-from consilience.inference.tuner import Reason, Tuner, TuningSetting, Windows
+from consilience.inference.tuner import Reason, Tuner, TuningSetting, Windows, WrappingTuner
 from consilience.record import field_names, replace
 
 WINDOW: Final = 50  # draws between two changes of the archive
@@ -34,7 +34,7 @@ def asked_jumps(kernel: Kernel) -> Asked:
     return max((n for n in numbers if n != "auto"), default="auto")
 
 
-class Jumping:
+class Jumping(WrappingTuner):
     """A tuner that lets chains jump, and leaves all else to another one.
 
     inner     the other one
@@ -58,23 +58,8 @@ class Jumping:
 
     @property
     def length(self) -> int:
-        """See `tuner.Tuner`; so are those below, which are the inner tuner's where nothing is said."""
+        """See `tuner.Tuner`."""
         return self.inner.length
-
-    @property
-    def fixed(self) -> int | None:
-        """Transitions of tuning where they are known beforehand."""
-        return self.inner.fixed
-
-    @property
-    def finished(self) -> bool:
-        """Whether tuning is over."""
-        return self.inner.finished
-
-    @property
-    def arrived(self) -> tuple[int, ...]:
-        """Chains that have come to where the others are."""
-        return self.inner.arrived
 
     @property
     def answers(self) -> frozenset[Reason]:
@@ -94,16 +79,6 @@ class Jumping:
     def interval(self) -> int:
         """Draws between two changes of the archive."""
         return WINDOW if self.count else self.inner.interval
-
-    @property
-    def gradients(self) -> int:
-        """Draws of sampling whose gradients the inner tuner wants."""
-        return self.inner.gradients
-
-    @property
-    def reports(self) -> tuple[Any, ...]:
-        """What the inner tuner did."""
-        return self.inner.reports
 
     def next(self) -> Segment:
         """What the chains do next, while tuning: with jumps between regions, which metrics are to be made for."""

@@ -112,3 +112,47 @@ class Tuner(Protocol):
     def load(self, state: Mapping[str, Any]) -> None:
         """Take over a state that was saved."""
         ...
+
+
+class WrappingTuner:
+    """What a tuner says that leaves this to another one.
+
+    inner   the other one
+    """
+
+    inner: Tuner
+
+    @property
+    def fixed(self) -> int | None:
+        """See `Tuner`; so are those below."""
+        return self.inner.fixed
+
+    @property
+    def finished(self) -> bool:
+        """Whether tuning is over."""
+        return self.inner.finished
+
+    @property
+    def arrived(self) -> tuple[int, ...]:
+        """Chains that have come to where the others are."""
+        return self.inner.arrived
+
+    @property
+    def answers(self) -> frozenset[Reason]:
+        """Reasons to begin again that it has an answer to."""
+        return self.inner.answers
+
+    @property
+    def interval(self) -> int:
+        """Draws between two calls of `between`."""
+        return self.inner.interval
+
+    @property
+    def gradients(self) -> int:
+        """Draws of sampling of which it wants to see the gradients."""
+        return self.inner.gradients
+
+    @property
+    def reports(self) -> tuple[Any, ...]:
+        """What it did."""
+        return self.inner.reports

@@ -114,13 +114,13 @@ def look_at_combinations(
     base = np.ascontiguousarray(position, np.float64).copy()
     with Evaluations(joint, budget, 1) as levels:
         if continuous is None:
-            search = _Looking(levels, None, places, whole, base, seed, budget)
+            search = _CombinationSearch(levels, None, places, whole, base, seed, budget)
             return search.run(first, neighbours)
         with Evaluations(continuous, budget, threads, position=base) as evaluations:
-            return _Looking(levels, evaluations, places, whole, base, seed, budget).run(first, neighbours)
+            return _CombinationSearch(levels, evaluations, places, whole, base, seed, budget).run(first, neighbours)
 
 
-class _Looking:
+class _CombinationSearch:
     """One search; `base` is the position that ascents take the discrete values from."""
 
     def __init__(
