@@ -20,6 +20,8 @@ from consilience.inference.metric import (
     SMALLEST_VARIANCE,
     Scales,
 )
+from consilience.inference.whitening import Whitener
+from consilience.record import replace
 
 Matrix = NDArray[np.float64]
 Form = Literal["auto", "diag", "lowrank", "dense"]
@@ -37,15 +39,25 @@ RESOLUTION = 1e-14  # least ratio of two singular values that means anything
 SQUARE_RESOLUTION = 1e-10  # of two eigenvalues, down to which a product with its transpose keeps the lesser one
 
 
-def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", operations: float | None = None) -> Scales | None:
+def estimate(
+    draws: Matrix,
+    gradients: Matrix,
+    form: Form = "auto",
+    operations: float | None = None,
+    whitener: Whitener | None = None,
+) -> Scales | None:
     """The metric, or None where the draws do not determine one.
 
     draws, gradients   float64 (draw, coordinate), of all chains; they need not be finite
     form               "diag": no directions; "dense": all of them; else those beyond the cutoff
     operations         of a gradient: "auto" keeps as many directions as pay; None: a gradient costs more than they do
+    whitener           what gives the coordinates to estimate it in; None: those of the density
 
     Variances and eigenvalues stay within the bounds of `metric`, beyond which momenta lose their mass to rounding.
     """
+    if whitener is not None:
+        found = estimate(whitener.seen(draws), whitener.slopes(gradients), form, operations)
+        return None if found is None else replace(found, whitener=whitener)
     count, dimension = draws.shape
     if count < FEWEST_DRAWS:
         return None

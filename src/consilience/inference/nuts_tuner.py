@@ -82,6 +82,7 @@ class NutsTuner:
                 operations=setting.operations,
                 columns=setting.columns,
                 initialize=kernel.initialize,
+                curvature=setting.curvature if kernel.metric == "auto" else None,
             )
         )
 
@@ -174,7 +175,9 @@ class NutsTuner:
         # In many dimensions the estimate's cost grows with the cube of the draws, and some suffice to contradict.
         if len(present.scale) <= MANY:
             draws, gradients = _together(seen(windows, chains))
-        learnt = fisher_metric.estimate(draws, gradients, self.kernel.metric, self.setting.operations)
+        learnt = fisher_metric.estimate(
+            draws, gradients, self.kernel.metric, self.setting.operations, present.whitener
+        )
         if learnt is None:
             return False
         ratios = log_ratios(learnt, present)
@@ -196,7 +199,7 @@ class NutsTuner:
             self.setting.columns,
             self.setting.chains,
         )
-        retuning.learn_metric(seen(windows, chains), self.kernel.metric, self.setting.operations)
+        retuning.learn_metric(seen(windows, chains), self.kernel.metric, self.setting.operations, self.scales)
         self.stage = retuning
         self.finished = False
 
@@ -212,7 +215,7 @@ class NutsTuner:
             "living": list(self.living),
             "arrived": list(self.arrived),
             "target_accept": self.target_accept,
-            "scales": [[s.scale, s.directions, s.eigenvalues] for s in different],
+            "scales": [s.save() for s in different],
             "metric": {str(c): [s is d for d in different].index(True) for c, s in self.scales.items()},
             "steps": {str(c): step for c, step in self.steps.items()},
             "reviewed": self.reviewed,
@@ -225,7 +228,7 @@ class NutsTuner:
 
     def load(self, state: Mapping[str, Any]) -> None:
         """See `tuner.Tuner`."""
-        different = [Scales(*parts) for parts in state["scales"]]
+        different = [Scales.load(parts) for parts in state["scales"]]
         self.living, self.arrived = tuple(state["living"]), tuple(state["arrived"])
         self.target_accept = state["target_accept"]
         self.scales = {int(c): different[which] for c, which in state["metric"].items()}

@@ -29,7 +29,8 @@ def take(record: Any) -> dict[str, Any]:
     values = {}
     for owner, field, name in fields(record):
         value = getattr(owner, field)
-        values[name] = value.copy() if isinstance(value, np.ndarray) else value
+        own = isinstance(value, np.ndarray) and value.flags.writeable  # what nobody writes to may be shared
+        values[name] = value.copy() if own else value
     return values
 
 
@@ -46,8 +47,9 @@ def put_back(record: Any, values: Mapping[str, Any]) -> None:
         value, present = values[name], getattr(owner, field)
         if not isinstance(present, np.ndarray):
             setattr(owner, field, value)
-        elif present.shape == np.shape(value):
+        elif present.shape == np.shape(value) and present.flags.writeable:
             present[...] = value
         else:
-            setattr(owner, field, np.array(value, present.dtype))
+            own = not isinstance(value, np.ndarray) or value.flags.writeable
+            setattr(owner, field, np.array(value, present.dtype) if own else value)
             release(owner)

@@ -12,6 +12,7 @@ from consilience.errors import InitialPointError, SamplingError
 from consilience.events import Listener
 from consilience.inference import tuner as tuners
 from consilience.inference.block import block_of
+from consilience.inference.curvature import Curvature
 from consilience.inference.density import LogDensity
 from consilience.inference.jump_tuner import Jumping, asked_jumps
 from consilience.inference.kernel import Kernel, MarkovChain
@@ -43,6 +44,7 @@ def launch(
     keep: Keep | None = None,
     other_coordinates: Callable[[NDArray[np.float64]], Supervisor | None] | None = None,
     starts: Callable[[int, int], NDArray[np.float64]] | None = None,
+    curvature: Curvature | None = None,
 ) -> Running:
     """A run with one chain from each starting point, ready to start.
 
@@ -60,6 +62,7 @@ def launch(
                      other coordinates that goes on in place of this one, or None; asked where a run decides its length
     starts           gives further starting points (coordinate,) for chains that fail while tuning, by the chain's
                      number and theirs, from 1; draws depend on it, so that it has to give the same again
+    curvature        of the log density, where it may be sparse; None: not to be had
     raises           InitialPointError if the starting points have another shape
     """
     points = check_points(initial_points, density.dimension)
@@ -76,6 +79,7 @@ def launch(
         lengths=plan,
         operations=operations,
         blocks=tuple(block_of(density, part.vars, part.needs) for part in parts) if kernel.joint else (),
+        curvature=curvature,
     )
     tuner: tuners.Tuner = kernel.tuner(setting) or SelfTuning(setting)
     asked = asked_jumps(kernel)
