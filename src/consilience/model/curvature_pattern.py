@@ -15,8 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.reference import evaluate, numpy_index
-from consilience.ir import COMPLEXES, FLOATS, Node, Shape, TensorType, topological
+from consilience.ir import COMPLEXES, FLOATS, Node, Shape, TensorType, computed_atoms, topological
 from consilience.ir.leaves import is_leaf
+from consilience.ir.lengths import source_of
+from consilience.lower.specialise import specialise
+from consilience.model.coordinate_sets import MOST_ENTRIES, Integers, Pairs, Sets, Table
 from consilience.ops.assertion import Assume, Require
 from consilience.ops.call import FunctionCall
 from consilience.ops.control import Cond, Item
@@ -38,17 +41,14 @@ if TYPE_CHECKING:
 
     from consilience.model.log_density import ModelDensity
 
-Integers = npt.NDArray[np.int64]
 Array: TypeAlias = npt.NDArray[Any]
 LINEAR: Final = frozenset(("add", "sub", "neg", "where", "real", "imag", "conj", "complex", "deg2rad", "rad2deg"))
 FLAT: Final = frozenset(("sign", "floor", "ceil", "trunc", "round", "heaviside"))  # derivatives are 0 where they exist
-MOST_ENTRIES: Final = 4_000_000  # of all sets of one node together
-MOST_SUMS: Final = 32  # long sums of one node
-LEVEL: Final = 0.25  # coordinates are set aside together whose numbers of partners differ by less than this factor
+MOST_SUMS: Final = 32  # long sums that enter functions
 
 
 class CurvaturePattern(Record, eq=False):
-    """Where a symmetric matrix of second derivatives can have entries.
+    """Where the symmetric matrix of a log density's second derivatives can have entries.
 
     shared   int64[k], sorted: coordinates that act together with too many others, such as hyperparameters and common
              coefficients; their rows and columns may be full
@@ -72,316 +72,21 @@ def curvature_pattern(density: ModelDensity, most: int = 64) -> CurvaturePattern
     most   others that a coordinate may act together with before it is set aside as shared
     """
     inputs, outputs, data = density.program()
-    found = _Pairs(density.dimension, most)
-    _Propagation(found, inputs[0], data).run(outputs[:1])
-    return found.pattern()
-
-
-class _Table:
-    """Sets of coordinates, as rows of a matrix; the rows lose shared coordinates as these become known."""
-
-    __slots__ = ("acted", "matrix", "version")
-
-    def __init__(self, matrix: sparse.csr_matrix, version: int) -> None:
-        self.matrix = matrix
-        self.version = version
-        self.acted = False  # whether the pairs of every row are already known
-
-
-class _Sets(Record, eq=False):
-    """For each element of a value the coordinates on which it depends.
-
-    ids     int64, the value's shape: rows of the table; -1: none
-    linear  whether the value is a linear function of the coordinates, with known coefficients
-    """
-
-    ids: Integers
-    table: _Table
-    linear: bool = False
+    position, logp = inputs[0], outputs[:1]
+    sources = {atom: source_of(atom) for atom in computed_atoms(logp)}
+    if position in topological(sources.values()):  # lengths change with the position
+        return None
+    lengths = {atom: int(evaluate([source], data)[0]) for atom, source in sources.items()}
+    found = Pairs(density.dimension, most)
+    _Propagation(found, position, data).run(specialise(logp, lengths)[0])
+    shared, pairs, sums = found.matrices()
+    return None if 2 * len(shared) > density.dimension else CurvaturePattern(shared, pairs, sums)
 
 
 # What is known of a node: nothing of it changes; its value changes but no derivative passes; sets. Tuples: of members.
 KNOWN: Final = "known"
 MOVED: Final = "moved"
 State: TypeAlias = Any
-
-
-class _Pairs:
-    """Pairs found so far, coordinates set aside so far, and what sets can be made into."""
-
-    def __init__(self, dimension: int, most: int) -> None:
-        from scipy import sparse
-
-        self.sparse = sparse
-        self.dimension, self.most = dimension, most
-        self.shared = np.zeros(dimension, bool)
-        self.version = 0
-        self.sums: dict[bytes, Array] = {}
-        self._merged = sparse.csr_matrix((dimension, dimension), dtype=bool)
-        self._new: list[sparse.csr_matrix] = []
-        self._waiting = 0
-
-    def pattern(self) -> CurvaturePattern | None:
-        """All that was found."""
-        self._merge()
-        if 2 * np.count_nonzero(self.shared) > self.dimension:
-            return None
-        pairs = (self._without_shared(self._merged) + self.sparse.identity(self.dimension, bool, "csr")).tocsr()
-        sums = np.array(list(self.sums.values())).reshape(-1, self.dimension)
-        sums[:, self.shared] = 0.0
-        return CurvaturePattern(
-            np.flatnonzero(self.shared), pairs.astype(bool), self.sparse.csr_matrix(sums[(sums != 0.0).any(1)])
-        )
-
-    # Tables.
-
-    def table_of(self, indices: Integers, starts: Integers) -> _Table:
-        """A table of sets given one behind the other."""
-        shape = (len(starts) - 1, self.dimension)
-        return _Table(self.sparse.csr_matrix((np.ones(len(indices), bool), indices, starts), shape), self.version)
-
-    def live(self, table: _Table) -> sparse.csr_matrix:
-        """The rows of a table, without what is shared."""
-        if table.version != self.version:
-            table.matrix = self._without_shared(table.matrix)
-            table.version = self.version
-        return table.matrix
-
-    def _without_shared(self, matrix: sparse.csr_matrix) -> sparse.csr_matrix:
-        keep = ~self.shared[matrix.indices]
-        if keep.all():
-            return matrix
-        starts = np.concatenate([[0], np.cumsum(keep)])[matrix.indptr]
-        indices = matrix.indices[keep]
-        return self.sparse.csr_matrix((np.ones(len(indices), bool), indices, starts), matrix.shape)
-
-    def _share(self, chosen: npt.NDArray[Any]) -> None:
-        self.shared[chosen] = True
-        self.version += 1
-
-    # Sets of values.
-
-    def used(self, sets: _Sets) -> Integers:
-        """The rows of the table that a value's elements have."""
-        seen = np.zeros(sets.table.matrix.shape[0] + 1, bool)
-        seen[sets.ids] = True  # -1 is the last
-        return np.flatnonzero(seen[:-1])
-
-    def compact(self, sets: _Sets) -> _Sets:
-        """The same sets in a table that holds no other ones, if the table is far too large."""
-        rows = sets.table.matrix.shape[0]
-        if sets.ids.size * 4 >= rows:
-            return sets
-        used = np.unique(sets.ids)
-        used = used[used >= 0]
-        places = np.where(sets.ids < 0, -1, np.searchsorted(used, sets.ids))
-        return _Sets(places, _Table(self.live(sets.table)[used], self.version), sets.linear)
-
-    def joined(self, parts: Sequence[_Sets]) -> tuple[list[Integers], _Table]:
-        """The ids of several values in one table."""
-        tables: dict[int, tuple[_Table, int]] = {}
-        total = 0
-        for part in parts:
-            if id(part.table) not in tables:
-                tables[id(part.table)] = part.table, total
-                total += part.table.matrix.shape[0]
-        ids = [np.where(p.ids < 0, -1, p.ids + tables[id(p.table)][1]) for p in parts]
-        if len(tables) == 1:
-            return ids, parts[0].table
-        matrix = self.sparse.vstack([self.live(table) for table, _ in tables.values()], format="csr")
-        return ids, _Table(matrix, self.version)
-
-    def union(self, parts: Sequence[_Sets], linear: bool) -> _Sets:
-        """Element by element the union of sets of values that broadcast together."""
-        result = parts[0]
-        for other in parts[1:]:
-            result = self._union(result, other)
-        shape = np.broadcast_shapes(*(p.ids.shape for p in parts))
-        return _Sets(np.broadcast_to(result.ids, shape), result.table, linear)
-
-    def _union(self, a: _Sets, b: _Sets) -> _Sets:
-        if a.table is b.table and a.ids.shape == b.ids.shape and (a.ids is b.ids or np.array_equal(a.ids, b.ids)):
-            return a
-        wide = b.table.matrix.shape[0] + 1
-        left, right = np.broadcast_arrays(a.ids + 1, b.ids + 1)
-        keys, ids = _distinct(left * wide + right, (a.table.matrix.shape[0] + 1) * wide)
-        rows = len(keys)
-        parts = []
-        for table, wanted in ((a.table, keys // wide - 1), (b.table, keys % wide - 1)):
-            there = np.flatnonzero(wanted >= 0)
-            parts.append((there, wanted[there], table))
-        return _Sets(ids.reshape(left.shape), self._collected(rows, parts))
-
-    def combined(self, sets: _Sets, element: Integers, places: Integers, shape: tuple[int, ...]) -> _Sets:
-        """Sets of a value of a shape, whose element `places[i]` takes in that of the given value's `element[i]`."""
-        ids = sets.ids.reshape(-1)[element]
-        there = ids >= 0
-        size = int(np.prod(shape))
-        return self._distinct_rows(shape, self._collected(size, [(places[there], ids[there], sets.table)]))
-
-    def _collected(self, rows: int, parts: Sequence[tuple[Integers, Integers, _Table]]) -> _Table:
-        """A table whose row r unites, for each (r, id, table), the table's row."""
-        while True:
-            matrices = [self.live(table) for _, _, table in parts]
-            takes = [
-                self.sparse.csr_matrix((np.ones(len(r), bool), (r, i)), (rows, m.shape[0]))
-                for (r, i, _), m in zip(parts, matrices, strict=True)
-            ]
-            wanted = [np.bincount(t.indices, minlength=t.shape[1]) for t in takes]
-            size = sum(int(w @ np.diff(m.indptr)) for w, m in zip(wanted, matrices, strict=True))
-            if size <= MOST_ENTRIES or not rows:
-                break
-            counts = sum(m.T.astype(float) @ w for w, m in zip(wanted, matrices, strict=True))
-            self._share(np.flatnonzero(counts >= max(LEVEL * counts.max(), 1.0)))
-        result = takes[0] @ matrices[0]
-        for take, matrix in zip(takes[1:], matrices[1:], strict=True):
-            result = result + take @ matrix
-        return _Table(result.tocsr(), self.version)
-
-    def _distinct_rows(self, shape: tuple[int, ...], table: _Table) -> _Sets:
-        matrix = table.matrix
-        rows = matrix.shape[0]
-        if rows < 2:
-            return _Sets(np.zeros(shape, np.int64), table)
-        words = np.random.Generator(np.random.Philox(key=[7, 9])).integers(0, 2**63, self.dimension, np.int64)
-        sums = np.concatenate([[0], np.cumsum(words[matrix.indices])])  # wraps around
-        _, first, ids = np.unique(np.diff(sums[matrix.indptr]), return_index=True, return_inverse=True)
-        if len(first) < rows:
-            table = _Table(matrix[first], self.version)
-        else:
-            ids = np.arange(rows)
-        return _Sets(ids.reshape(shape), table)
-
-    def whole(self, parts: Sequence[_Sets], shape: tuple[int, ...]) -> _Sets:
-        """Every element depends on all that any element of the parts does."""
-        seen = np.zeros(self.dimension, bool)
-        for part in parts:
-            seen[self.live(part.table)[self.used(part)].indices] = True
-        found = np.flatnonzero(seen)
-        return _Sets(np.broadcast_to(np.int64(0), shape), self.table_of(found, np.array([0, len(found)])))
-
-    def over(self, sets: _Sets, axes: Sequence[int]) -> _Sets:
-        """Unions over axes, which vanish."""
-        shape = sets.ids.shape
-        kept = [axis for axis in range(len(shape)) if axis not in axes]
-        after = tuple(shape[axis] for axis in kept)
-        if not kept:
-            return self.whole([sets], ())
-        if 0 in shape:
-            return _Sets(np.full(after, -1), sets.table)
-        moved = np.transpose(sets.ids, [*kept, *axes])
-        first = moved[(..., *(slice(0, 1) for _ in axes))]
-        if (moved == first).all():
-            return _Sets(first.reshape(after), sets.table)
-        flat = np.ascontiguousarray(moved).reshape(int(np.prod(after)), -1)
-        places = np.repeat(np.arange(len(flat)), flat.shape[1])
-        return self.combined(_Sets(flat.ravel(), sets.table), np.arange(flat.size), places, after)
-
-    # Pairs.
-
-    def curved(self, sets: _Sets) -> None:
-        """Each element of a value enters a function that is not linear."""
-        if sets.table.acted:
-            return
-        used = self.used(sets)
-        rows = self.live(sets.table)[used]
-        if len(used) == sets.table.matrix.shape[0]:
-            sets.table.acted = True
-        rows = rows[np.diff(rows.indptr) > 1]
-        if rows.shape[0]:
-            self._act(rows, rows)
-
-    def product(self, a: _Sets, b: _Sets) -> None:
-        """Elements of two values that broadcast together are multiplied."""
-        wide = b.table.matrix.shape[0] + 1
-        left, right = np.broadcast_arrays(a.ids + 1, b.ids + 1)
-        keys, _ = _distinct(left * wide + right, (a.table.matrix.shape[0] + 1) * wide)
-        first, second = keys // wide - 1, keys % wide - 1
-        both = (first >= 0) & (second >= 0)
-        if both.any():
-            self._act(self.live(a.table)[first[both]], self.live(b.table)[second[both]])
-
-    def _act(self, a: sparse.csr_matrix, b: sparse.csr_matrix) -> None:
-        """Every coordinate in a row of a acts together with all in the same row of b."""
-        same = a is b
-        settled = np.zeros(self.dimension, bool)
-        while True:
-            lengths_a, lengths_b = np.diff(a.indptr), np.diff(b.indptr)
-            limit = self.most + same
-            partners = a.T.astype(float) @ lengths_b
-            far = a.T.astype(float) @ (lengths_b > limit)
-            if not same:
-                partners += b.T.astype(float) @ lengths_a
-                far += b.T.astype(float) @ (lengths_a > limit)
-            if far.any():  # surely with too many: those with the most partners first, that others may have fewer then
-                top = (far > 0) & (partners >= LEVEL * partners[far > 0].max())
-                self._share(np.flatnonzero(top))
-            else:
-                candidates = (partners > limit) & ~settled
-                if not candidates.any():
-                    break
-                chosen = np.flatnonzero(candidates & (partners >= LEVEL * partners[candidates].max()))
-                many = self._have_many(chosen, a, b, 4 * self.most)
-                many[~many] = self._have_many(chosen[~many], a, b, None)
-                settled[chosen] = True
-                if not many.any():
-                    continue
-                self._share(chosen[many])
-            a = self._without_shared(a)
-            b = a if same else self._without_shared(b)
-        found = a.T.tocsr() @ b
-        self._add(found if same else found + found.T.tocsr())
-
-    def _have_many(self, chosen: Integers, a: sparse.csr_matrix, b: sparse.csr_matrix, rows: int | None) -> Any:
-        """Whether coordinates have too many partners, within so many of their rows if that is given."""
-        if not len(chosen):
-            return np.zeros(0, bool)
-        found = self._some(a, chosen, rows) @ b
-        if a is not b:
-            found = found + self._some(b, chosen, rows) @ a
-        return np.diff(found.tocsr().indptr) - (a is b) > self.most
-
-    def _some(self, matrix: sparse.csr_matrix, chosen: Integers, rows: int | None) -> sparse.csr_matrix:
-        lines = matrix.T.tocsr()[chosen]
-        if rows is None or (np.diff(lines.indptr) <= rows).all():
-            return lines
-        places = np.arange(lines.nnz) - np.repeat(lines.indptr[:-1], np.diff(lines.indptr))
-        keep = places < rows
-        starts = np.concatenate([[0], np.cumsum(keep)])[lines.indptr]
-        return self.sparse.csr_matrix((lines.data[keep], lines.indices[keep], starts), lines.shape)
-
-    def _add(self, pairs: sparse.csr_matrix) -> None:
-        self._new.append(pairs.tocsr())
-        self._waiting += pairs.nnz
-        if self._waiting > 1_000_000 + 2 * self._merged.nnz:
-            self._merge()
-
-    def _merge(self) -> None:
-        merged = self._merged
-        for new in self._new:
-            merged = merged + new
-        self._new, self._waiting = [], 0
-        while True:
-            merged = self._without_shared(merged.tocsr())
-            merged = self._without_shared(merged.T.tocsr())
-            counts = np.diff(merged.indptr)
-            if not len(counts) or counts.max() <= self.most + 1:
-                break
-            self._share(np.flatnonzero(counts >= max(self.most + 2, LEVEL * counts.max())))
-        self._merged = merged
-
-
-def _distinct(keys: Integers, bound: int) -> tuple[Integers, Integers]:
-    """The different keys in order, and for each key which of them it is."""
-    flat = keys.reshape(-1)
-    if bound <= 4 * flat.size:
-        seen = np.zeros(bound, bool)
-        seen[flat] = True
-        found = np.flatnonzero(seen)
-        place = np.cumsum(seen) - 1
-        return found, place[flat]
-    found, ids = np.unique(flat, return_inverse=True)
-    return found, ids.reshape(-1)
 
 
 class _Propagation:
@@ -392,11 +97,11 @@ class _Propagation:
     data       values of other leaves
     """
 
-    def __init__(self, pairs: _Pairs, position: Node, data: Mapping[Node, Array]) -> None:
+    def __init__(self, pairs: Pairs, position: Node, data: Mapping[Node, Array]) -> None:
         self.pairs, self.position, self.data = pairs, position, data
         count = np.arange(pairs.dimension + 1)
         self.states: dict[Node, State] = dict.fromkeys(data, KNOWN)
-        self.states[position] = _Sets(count[:-1], pairs.table_of(count[:-1], count), True)
+        self.states[position] = Sets(count[:-1], pairs.table_of(count[:-1], count), True)
         self._values: dict[Node, Array] = {}
 
     def run(self, outputs: Sequence[Node]) -> list[State]:
@@ -414,8 +119,8 @@ class _Propagation:
             return KNOWN
         if isinstance(node.op, Item):
             return inputs[0] if isinstance(inputs[0], str) else inputs[0][node.op.position]
-        inputs = [MOVED if isinstance(s, _Sets) and not self.pairs.live(s.table).nnz else s for s in inputs]
-        if not any(isinstance(state, _Sets) for state in inputs):
+        inputs = [MOVED if isinstance(s, Sets) and not self.pairs.live(s.table).nnz else s for s in inputs]
+        if not any(isinstance(state, Sets) for state in inputs):
             return MOVED
         if not isinstance(node.type, TensorType):
             rule = _RULES.get(type(node.op))
@@ -423,7 +128,7 @@ class _Propagation:
         if node.dtype not in FLOATS and node.dtype not in COMPLEXES:
             return MOVED
         found = _RULES.get(type(node.op), _Propagation._opaque)(self, node, inputs)
-        return self.pairs.compact(found) if isinstance(found, _Sets) else found
+        return self.pairs.compact(found) if isinstance(found, Sets) else found
 
     def value(self, node: Node) -> Array:
         """The array of a known node."""
@@ -436,7 +141,7 @@ class _Propagation:
 
         Ops on matrices do so with each matrix of a batch.
         """
-        parts = [state for state in inputs if isinstance(state, _Sets)]
+        parts = [state for state in inputs if isinstance(state, Sets)]
         if isinstance(node.op, SquareMatrix | Factorisation):
             ranks = [operand.ndim - 2 for operand in node.inputs]
             parts = [self.pairs.over(p, range(r, r + 2)) for p, r in zip(inputs, ranks, strict=True) if p in parts]
@@ -449,10 +154,10 @@ class _Propagation:
         return [self._filled(found, item.shape) for item in node.type.items]
 
     @staticmethod
-    def _filled(sets: _Sets, shape: Shape) -> _Sets:
+    def _filled(sets: Sets, shape: Shape) -> Sets:
         """The sets of a batch for all elements of its members."""
         ids = sets.ids.reshape(sets.ids.shape + (1,) * (len(shape) - sets.ids.ndim))
-        return _Sets(np.broadcast_to(ids, shape), sets.table)
+        return Sets(np.broadcast_to(ids, shape), sets.table)
 
     # Element by element.
 
@@ -461,7 +166,7 @@ class _Propagation:
         if function in FLAT:
             return MOVED
         pairs = self.pairs
-        at = [i for i, state in enumerate(inputs) if isinstance(state, _Sets) and (i or function != "where")]
+        at = [i for i, state in enumerate(inputs) if isinstance(state, Sets) and (i or function != "where")]
         if not at:
             return MOVED
         parts = [inputs[i] for i in at]
@@ -489,9 +194,9 @@ class _Propagation:
             result = pairs.union(parts, False)
             same = len({node.inputs[i] for i in at}) == 1
             pairs.curved(self._without_sums(node.inputs[at[0]], parts[0]) if same else result)
-        return _Sets(np.broadcast_to(result.ids, node.static_shape), result.table, result.linear)
+        return Sets(np.broadcast_to(result.ids, node.static_shape), result.table, result.linear)
 
-    def _without_sums(self, node: Node, sets: _Sets) -> _Sets:
+    def _without_sums(self, node: Node, sets: Sets) -> Sets:
         """What enters a function, without its few elements that are linear in very many coordinates.
 
         The second derivatives of these are a number times a a' for the vector a of their coefficients.
@@ -499,17 +204,20 @@ class _Propagation:
         if not sets.linear:
             return sets
         long = np.diff(self.pairs.live(sets.table).indptr, append=0)[sets.ids] > self.pairs.most + 1
-        if not 0 < np.count_nonzero(long) <= MOST_SUMS:
+        if not 0 < np.count_nonzero(long) <= MOST_SUMS - len(self.pairs.sums):
             return sets
         for place in np.argwhere(long):
             element = node[tuple(int(i) for i in place)] if node.ndim else node
             (slope,) = gradient(element, [self.position])
             (vector,) = evaluate([slope], {**self.data, self.position: np.zeros(self.pairs.dimension)})
             self.pairs.sums[vector.tobytes()] = vector
-        return _Sets(np.where(long, -1, sets.ids), sets.table)
+        return Sets(np.where(long, -1, sets.ids), sets.table)
 
     def _itself(self, node: Node, inputs: list[State]) -> State:
         return MOVED if inputs[0] is KNOWN else inputs[0]
+
+    def _altered(self, node: Node, inputs: list[State]) -> State:
+        return Sets(inputs[0].ids, inputs[0].table)
 
     # Arrangement.
 
@@ -522,19 +230,19 @@ class _Propagation:
                 ids = np.broadcast_to(sets.ids, node.static_shape)
             case _:
                 ids = sets.ids.reshape(node.static_shape)
-        return _Sets(ids, sets.table, sets.linear)
+        return Sets(ids, sets.table, sets.linear)
 
     def _concatenated(self, node: Node, inputs: list[State]) -> State:
         ids, table, linear = self._joined(node.inputs, inputs)
-        return _Sets(np.concatenate(ids, node.op.axis), table, linear)
+        return Sets(np.concatenate(ids, node.op.axis), table, linear)
 
-    def _joined(self, nodes: Sequence[Node], states: Sequence[State]) -> tuple[list[Integers], _Table, bool]:
+    def _joined(self, nodes: Sequence[Node], states: Sequence[State]) -> tuple[list[Integers], Table, bool]:
         """The ids of values in one table, and whether all are linear."""
-        parts = [s for s in states if isinstance(s, _Sets)]
+        parts = [s for s in states if isinstance(s, Sets)]
         ids, table = self.pairs.joined(parts)
         found = iter(ids)
         every = [
-            next(found) if isinstance(s, _Sets) else np.broadcast_to(np.int64(-1), n.static_shape)
+            next(found) if isinstance(s, Sets) else np.broadcast_to(np.int64(-1), n.static_shape)
             for n, s in zip(nodes, states, strict=True)
         ]
         return every, table, all(p.linear for p in parts)
@@ -547,31 +255,31 @@ class _Propagation:
 
     def _indexed(self, node: Node, inputs: list[State]) -> State:
         sets, place = inputs[0], self._place(node, 1, inputs)
-        if not isinstance(sets, _Sets):
+        if not isinstance(sets, Sets):
             return MOVED
         if place is None:
             return self.pairs.whole([sets], node.static_shape)
-        return _Sets(np.asarray(sets.ids[place]), sets.table, sets.linear)
+        return Sets(np.asarray(sets.ids[place]), sets.table, sets.linear)
 
     def _updated(self, node: Node, inputs: list[State]) -> State:
         place = self._place(node, 2, inputs)
-        parts = [s for s in inputs[:2] if isinstance(s, _Sets)]
+        parts = [s for s in inputs[:2] if isinstance(s, Sets)]
         if place is None:
             return self.pairs.whole(parts, node.static_shape)
         (own, values), table, linear = self._joined(node.inputs[:2], inputs[:2])
         if node.op.mode == "set":
             ids = own.copy()
             ids[place] = values
-            return _Sets(ids, table, linear)
+            return Sets(ids, table, linear)
         numbers = np.arange(own.size).reshape(own.shape)
         flat = np.concatenate([own.ravel(), values.ravel()])
         places = np.concatenate([numbers.ravel(), np.broadcast_to(numbers[place], values.shape).ravel()])
         return self._spread(flat, places, table, own.shape, linear)
 
-    def _spread(self, ids: Integers, places: Integers, table: _Table, shape: tuple[int, ...], linear: bool) -> _Sets:
+    def _spread(self, ids: Integers, places: Integers, table: Table, shape: tuple[int, ...], linear: bool) -> Sets:
         """The value whose element `places[i]` takes in the set `ids[i]`."""
-        found = self.pairs.combined(_Sets(ids, table), np.arange(len(ids)), places, shape)
-        return _Sets(found.ids, found.table, linear)
+        found = self.pairs.combined(Sets(ids, table), np.arange(len(ids)), places, shape)
+        return Sets(found.ids, found.table, linear)
 
     # Sums.
 
@@ -580,12 +288,12 @@ class _Propagation:
         found = self.pairs.over(sets, node.op.axes)
         if kind in ("prod", "logsumexp"):
             self.pairs.curved(found)
-        return _Sets(found.ids, found.table, kind == "sum" and sets.linear)
+        return Sets(found.ids, found.table, kind == "sum" and sets.linear)
 
-    def _along(self, sets: _Sets, axes: Sequence[int]) -> _Sets:
+    def _along(self, sets: Sets, axes: Sequence[int]) -> Sets:
         """Every element with all along the axes."""
         found = self.pairs.over(sets, axes)
-        return _Sets(np.broadcast_to(np.expand_dims(found.ids, tuple(axes)), sets.ids.shape), found.table)
+        return Sets(np.broadcast_to(np.expand_dims(found.ids, tuple(axes)), sets.ids.shape), found.table)
 
     def _cumulated(self, node: Node, inputs: list[State]) -> State:
         sets, op = inputs[0], node.op
@@ -601,7 +309,7 @@ class _Propagation:
             found = self._along(sets, (op.axis,))
         if op.kind == "prod":
             self.pairs.curved(found)
-        return _Sets(found.ids, found.table, op.kind == "sum" and sets.linear)
+        return Sets(found.ids, found.table, op.kind == "sum" and sets.linear)
 
     def _softmax(self, node: Node, inputs: list[State]) -> State:
         found = self._along(inputs[0], node.op.axes)
@@ -616,19 +324,19 @@ class _Propagation:
     def _matmul(self, node: Node, inputs: list[State]) -> State:
         pairs = self.pairs
         a, b = inputs
-        if not (isinstance(a, _Sets) and isinstance(b, _Sets)):
-            return self._multiplied(node, a if isinstance(a, _Sets) else b, isinstance(b, _Sets))
+        if not (isinstance(a, Sets) and isinstance(b, Sets)):
+            return self._multiplied(node, a if isinstance(a, Sets) else b, isinstance(b, Sets))
         left = a.ids[None] if a.ids.ndim == 1 else a.ids
         right = b.ids[:, None] if b.ids.ndim == 1 else b.ids
-        rows, columns = _Sets(left, a.table), _Sets(right, b.table)
+        rows, columns = Sets(left, a.table), Sets(right, b.table)
         n, m = left.ndim, right.ndim
         pairs.product(pairs.over(rows, (n - 2,)), pairs.over(columns, (m - 1,)))
         across, down = pairs.over(rows, (n - 1,)), pairs.over(columns, (m - 2,))
-        parts = [_Sets(across.ids[..., None], across.table), _Sets(down.ids[..., None, :], down.table)]
+        parts = [Sets(across.ids[..., None], across.table), Sets(down.ids[..., None, :], down.table)]
         found = pairs.union(parts, False)
-        return _Sets(found.ids.reshape(node.static_shape), found.table)
+        return Sets(found.ids.reshape(node.static_shape), found.table)
 
-    def _multiplied(self, node: Node, sets: _Sets, right: bool) -> _Sets:
+    def _multiplied(self, node: Node, sets: Sets, right: bool) -> Sets:
         """A product with a matrix that does not depend on the coordinates."""
         other = node.inputs[1 - right]
         linear = sets.linear and self.states[other] is KNOWN
@@ -647,11 +355,11 @@ class _Propagation:
                 rest = np.arange(size)
                 element = (elements[:, None] * size + rest).ravel()
                 place = (takes[:, None] * size + rest).ravel()
-                flat = _Sets(np.ascontiguousarray(moved).reshape(-1), sets.table)
+                flat = Sets(np.ascontiguousarray(moved).reshape(-1), sets.table)
                 found = self.pairs.combined(flat, element, place, (len(first), *moved.shape[1:]))
                 result = found.ids[which.reshape(-1)]
                 result = result[0] if other.ndim == 1 else np.moveaxis(result, 0, axis)
-                return _Sets(result.reshape(node.static_shape), found.table, linear)
+                return Sets(result.reshape(node.static_shape), found.table, linear)
         found = self.pairs.over(sets, (axis,))
         # Each factor's own axes: rows of a left one stand before the other's columns.
         if other.ndim == 1:
@@ -662,24 +370,24 @@ class _Propagation:
         else:
             result = found.ids[..., None]
         result = np.broadcast_to(result, (*node.static_shape, 1) if right and ids.ndim == 1 else node.static_shape)
-        return _Sets(result[..., 0] if right and ids.ndim == 1 else result, found.table, linear)
+        return Sets(result[..., 0] if right and ids.ndim == 1 else result, found.table, linear)
 
     def _solved(self, node: Node, inputs: list[State]) -> State:
         """Columns of solutions depend on the matrix and on their own right sides."""
         matrix, right = inputs
         parts = []
-        if isinstance(right, _Sets):
+        if isinstance(right, Sets):
             found = self.pairs.over(right, (right.ids.ndim - 2,))
             parts.append(found)
-        if isinstance(matrix, _Sets):
+        if isinstance(matrix, Sets):
             found = self.pairs.over(matrix, (matrix.ids.ndim - 2, matrix.ids.ndim - 1))
-            parts.append(_Sets(found.ids[..., None], found.table))
+            parts.append(Sets(found.ids[..., None], found.table))
         found = self.pairs.union(parts, False)
         quadratic = isinstance(node.op, InverseQuadratic)
-        if quadratic or isinstance(matrix, _Sets):
+        if quadratic or isinstance(matrix, Sets):
             self.pairs.curved(found)
         ids = found.ids if quadratic else found.ids[..., None, :]
-        return _Sets(np.broadcast_to(ids, node.static_shape), found.table)
+        return Sets(np.broadcast_to(ids, node.static_shape), found.table)
 
     def _sparse_product(self, node: Node, inputs: list[State]) -> State:
         entries, columns, begins, x = inputs
@@ -688,16 +396,16 @@ class _Propagation:
         sources, targets = self._lines(node.inputs[1], node.inputs[2])
         if isinstance(node.op, TransposedSparseProduct):
             sources, targets = targets, sources
-        if isinstance(entries, _Sets) and isinstance(x, _Sets):
+        if isinstance(entries, Sets) and isinstance(x, Sets):
             other = self.pairs.over(x, (1,))
-            self.pairs.product(entries, _Sets(other.ids[sources], other.table))
+            self.pairs.product(entries, Sets(other.ids[sources], other.table))
         (own, values), table, linear = self._joined((node.inputs[0], node.inputs[3]), (entries, x))
         width = values.shape[1]
         places = (targets[:, None] * width + np.arange(width)).ravel()
         taken = [values[sources].ravel()]
-        if isinstance(entries, _Sets):
+        if isinstance(entries, Sets):
             taken.append(np.repeat(own, width))
-        linear = linear and not isinstance(entries, _Sets) and entries is KNOWN
+        linear = linear and not isinstance(entries, Sets) and entries is KNOWN
         return self._spread(np.concatenate(taken), np.tile(places, len(taken)), table, tuple(node.static_shape), linear)
 
     def _sampled_product(self, node: Node, inputs: list[State]) -> State:
@@ -705,7 +413,7 @@ class _Propagation:
         if not (columns is KNOWN and begins is KNOWN):
             return self._opaque(node, inputs)
         right, left = self._lines(node.inputs[2], node.inputs[3])
-        parts = [_Sets(s.ids[p], s.table) for s, p in ((u, left), (v, right)) if isinstance(s, _Sets)]
+        parts = [Sets(s.ids[p], s.table) for s, p in ((u, left), (v, right)) if isinstance(s, Sets)]
         if len(parts) == 2:
             self.pairs.product(*parts)
         return self.pairs.over(self.pairs.union(parts, False), (1,))
@@ -727,21 +435,20 @@ class _Propagation:
         both = [self.run(region.apply(*node.inputs[1:])) for region in (node.op.then, node.op.otherwise)]
         found: list[State] = []
         for states in zip(*both, strict=True):
-            parts = [s for s in states if isinstance(s, _Sets)]
+            parts = [s for s in states if isinstance(s, Sets)]
             found.append(self.pairs.union(parts, False) if parts else MOVED)
         return found
 
 
-def _masked(sets: _Sets, mask: Array) -> _Sets:
+def _masked(sets: Sets, mask: Array) -> Sets:
     """The sets of elements for which the mask holds; of others there are none."""
-    return sets if mask.all() else _Sets(np.where(mask, sets.ids, -1), sets.table, sets.linear)
+    return sets if mask.all() else Sets(np.where(mask, sets.ids, -1), sets.table, sets.linear)
 
 
 _RULES: Final[dict[type, Callable[[_Propagation, Node, list[State]], State]]] = {
     Elementwise: _Propagation._elementwise,
-    **dict.fromkeys(
-        (Cast, StopGradient, AlteredGradient, Assume, Require, ParameterCheck, Asserted), _Propagation._itself
-    ),
+    **dict.fromkeys((Cast, Assume, Require, ParameterCheck, Asserted), _Propagation._itself),
+    **dict.fromkeys((StopGradient, AlteredGradient), _Propagation._altered),
     **dict.fromkeys((Reshape, Transpose, ExpandDims, Squeeze, BroadcastTo), _Propagation._arranged),
     Concatenate: _Propagation._concatenated,
     Index: _Propagation._indexed,
