@@ -63,18 +63,20 @@ class Pairs:
         self.shared = np.zeros(dimension, bool)
         self.version = 0
         self.sums: dict[bytes, Array] = {}
-        self._merged = sparse.csr_matrix((dimension, dimension), dtype=bool)
-        self._new: list[sparse.csr_matrix] = []
+        self._keys = np.zeros(0, np.int64)  # of pairs (i, j): i dimension + j
+        self._new: list[Integers] = []
         self._waiting = 0
 
     def matrices(self) -> tuple[Integers, sparse.csr_matrix, sparse.csr_matrix]:
         """What was set aside; pairs of the rest, with a full diagonal; coefficients of sums."""
+        n = self.dimension
+        self._new.append(np.arange(n) * (n + 1))
         self._merge()
-        pairs = (self._without_shared(self._merged) + self.sparse.identity(self.dimension, bool, "csr")).tocsr()
+        pairs = self.sparse.csr_matrix((np.ones(len(self._keys), bool), divmod(self._keys, max(n, 1))), (n, n))
         sums = np.array(list(self.sums.values())).reshape(-1, self.dimension)
         sums[:, self.shared] = 0.0
         sums = self.sparse.csr_matrix(sums[(sums != 0.0).any(1)])
-        return np.flatnonzero(self.shared), pairs.astype(bool), sums
+        return np.flatnonzero(self.shared), pairs, sums
 
     # Tables.
 
@@ -145,6 +147,8 @@ class Pairs:
     def _union(self, a: Sets, b: Sets) -> Sets:
         if a.table is b.table and a.ids.shape == b.ids.shape and (a.ids is b.ids or np.array_equal(a.ids, b.ids)):
             return a
+        if a.ids.size == b.ids.size == 1:
+            return self.whole([a, b], np.broadcast_shapes(a.ids.shape, b.ids.shape))
         wide = b.table.matrix.shape[0] + 1
         left, right = np.broadcast_arrays(a.ids + 1, b.ids + 1)
         keys, ids = _distinct(left * wide + right, (a.table.matrix.shape[0] + 1) * wide)
@@ -174,7 +178,7 @@ class Pairs:
             size = sum(int(w @ np.diff(m.indptr)) for w, m in zip(wanted, matrices, strict=True))
             if size <= MOST_ENTRIES or not rows:
                 break
-            counts = sum(m.T.astype(float) @ w for w, m in zip(wanted, matrices, strict=True))
+            counts = sum(self._counted(m, w) for w, m in zip(wanted, matrices, strict=True))
             self._share(np.flatnonzero(counts >= max(LEVEL * counts.max(), 1.0)))
         result = takes[0] @ matrices[0]
         for take, matrix in zip(takes[1:], matrices[1:], strict=True):
@@ -251,11 +255,10 @@ class Pairs:
         while True:
             lengths_a, lengths_b = np.diff(a.indptr), np.diff(b.indptr)
             limit = self.most + same
-            partners = a.T.astype(float) @ lengths_b
-            far = a.T.astype(float) @ (lengths_b > limit)
+            partners, far = self._counted(a, lengths_b), self._counted(a, lengths_b > limit)
             if not same:
-                partners += b.T.astype(float) @ lengths_a
-                far += b.T.astype(float) @ (lengths_a > limit)
+                partners = partners + self._counted(b, lengths_a)
+                far = far + self._counted(b, lengths_a > limit)
             if far.any():  # surely with too many: those with the most partners first, that others may have fewer then
                 top = (far > 0) & (partners >= LEVEL * partners[far > 0].max())
                 self._share(np.flatnonzero(top))
@@ -272,8 +275,22 @@ class Pairs:
                 self._share(chosen[many])
             a = self._without_shared(a)
             b = a if same else self._without_shared(b)
-        found = a.T.tocsr() @ b
-        self._add(found if same else found + found.T.tocsr())
+        if a.shape[0] == 1:
+            rows, columns = np.repeat(a.indices, len(b.indices)), np.tile(b.indices, len(a.indices))
+        else:
+            found = (a.T.tocsr() @ b).tocoo()
+            rows, columns = found.row, found.col
+        self._new.append(rows.astype(np.int64) * self.dimension + columns)
+        if not same:
+            self._new.append(columns.astype(np.int64) * self.dimension + rows)
+        self._waiting += len(rows)
+        if self._waiting > 1_000_000 + 2 * len(self._keys):
+            self._merge()
+
+    def _counted(self, matrix: sparse.csr_matrix, weights: Integers) -> npt.NDArray[np.float64]:
+        """For each coordinate the sum of the weights of the rows that it is in."""
+        each = np.repeat(weights.astype(float), np.diff(matrix.indptr))
+        return np.bincount(matrix.indices, each, self.dimension)
 
     def _have_many(self, chosen: Integers, a: sparse.csr_matrix, b: sparse.csr_matrix, rows: int | None) -> Any:
         """Whether coordinates have too many partners, within so many of their rows if that is given."""
@@ -293,25 +310,20 @@ class Pairs:
         starts = np.concatenate([[0], np.cumsum(keep)])[lines.indptr]
         return self.sparse.csr_matrix((lines.data[keep], lines.indices[keep], starts), lines.shape)
 
-    def _add(self, pairs: sparse.csr_matrix) -> None:
-        self._new.append(pairs.tocsr())
-        self._waiting += pairs.nnz
-        if self._waiting > 1_000_000 + 2 * self._merged.nnz:
-            self._merge()
-
     def _merge(self) -> None:
-        merged = self._merged
-        for new in self._new:
-            merged = merged + new
+        keys = np.concatenate([self._keys, *self._new])
+        keys.sort(kind="stable")  # quick for what is nearly in order
+        keys = keys[np.diff(keys, prepend=-1) > 0]
         self._new, self._waiting = [], 0
         while True:
-            merged = self._without_shared(merged.tocsr())
-            merged = self._without_shared(merged.T.tocsr())
-            counts = np.diff(merged.indptr)
-            if not len(counts) or counts.max() <= self.most + 1:
+            rows, columns = divmod(keys, max(self.dimension, 1))
+            keep = ~(self.shared[rows] | self.shared[columns]) | (rows == columns)
+            keys, others = keys[keep], rows[keep & (rows != columns)]
+            counts = np.bincount(others, minlength=self.dimension)
+            if counts.max(initial=0) <= self.most:
                 break
-            self._share(np.flatnonzero(counts >= max(self.most + 2, LEVEL * counts.max())))
-        self._merged = merged
+            self._share(np.flatnonzero(counts > max(self.most, LEVEL * counts.max())))
+        self._keys = keys
 
 
 def _distinct(keys: Integers, bound: int) -> tuple[Integers, Integers]:
