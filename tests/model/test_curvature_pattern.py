@@ -14,6 +14,7 @@ import consilience.sparse as cs
 import consilience.tensor as pt
 from consilience.distributions import transforms
 from consilience.model.curvature_pattern import CurvaturePattern, curvature_pattern
+from consilience.scan import scan
 from tests.public_models.table import MODELS
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what the public models are warned of is not at issue here
@@ -233,6 +234,29 @@ def dense_blocks() -> None:
     factor, _, _ = pm.LKJCholeskyCov("c", n=3, eta=2, sd_dist=pm.HalfNormal.dist())
     x = pm.MvNormal("x", mu=np.zeros(3), chol=factor, shape=(N, 3))
     pm.Normal("y", x, 1.0, observed=np.zeros((N, 3)))
+
+
+@case(1, 2)
+def steps_that_stand_alone() -> None:
+    """A loop that carries nothing, over neighbours of a series."""
+    x, scale = pm.Normal("x", shape=N), pm.HalfNormal("s")
+    values, _ = scan(
+        lambda a, b, s: -((a * b * s) ** 2), sequences=[{"input": x, "taps": [0, -1]}], non_sequences=scale
+    )
+    pm.Potential("y", values.sum())
+
+
+@case(1, 0)
+def recursions_of_many_groups() -> None:
+    """A loop over time, of which each group has its own; their effects act together with the common one only."""
+    effects, common, data = pm.Normal("e", shape=N), pm.Beta("r", 1, 1), RANDOM.normal(size=(5, N))
+
+    def step(y: Any, before: Any, share: Any, own: Any) -> Any:
+        return pt.tanh(before * share + y) * pt.exp(own)
+
+    start = [pt.zeros(N)]
+    values, _ = scan(step, sequences=[pt.constant(data)], outputs_info=start, non_sequences=[common, effects])
+    pm.Normal("y", values, 1.0, observed=data)
 
 
 def built(declare: Callable[[], None]) -> pm.Model:

@@ -112,6 +112,12 @@ class Pairs:
         seen[sets.ids] = True  # -1 is the last
         return np.flatnonzero(seen[:-1])
 
+    def sizes(self, sets: Sets) -> Integers:
+        """How many coordinates each element depends on."""
+        lengths = np.diff(self.live(sets.table).indptr, append=0)
+        lengths[-1] = 0  # of -1
+        return np.asarray(lengths[sets.ids])
+
     def compact(self, sets: Sets) -> Sets:
         """The same sets in a table that holds no other ones, if the table is far too large."""
         rows = sets.table.matrix.shape[0]

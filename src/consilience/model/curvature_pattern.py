@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.reference import evaluate, numpy_index
-from consilience.ir import COMPLEXES, FLOATS, Node, Shape, TensorType, computed_atoms, topological
+from consilience.errors import MissingRuleError
+from consilience.ir import COMPLEXES, FLOATS, Node, Shape, TensorType, computed_atoms, substitute, topological
 from consilience.ir.leaves import is_leaf
 from consilience.ir.lengths import source_of
 from consilience.lower.specialise import specialise
@@ -28,6 +29,7 @@ from consilience.ops.factorisations import _Factorisation as Factorisation
 from consilience.ops.index import Index, IndexUpdate
 from consilience.ops.linalg import InverseQuadratic, MatMul, Solve, SolveTriangular
 from consilience.ops.linalg import _Square as SquareMatrix
+from consilience.ops.loop import Scan, fresh, parts
 from consilience.ops.order import Sort
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import Cumulative, Reduce, Softmax
@@ -35,6 +37,7 @@ from consilience.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape,
 from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct
 from consilience.record import Record
 from consilience.transforms.gradient import gradient
+from consilience.transforms.vectorize import vectorize
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = npt.NDArray[Any]
 LINEAR: Final = frozenset(("add", "sub", "neg", "where", "real", "imag", "conj", "complex", "deg2rad", "rad2deg"))
 FLAT: Final = frozenset(("sign", "floor", "ceil", "trunc", "round", "heaviside"))  # derivatives are 0 where they exist
+MOST_STEPS: Final = 6  # of a loop, after which the sets of what it carries should stay
 MOST_SUMS: Final = 32  # long sums that enter functions
 
 
@@ -87,6 +91,7 @@ def curvature_pattern(density: ModelDensity, most: int = 64) -> CurvaturePattern
 KNOWN: Final = "known"
 MOVED: Final = "moved"
 State: TypeAlias = Any
+Applied: TypeAlias = Any  # a node, whose op is of the class that the table of rules says
 
 
 class _Propagation:
@@ -161,7 +166,7 @@ class _Propagation:
 
     # Element by element.
 
-    def _elementwise(self, node: Node, inputs: list[State]) -> State:
+    def _elementwise(self, node: Applied, inputs: list[State]) -> State:
         function = node.op.function
         if function in FLAT:
             return MOVED
@@ -203,7 +208,7 @@ class _Propagation:
         """
         if not sets.linear:
             return sets
-        long = np.diff(self.pairs.live(sets.table).indptr, append=0)[sets.ids] > self.pairs.most + 1
+        long = self.pairs.sizes(sets) > self.pairs.most + 1
         if not 0 < np.count_nonzero(long) <= MOST_SUMS - len(self.pairs.sums):
             return sets
         for place in np.argwhere(long):
@@ -213,15 +218,15 @@ class _Propagation:
             self.pairs.sums[vector.tobytes()] = vector
         return Sets(np.where(long, -1, sets.ids), sets.table)
 
-    def _itself(self, node: Node, inputs: list[State]) -> State:
+    def _itself(self, node: Applied, inputs: list[State]) -> State:
         return MOVED if inputs[0] is KNOWN else inputs[0]
 
-    def _altered(self, node: Node, inputs: list[State]) -> State:
+    def _altered(self, node: Applied, inputs: list[State]) -> State:
         return Sets(inputs[0].ids, inputs[0].table)
 
     # Arrangement.
 
-    def _arranged(self, node: Node, inputs: list[State]) -> State:
+    def _arranged(self, node: Applied, inputs: list[State]) -> State:
         sets, op = inputs[0], node.op
         match op:
             case Transpose():
@@ -232,7 +237,7 @@ class _Propagation:
                 ids = sets.ids.reshape(node.static_shape)
         return Sets(ids, sets.table, sets.linear)
 
-    def _concatenated(self, node: Node, inputs: list[State]) -> State:
+    def _concatenated(self, node: Applied, inputs: list[State]) -> State:
         ids, table, linear = self._joined(node.inputs, inputs)
         return Sets(np.concatenate(ids, node.op.axis), table, linear)
 
@@ -247,13 +252,13 @@ class _Propagation:
         ]
         return every, table, all(p.linear for p in parts)
 
-    def _place(self, node: Node, first: int, inputs: list[State]) -> Any:
+    def _place(self, node: Applied, first: int, inputs: list[State]) -> Any:
         """What NumPy indexes with; None where the places are not known."""
         if any(state is not KNOWN for state in inputs[first:]):
             return None
         return numpy_index(node.op.specification, [self.value(n) for n in node.inputs[first:]], {})
 
-    def _indexed(self, node: Node, inputs: list[State]) -> State:
+    def _indexed(self, node: Applied, inputs: list[State]) -> State:
         sets, place = inputs[0], self._place(node, 1, inputs)
         if not isinstance(sets, Sets):
             return MOVED
@@ -261,7 +266,7 @@ class _Propagation:
             return self.pairs.whole([sets], node.static_shape)
         return Sets(np.asarray(sets.ids[place]), sets.table, sets.linear)
 
-    def _updated(self, node: Node, inputs: list[State]) -> State:
+    def _updated(self, node: Applied, inputs: list[State]) -> State:
         place = self._place(node, 2, inputs)
         parts = [s for s in inputs[:2] if isinstance(s, Sets)]
         if place is None:
@@ -283,7 +288,7 @@ class _Propagation:
 
     # Sums.
 
-    def _reduced(self, node: Node, inputs: list[State]) -> State:
+    def _reduced(self, node: Applied, inputs: list[State]) -> State:
         sets, kind = inputs[0], node.op.kind
         found = self.pairs.over(sets, node.op.axes)
         if kind in ("prod", "logsumexp"):
@@ -295,7 +300,7 @@ class _Propagation:
         found = self.pairs.over(sets, axes)
         return Sets(np.broadcast_to(np.expand_dims(found.ids, tuple(axes)), sets.ids.shape), found.table)
 
-    def _cumulated(self, node: Node, inputs: list[State]) -> State:
+    def _cumulated(self, node: Applied, inputs: list[State]) -> State:
         sets, op = inputs[0], node.op
         shape = sets.ids.shape
         length = shape[op.axis]
@@ -311,17 +316,17 @@ class _Propagation:
             self.pairs.curved(found)
         return Sets(found.ids, found.table, op.kind == "sum" and sets.linear)
 
-    def _softmax(self, node: Node, inputs: list[State]) -> State:
+    def _softmax(self, node: Applied, inputs: list[State]) -> State:
         found = self._along(inputs[0], node.op.axes)
         self.pairs.curved(found)
         return found
 
-    def _sorted(self, node: Node, inputs: list[State]) -> State:
+    def _sorted(self, node: Applied, inputs: list[State]) -> State:
         return self._along(inputs[0], (node.op.axis,))
 
     # Products of matrices.
 
-    def _matmul(self, node: Node, inputs: list[State]) -> State:
+    def _matmul(self, node: Applied, inputs: list[State]) -> State:
         pairs = self.pairs
         a, b = inputs
         if not (isinstance(a, Sets) and isinstance(b, Sets)):
@@ -336,7 +341,7 @@ class _Propagation:
         found = pairs.union(parts, False)
         return Sets(found.ids.reshape(node.static_shape), found.table)
 
-    def _multiplied(self, node: Node, sets: Sets, right: bool) -> Sets:
+    def _multiplied(self, node: Applied, sets: Sets, right: bool) -> Sets:
         """A product with a matrix that does not depend on the coordinates."""
         other = node.inputs[1 - right]
         linear = sets.linear and self.states[other] is KNOWN
@@ -372,7 +377,7 @@ class _Propagation:
         result = np.broadcast_to(result, (*node.static_shape, 1) if right and ids.ndim == 1 else node.static_shape)
         return Sets(result[..., 0] if right and ids.ndim == 1 else result, found.table, linear)
 
-    def _solved(self, node: Node, inputs: list[State]) -> State:
+    def _solved(self, node: Applied, inputs: list[State]) -> State:
         """Columns of solutions depend on the matrix and on their own right sides."""
         matrix, right = inputs
         parts = []
@@ -389,7 +394,7 @@ class _Propagation:
         ids = found.ids if quadratic else found.ids[..., None, :]
         return Sets(np.broadcast_to(ids, node.static_shape), found.table)
 
-    def _sparse_product(self, node: Node, inputs: list[State]) -> State:
+    def _sparse_product(self, node: Applied, inputs: list[State]) -> State:
         entries, columns, begins, x = inputs
         if not (columns is KNOWN and begins is KNOWN):
             return self._opaque(node, inputs)
@@ -408,7 +413,7 @@ class _Propagation:
         linear = linear and not isinstance(entries, Sets) and entries is KNOWN
         return self._spread(np.concatenate(taken), np.tile(places, len(taken)), table, tuple(node.static_shape), linear)
 
-    def _sampled_product(self, node: Node, inputs: list[State]) -> State:
+    def _sampled_product(self, node: Applied, inputs: list[State]) -> State:
         u, v, columns, begins = inputs
         if not (columns is KNOWN and begins is KNOWN):
             return self._opaque(node, inputs)
@@ -425,19 +430,54 @@ class _Propagation:
 
     # Regions.
 
-    def _call(self, node: Node, inputs: list[State]) -> State:
+    def _call(self, node: Applied, inputs: list[State]) -> State:
         op = node.op
         if op.pullback is not None:
             return self._opaque(node, inputs)
         return self.run(op.body.apply(*node.inputs))
 
-    def _cond(self, node: Node, inputs: list[State]) -> State:
+    def _scanned(self, node: Applied, inputs: list[State]) -> State:
+        """Without anything carried, all steps at once; else one step, with the sets of all steps, until they stay."""
+        loop = parts(node)
+        op = loop.op
+        results = substitute(op.body.results, dict(zip(loop.fixed, loop.constants, strict=True)))
+        if op.sequences and not op.carried and not op.until:
+            try:
+                return [MOVED, *self.run(vectorize(results, dict(zip(loop.heads, loop.sequences, strict=True))))]
+            except MissingRuleError:  # an op that has no batched form
+                return self._opaque(node, inputs)
+        outside = [*loop.initial, *loop.sequences]
+        states = [Sets(s.ids, s.table) if isinstance(s, Sets) else MOVED for s in inputs[1 : 1 + len(outside)]]
+        states[op.carried :] = [self.pairs.over(s, (0,)) if isinstance(s, Sets) else s for s in states[op.carried :]]
+        for _ in range(MOST_STEPS):
+            leaves = [fresh(inside) for inside in (*loop.carries, *loop.heads)]
+            self.states.update(zip(leaves, states, strict=True))
+            replaced = dict(zip((*loop.carries, *loop.heads), leaves, strict=True))
+            found = self.run(substitute(results, replaced))
+            before = states[: op.carried]
+            after = [self._either(pair) for pair in zip(before, found, strict=False)]
+            states[: op.carried] = after
+            if self._extents(before) == self._extents(after):
+                break
+        else:
+            return self._opaque(node, inputs)
+        traces = [
+            Sets(np.broadcast_to(s.ids, (op.length, *s.ids.shape)), s.table) if isinstance(s, Sets) else MOVED
+            for s in found[op.carried : op.carried + op.traces]
+        ]
+        return [MOVED, *after, *traces]
+
+    def _extents(self, states: Sequence[State]) -> list[int]:
+        return [int(self.pairs.sizes(s).sum()) if isinstance(s, Sets) else 0 for s in states]
+
+    def _either(self, states: Sequence[State]) -> State:
+        """What a value depends on that is one of several."""
+        sets = [s for s in states if isinstance(s, Sets)]
+        return self.pairs.union(sets, False) if sets else MOVED
+
+    def _cond(self, node: Applied, inputs: list[State]) -> State:
         both = [self.run(region.apply(*node.inputs[1:])) for region in (node.op.then, node.op.otherwise)]
-        found: list[State] = []
-        for states in zip(*both, strict=True):
-            parts = [s for s in states if isinstance(s, Sets)]
-            found.append(self.pairs.union(parts, False) if parts else MOVED)
-        return found
+        return [self._either(states) for states in zip(*both, strict=True)]
 
 
 def _masked(sets: Sets, mask: Array) -> Sets:
@@ -463,4 +503,5 @@ _RULES: Final[dict[type, Callable[[_Propagation, Node, list[State]], State]]] = 
     SampledProduct: _Propagation._sampled_product,
     FunctionCall: _Propagation._call,
     Cond: _Propagation._cond,
+    Scan: _Propagation._scanned,
 }
