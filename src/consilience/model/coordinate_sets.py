@@ -73,10 +73,10 @@ class Pairs:
         self._new.append(np.arange(n) * (n + 1))
         self._merge()
         pairs = self.sparse.csr_matrix((np.ones(len(self._keys), bool), divmod(self._keys, max(n, 1))), (n, n))
-        sums = np.array(list(self.sums.values())).reshape(-1, self.dimension)
-        sums[:, self.shared] = 0.0
-        sums = self.sparse.csr_matrix(sums[(sums != 0.0).any(1)])
-        return np.flatnonzero(self.shared), pairs, sums
+        rows = np.array(list(self.sums.values())).reshape(-1, n)
+        rows[:, self.shared] = 0.0
+        sums = self.sparse.csr_matrix(rows[(rows != 0.0).any(1)])
+        return np.flatnonzero(self.shared).astype(np.int64), pairs, sums
 
     # Tables.
 
@@ -184,7 +184,7 @@ class Pairs:
             size = sum(int(w @ np.diff(m.indptr)) for w, m in zip(wanted, matrices, strict=True))
             if size <= MOST_ENTRIES or not rows:
                 break
-            counts = sum(self._counted(m, w) for w, m in zip(wanted, matrices, strict=True))
+            counts = np.sum([self._counted(m, w) for w, m in zip(wanted, matrices, strict=True)], axis=0)
             self._share(np.flatnonzero(counts >= max(LEVEL * counts.max(), 1.0)))
         result = takes[0] @ matrices[0]
         for take, matrix in zip(takes[1:], matrices[1:], strict=True):
@@ -223,7 +223,7 @@ class Pairs:
         if 0 in shape:
             return Sets(np.full(after, -1), sets.table)
         moved = np.transpose(sets.ids, [*kept, *axes])
-        first = moved[(..., *(slice(0, 1) for _ in axes))]
+        first = moved[(slice(None),) * len(kept) + (slice(0, 1),) * len(axes)]
         if (moved == first).all():
             return Sets(first.reshape(after), sets.table)
         flat = np.ascontiguousarray(moved).reshape(int(np.prod(after)), -1)
@@ -293,10 +293,10 @@ class Pairs:
         if self._waiting > 1_000_000 + 2 * len(self._keys):
             self._merge()
 
-    def _counted(self, matrix: sparse.csr_matrix, weights: Integers) -> npt.NDArray[np.float64]:
+    def _counted(self, matrix: sparse.csr_matrix, weights: Array) -> npt.NDArray[np.float64]:
         """For each coordinate the sum of the weights of the rows that it is in."""
         each = np.repeat(weights.astype(float), np.diff(matrix.indptr))
-        return np.bincount(matrix.indices, each, self.dimension)
+        return np.bincount(matrix.indices, each, self.dimension).astype(float)
 
     def _have_many(self, chosen: Integers, a: sparse.csr_matrix, b: sparse.csr_matrix, rows: int | None) -> Any:
         """Whether coordinates have too many partners, within so many of their rows if that is given."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from consilience.backends.reference import evaluate, numpy_index
 from consilience.errors import MissingRuleError
-from consilience.ir import COMPLEXES, FLOATS, Node, Shape, TensorType, computed_atoms, substitute, topological
+from consilience.ir import COMPLEXES, FLOATS, Node, TensorType, computed_atoms, substitute, topological
 from consilience.ir.leaves import is_leaf
 from consilience.ir.lengths import source_of
 from consilience.lower.specialise import specialise
@@ -159,7 +159,7 @@ class _Propagation:
         return [self._filled(found, item.shape) for item in node.type.items]
 
     @staticmethod
-    def _filled(sets: Sets, shape: Shape) -> Sets:
+    def _filled(sets: Sets, shape: Any) -> Sets:
         """The sets of a batch for all elements of its members."""
         ids = sets.ids.reshape(sets.ids.shape + (1,) * (len(shape) - sets.ids.ndim))
         return Sets(np.broadcast_to(ids, shape), sets.table)
@@ -241,7 +241,7 @@ class _Propagation:
         ids, table, linear = self._joined(node.inputs, inputs)
         return Sets(np.concatenate(ids, node.op.axis), table, linear)
 
-    def _joined(self, nodes: Sequence[Node], states: Sequence[State]) -> tuple[list[Integers], Table, bool]:
+    def _joined(self, nodes: Sequence[Applied], states: Sequence[State]) -> tuple[list[Integers], Table, bool]:
         """The ids of values in one table, and whether all are linear."""
         parts = [s for s in states if isinstance(s, Sets)]
         ids, table = self.pairs.joined(parts)
@@ -439,7 +439,7 @@ class _Propagation:
     def _scanned(self, node: Applied, inputs: list[State]) -> State:
         """Without anything carried, all steps at once; else one step, with the sets of all steps, until they stay."""
         loop = parts(node)
-        op = loop.op
+        op: Any = loop.op
         results = substitute(op.body.results, dict(zip(loop.fixed, loop.constants, strict=True)))
         if op.sequences and not op.carried and not op.until:
             try:
