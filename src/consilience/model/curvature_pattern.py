@@ -348,34 +348,20 @@ class _Propagation:
         ids = sets.ids
         axis = max(ids.ndim - 2, 0) if right else ids.ndim - 1
         moved = np.moveaxis(ids, axis, 0)
-        if other.ndim <= 2 and self.states[other] is KNOWN:
+        small = not other.inputs or int(np.prod(other.static_shape)) <= MOST_ENTRIES  # others would be computed anew
+        if small and other.ndim <= 2 and self.states[other] is KNOWN:
             mask = self.value(other) != 0
-            mask = mask if right or mask.ndim == 1 else mask.T
-            mask = np.atleast_2d(mask)
-            words = np.random.Generator(np.random.Philox(key=[7, 8])).integers(0, 2**62, mask.shape[1], np.int64)
-            _, first, which = np.unique(mask @ words, return_index=True, return_inverse=True)
-            takes, elements = np.nonzero(mask[first])
+            mask = np.atleast_2d(mask if right or mask.ndim == 1 else mask.T)
             size = int(np.prod(moved.shape[1:]))
-            if not mask.all() and len(takes) * size <= MOST_ENTRIES:
-                rest = np.arange(size)
-                element = (elements[:, None] * size + rest).ravel()
-                place = (takes[:, None] * size + rest).ravel()
+            if not mask.all() and np.count_nonzero(mask) * size <= MOST_ENTRIES:
+                rows, elements = (place[:, None] * size + np.arange(size) for place in np.nonzero(mask))
                 flat = Sets(np.ascontiguousarray(moved).reshape(-1), sets.table)
-                found = self.pairs.combined(flat, element, place, (len(first), *moved.shape[1:]))
-                result = found.ids[which.reshape(-1)]
-                result = result[0] if other.ndim == 1 else np.moveaxis(result, 0, axis)
-                return Sets(result.reshape(node.static_shape), found.table, linear)
+                found = self.pairs.combined(flat, elements.ravel(), rows.ravel(), (len(mask), *moved.shape[1:]))
+                result = found.ids[0] if other.ndim == 1 else np.moveaxis(found.ids, 0, axis)
+                return Sets(result, found.table, linear)
         found = self.pairs.over(sets, (axis,))
-        # Each factor's own axes: rows of a left one stand before the other's columns.
-        if other.ndim == 1:
-            result = found.ids
-        elif right:
-            result = found.ids if ids.ndim == 1 else found.ids[..., None, :]
-            result = result[..., None] if ids.ndim == 1 else result
-        else:
-            result = found.ids[..., None]
-        result = np.broadcast_to(result, (*node.static_shape, 1) if right and ids.ndim == 1 else node.static_shape)
-        return Sets(result[..., 0] if right and ids.ndim == 1 else result, found.table, linear)
+        result = found.ids if other.ndim == 1 else np.expand_dims(found.ids, axis)
+        return Sets(np.broadcast_to(result, node.static_shape), found.table, linear)
 
     def _solved(self, node: Applied, inputs: list[State]) -> State:
         """Columns of solutions depend on the matrix and on their own right sides."""
