@@ -25,7 +25,8 @@ from consilience.model.reparametrization import fields, written_by
 from consilience.ops.reduce import reduce
 from consilience.ops.reductions import mean
 
-LARGE: Final = 200  # elements, from which on a field is worth it
+LARGE: Final = 200  # elements, from which on a field is worth it whatever the draws show
+FEWEST: Final = 20  # where they show that other coordinates are needed
 MOST: Final = 0.7  # of a centredness: beyond there is little to win
 WIDE: Final = 0.7  # of the logarithm of a scale: draws that are wider come near a neck, where no fixed middle serves
 
@@ -47,6 +48,21 @@ def rescale(model: Model, chosen: Mapping[str, Any]) -> Model:
             raw = Rescaled.dist(own, location, scale, shape=node.static_shape)
             raws[name], graphs[name] = {"_raw": raw}, location + scale * raw
     return written_by(model, graphs, raws)
+
+
+def standardized(model: Model, chosen: Mapping[str, Any], draws: Mapping[str, Any]) -> dict[str, Any]:
+    """Values `x_raw` of those chosen fields that are free, of draws (draw, …) of all free variables by name."""
+    with without_sources():
+        made = Rebuilt(model, {}, set()).model()
+        made.name = ""  # of what is added here
+        for name, scale in fields(made).items():
+            if name in chosen:
+                degree, middle = chosen[name]
+                raw = (made.named[name] - np.asarray(middle)) / scale ** (1.0 - degree)
+                made.add_deterministic(f"{name}_raw", raw)
+    names = [f"{name}_raw" for name in chosen if f"{name}_raw" in made.named_deterministics]
+    given = {v.name: np.asarray(draws[v.name]) for v in made.free}
+    return predict(made, names, given, len(next(iter(given.values()))), 0)
 
 
 def suited(model: Model, draws: Mapping[str, Any], fewest: int = LARGE) -> dict[str, tuple[float, Any]]:
