@@ -31,7 +31,7 @@ class ModelPlan(RunPlan):
     marginalized names of the discrete variables that are summed out while chains move, and drawn again from their draws
     summed_values how many values of such without end are summed, by name, as draws came near to where fewer would end
     centredness  of hierarchies that are partially non-centred, as numbers or lists by name; None: there are none
-    fields       that move in units of their scale: by name the centredness of each, and its middle; None: there are none
+    fields       that move in units of their scale: by name the centredness and the middle of each; None: there are none
     store        where the draws are written to
     """
 

@@ -93,7 +93,8 @@ class Work:
     def in_other_coordinates(self, draws: Floats, tuning: bool) -> Supervisor | None:
         """The run to go on with, given draws (chain, draw, coordinate); None where they ask for no other coordinates.
 
-        Those of tuning are asked for large fields alone. The density of this run is that of the new coordinates from then on, and its checkpoint is that of the new run.
+        Those of `tuning` tell of large fields alone. The density of this run is that of the new coordinates from then
+        on, and its checkpoint is that of the new run.
         """
         try:
             return self.context.run(self._recoordinated, draws, tuning)
