@@ -109,7 +109,7 @@ class Work:
         values = {name: a[None] for name, a in self.density.expand(flat, False).items()}
         less = {} if tuning else less_centred(self._moved, values)
         found = suited(self._moved, values, LARGE if tuning else FEWEST)
-        fields = {name: one for name, one in found.items() if name not in less or np.size(one[1]) >= LARGE}
+        fields = {name: one for name, one in found.items() if name not in less or values[name][0, 0].size >= LARGE}
         centredness = {name: np.asarray(c).tolist() for name, c in less.items() if name not in fields}
         if not centredness and not fields:
             return None
