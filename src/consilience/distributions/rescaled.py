@@ -6,34 +6,30 @@ the pattern that x has.
 
 from __future__ import annotations
 
-from consilience.distributions.autoregression import truth
-from consilience.distributions.constraints import Constraint, ZeroSumConstraint, positive, real
+from consilience.distributions.constraints import Constraint, positive, real
 from consilience.distributions.densities import density, drawn
 from consilience.distributions.densities import support_point as point_of
-from consilience.distributions.distribution import Continuous, component, parameter, static
+from consilience.distributions.distribution import Continuous, component, parameter
 from consilience.distributions.mathematics import log
 from consilience.distributions.random_variable import batch_part, distribution_of
 from consilience.ir import Node, Shape
 from consilience.ir.dimension import product
-from consilience.ops.elementwise import as_tensor, cast
+from consilience.ops.elementwise import cast
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import length_of
 
 
 class Rescaled(Continuous):
-    """What (x - location) / scale is for x of a distribution, on all real arrays or those that sum to zero.
+    """What (x - location) / scale is for x of a distribution, on all real numbers or arrays.
 
     of         the distribution
-    location   of the shape of x; where x sums to zero, so must it
+    location   of the shape of x
     scale      > 0, of the rank of x, with length 1 along each axis of an event or the length of x
-    anchored   whether the first value along the first axis of an event stays in its own unit, so that only the
-               distances from it are in that of the scale
     """
 
     of = component()
     location = parameter(real)
     scale = parameter(positive)
-    anchored: bool = static(truth, default=False)
 
     @property
     def event_rank(self) -> int:
@@ -55,11 +51,11 @@ class Rescaled(Continuous):
 
     def restored(self, value: Node) -> Node:
         """The variable x of a value."""
-        start = self._start(value)
-        return self.location + start + self.scale * (value - start)
+        return self.location + self.scale * value
 
-    def _start(self, value: Node) -> Node:
-        return value[(..., slice(1), *(slice(None),) * (self.event_rank - 1))] if self.anchored else as_tensor(0.0)
+    def quotient(self, x: Node) -> Node:
+        """The value of a variable x."""
+        return (x - self.location) / self.scale
 
     def logp(self, value: Node) -> Node:
         return density(self.of, self.restored(value)) + self._log_volume(value.dtype)
@@ -67,10 +63,8 @@ class Rescaled(Continuous):
     def _log_volume(self, dtype: str) -> Node:
         """Of one event, that x has where the quotient has 1."""
         rank, lengths = self.event_rank, self.event_shape()
-        sums = isinstance(self.bound_support, ZeroSumConstraint)
         own = self.scale.static_shape[self.scale.ndim - rank :]
-        free = [n - (sums or (self.anchored and axis == 0)) for axis, n in enumerate(lengths)]
-        repeated = [n for n, one in zip(free, own, strict=True) if one == 1]
+        repeated = [n for n, one in zip(lengths, own, strict=True) if one == 1]
         total = reduce("sum", log(self.scale), tuple(range(-rank, 0))) if rank else log(self.scale)
         return cast(length_of(product(tuple(repeated))), dtype) * total
 
@@ -79,9 +73,3 @@ class Rescaled(Continuous):
 
     def support_point(self) -> Node:
         return self.quotient(point_of(self.of))
-
-    def quotient(self, x: Node) -> Node:
-        """The value of a variable x."""
-        away = x - self.location
-        start = self._start(away)
-        return start + (away - start) / self.scale

@@ -437,8 +437,8 @@ def field_scale(rv: Node) -> Node | None:
         if isinstance(step, MvNormal):
             return expand_dims(_deviations(step), -2)
         return expand_dims(step.by_name()[LOCATION_SCALE[step.title][1]], -1) if step.title in LOCATION_SCALE else None
-    if bound.title in ("AR", "ICAR", "ZeroSumNormal"):
-        return expand_dims(named["sigma"], tuple(range(-bound.event_rank, 0)))
+    if bound.title in ("AR", "ICAR"):
+        return expand_dims(named["sigma"], -1)
     if bound.title == "CAR":
         return expand_dims(named["tau"] ** -0.5, -1)
     if bound.title == "MvNormal" and "tau" in named:

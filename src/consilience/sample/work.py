@@ -103,13 +103,12 @@ class Work:
             return None
 
     def _recoordinated(self, draws: Floats, tuning: bool) -> Supervisor | None:
-        from consilience.model.fields import FEWEST, LARGE, suited  # few models need it
+        from consilience.model.fields import suited  # few models need it
 
         flat = draws.reshape(-1, draws.shape[-1])[:: -(-draws.shape[0] * draws.shape[1] // MOST_DRAWS)]
         values = {name: a[None] for name, a in self.density.expand(flat, False).items()}
         less = {} if tuning else less_centred(self._moved, values)
-        found = suited(self._moved, values, LARGE if tuning else FEWEST)
-        fields = {name: one for name, one in found.items() if name not in less or values[name][0, 0].size >= LARGE}
+        fields = suited(self._moved, values, any_scale=not tuning)
         centredness = {name: np.asarray(c).tolist() for name, c in less.items() if name not in fields}
         if not centredness and not fields:
             return None
