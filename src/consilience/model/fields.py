@@ -27,7 +27,7 @@ from consilience.ops.shape import broadcast_to
 LARGE: Final = 200  # elements, from which on a field is worth it
 KNOWN: Final = 25.0  # directions that data fix, from which on they tell the scale well enough for a fixed middle
 SPREAD: Final = 0.5  # of the logarithm of a scale that is told so
-MOST: Final = 0.7  # of a field's directions that data fix: beyond there is little to win
+MOST: Final = 0.4  # of a field's directions that data fix: beyond there is little to win
 
 Chosen: TypeAlias = Mapping[str, tuple[float, Any]]
 

@@ -129,7 +129,7 @@ class RunCourse:
             return
         self.strays = () if self.tuner.finished else stray_chains(windows, self.chains.columns)
         spent = self._note_tuning(windows)
-        if request := rescale_fields(self, windows, spent):
+        if request := rescale_fields(self, windows):
             request.act(self)
         elif self.tuner.finished:
             self._see_whether_improper(windows, spent)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +13,6 @@ from consilience.run.verdicts import MANY, least_needed
 
 if TYPE_CHECKING:
     from consilience.run.course import Attempt, RunCourse
-
-LONG: Final = 32  # evaluations a transition, from which on fields are looked at while chains tune
 
 
 def reparametrize(attempt: Attempt, look: Look | None) -> Restart | None:
@@ -40,14 +38,14 @@ def reparametrize(attempt: Attempt, look: Look | None) -> Restart | None:
     return Restart("coordinates", said, successor=successor)
 
 
-def rescale_fields(course: RunCourse, windows: Mapping[int, Window], spent: int) -> Restart | None:
-    """Where trajectories are long early in tuning, which took `spent` evaluations for these windows: asked once.
+def rescale_fields(course: RunCourse, windows: Mapping[int, Window]) -> Restart | None:
+    """Once, where as many transitions of tuning have been made as there must be.
 
-    What a large field needs is plain from a few draws of it, and a whole attempt to sample without would be dear.
+    What a large field needs is plain from few draws of it, and a whole attempt to sample without would be dear.
     """
     made = next(iter(windows.values())).statistics.shape[1]
-    due = course.tuned - made < course.plan.min_tune <= course.tuned and not course.restarts
-    if course.other_coordinates is None or not due or spent < LONG * made * len(windows):
+    due = course.tuned - made < max(1, course.plan.min_tune) <= course.tuned and not course.restarts
+    if course.other_coordinates is None or not due:
         return None
     if course.monitored.present_normals() is not None or set(course.tuner.arrived) != set(range(course.chains.count)):
         return None
