@@ -99,7 +99,8 @@ class Work:
         try:
             return self.context.run(self._recoordinated, draws, tuning)
         except ConsilienceError as error:  # the run goes on as it was, and says so at its end
-            self.notes.append(f"the hierarchies stay in the model's own coordinates: {error}")
+            note = f"hierarchies and fields stay in the model's own coordinates: {error}"
+            self.notes += [note] if note not in self.notes else []
             return None
 
     def _recoordinated(self, draws: Floats, tuning: bool) -> Supervisor | None:
