@@ -42,7 +42,7 @@ def launch(
     operations: float | None = None,
     listeners: Iterable[Listener] = (),
     keep: Keep | None = None,
-    other_coordinates: Callable[[NDArray[np.float64]], Supervisor | None] | None = None,
+    other_coordinates: Callable[[NDArray[np.float64], bool], Supervisor | None] | None = None,
     starts: Callable[[int, int], NDArray[np.float64]] | None = None,
     curvature: Curvature | None = None,
 ) -> Running:
