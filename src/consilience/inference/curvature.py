@@ -37,12 +37,15 @@ class Pattern(Protocol):
 
     shared   coordinates that act together with too many others, int64
     pairs    of the rest, symmetric with a full diagonal
+    sums     vectors a in rows, of which there are multiples of a a' besides
     """
 
     @property
     def shared(self) -> NDArray[np.int64]: ...
     @property
     def pairs(self) -> Any: ...
+    @property
+    def sums(self) -> Any: ...
 
 
 class _Probes(Record, eq=False):
@@ -52,6 +55,7 @@ class _Probes(Record, eq=False):
     colours         of the field's coordinates, in the order of `field`
     count           of colours
     rows, columns   of the pattern's entries among the field's coordinates, numbered within `field`
+    sums            of the pattern, for the field's coordinates, float64 (sum, coordinate)
     """
 
     field: NDArray[np.int64]
@@ -60,6 +64,7 @@ class _Probes(Record, eq=False):
     count: int
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
+    sums: Floats
 
 
 class Curvature:
@@ -101,6 +106,7 @@ class Curvature:
             int(colours.max(initial=-1)) + 1,
             entries.row.astype(np.int64),
             entries.col.astype(np.int64),
+            found.sums[:, field].toarray(),
         )
 
     @property
@@ -131,6 +137,7 @@ class Curvature:
             return None
         products /= STEP
         inner, outer = products[: probes.count][:, probes.field], products[probes.count :]
+        inner = _without_sums(inner, seeds[: probes.count][:, probes.field], probes)
         values = inner[probes.colours[probes.columns], probes.rows] / widths[probes.field[probes.columns]]
         matrix = sparse.csc_matrix((values, (probes.rows, probes.columns)), shape=(n, n))
         outer = outer / widths[probes.shared][:, None]
@@ -153,6 +160,25 @@ class Curvature:
                 count += int(good.sum())
             self.spent += evaluations.spent
         return total / count if count else None
+
+
+def _without_sums(products: Floats, seeds: Floats, probes: _Probes) -> Floats:
+    """Products of a matrix with seeds, less those of multiples of a a' for the pattern's sums a.
+
+    A multiple shows where it is alone: in rows that have no entry in any column of the seed. What these sums do to the
+    metric is left to its directions.
+    """
+    if not len(probes.sums):
+        return products
+    alone = np.ones(products.shape, bool)
+    alone[probes.colours[probes.columns], probes.rows] = False
+    for own in probes.sums:
+        others = (probes.sums != 0.0).sum(axis=0) > 1
+        expected = (seeds @ own)[:, None] * own
+        here = alone & (expected != 0.0) & ~others
+        if here.any():
+            products = products - float(np.median(products[here] / expected[here])) * expected
+    return products
 
 
 def _factor(inner: Any, across: Floats, corner: Floats, probes: _Probes, dimension: int) -> Whitener | None:
