@@ -269,14 +269,13 @@ class PooledTuning:
             present = plan.curvature.whitener(points, plain.scale) or present
             self.whiteners += 1
         whitened = fisher_metric.estimate(draws, gradients, "diag", None, present)
-        if present is None or whitened is None:
+        if present is not None and whitened is not None:
+            bounds = [error_bound(draws, gradients, scales) for scales in (plain, whitened)]
+            if bounds[1] < NEARER * bounds[0]:
+                return present
+        if self.whiteners == MOST_WHITENERS or present is None:
             self.whiteners = -1
-            return None
-        bounds = [error_bound(draws, gradients, scales) for scales in (plain, whitened)]
-        if not bounds[1] < NEARER * bounds[0]:
-            self.whiteners = -1
-            return None
-        return present
+        return None
 
     def _mean_steps(self, windows: Mapping[int, Window]) -> float:
         """Leapfrog steps of a transition, in the later half of what the arrived chains did."""
