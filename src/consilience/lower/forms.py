@@ -30,10 +30,13 @@ from consilience.ops import Cast, Elementwise, Index, IndexUpdate, Iota, Item, K
 INVARIANT = "invariant"  # one scalar in a register, whatever the shape
 LOOP = "loop"  # computed inside a loop over its elements
 REDUCE = "reduce"  # comes out of a loop
+SCATTER = "scatter"  # a loop writes or adds its values at places given by index arrays
+READ = "read"  # elements at places given by index arrays, read anew in every loop that uses them
 VIEW = "view"  # elements of another value, addressed anew
 LEAF = "leaf"  # given: input, constant, iota
-STEP = "step"  # made by a step of its own: library call, scatter, join, branch
+STEP = "step"  # made by a step of its own: library call, join, branch
 TUPLE = "tuple"  # several results of a step
+IN_LOOPS = (LOOP, REDUCE, SCATTER)
 
 # Nodes in the body of one loop, beyond which LLVM's time grows faster than the body.
 LONGEST_BODY = 500
@@ -55,6 +58,7 @@ class Forms:
         self.layouts: dict[Node, View] = {}
         self.grouped: dict[Node, Node] = {}
         self.ends: frozenset[Node] = frozenset()  # loop values that are stored and read again to end a long body
+        self.read_anew: frozenset[Node] = frozenset()  # what index arrays pick from small tensors, never stored
 
     @functools.cached_property
     def wanted(self) -> set[Node]:
@@ -79,7 +83,7 @@ def domain_of(node: Node) -> Lengths:
     """The loop space of a node: of its operand for a reduction, of its result otherwise; no axes of length 1."""
     if isinstance(node.op, Reduce):
         shape = node.inputs[0].static_shape
-    elif isinstance(node.op, IndexUpdate):  # a sum by group
+    elif isinstance(node.op, IndexUpdate):
         shape = node.inputs[1].static_shape
     else:
         shape = node.static_shape
@@ -97,8 +101,10 @@ def decide(
     for unsorted in (True, False):
         grouped = segments.find(order, unsorted)
         forms = _decide(order, outputs, given, numbers, grouped)
+        if read_anew := _read_anew(forms):
+            forms = _decide(order, outputs, given, numbers, grouped, read_anew)
         if len(order) > LONGEST_BODY and (ends := _ends_of_bodies(forms)):
-            forms = _decide(order, outputs, given, numbers, grouped, ends)
+            forms = _decide(order, outputs, given, numbers, grouped, read_anew, ends)
         if _reorderable(forms):
             break
     return forms
@@ -110,10 +116,11 @@ def _decide(
     given: Mapping[Node, View],
     numbers: Collection[Node],
     grouped: dict[Node, Node],
+    read_anew: frozenset[Node] = frozenset(),
     ends: frozenset[Node] = frozenset(),
 ) -> Forms:
     forms = Forms(order, list(outputs), numbers)
-    forms.ends = ends
+    forms.read_anew, forms.ends = read_anew, ends
     present = set(given)
     forms.layouts.update(given)
     forms.grouped = grouped
@@ -147,6 +154,26 @@ def components(forms: Forms, nodes: Sequence[Node]) -> list[list[Node]]:
     return list(found.values())
 
 
+def _read_anew(forms: Forms) -> frozenset[Node]:
+    """What index arrays pick for loops of several levels, from a tensor that has no more elements.
+
+    It would be stored for the later ones. To read the smaller tensor again moves less memory.
+    """
+    return frozenset(
+        node
+        for node in forms.order
+        if isinstance(node.op, Index)
+        and forms.form[node] == LOOP
+        and node in forms.stored
+        and node not in forms.wanted
+        and forms.size(node.inputs[0]) <= forms.size(node)
+        and all(forms.form[array] in (LEAF, VIEW, INVARIANT) for array in node.inputs[1:])
+        and all(fused(forms, user, node) and not isinstance(user.op, Index) for user in forms.users[node])
+        and all(user.inputs.count(node) == 1 for user in forms.users[node] if isinstance(user.op, IndexUpdate))
+        and all(user.inputs[1] is node for user in forms.users[node] if isinstance(user.op, IndexUpdate))
+    )
+
+
 def _ends_of_bodies(forms: Forms) -> frozenset[Node]:
     """Values at which loops with very long bodies are taken apart: one loop stores them, those behind it read them.
 
@@ -155,7 +182,7 @@ def _ends_of_bodies(forms: Forms) -> frozenset[Node]:
     """
     loops: dict[tuple[int, Lengths], list[Node]] = {}
     for node in forms.order:
-        if forms.form[node] in (LOOP, REDUCE):
+        if forms.form[node] in IN_LOOPS:
             loops.setdefault((forms.level[node], domain_of(node)), []).append(node)
     ends: set[Node] = set()
     for group in loops.values():
@@ -177,7 +204,7 @@ def _reorderable(forms: Forms) -> bool:
     if not spaces:
         return True
     for node in forms.order:
-        if forms.form[node] not in (LOOP, REDUCE) or (forms.level[node], domain_of(node)) not in spaces:
+        if forms.form[node] not in IN_LOOPS or (forms.level[node], domain_of(node)) not in spaces:
             continue
         if node in forms.stored and node not in forms.grouped:
             return False
@@ -217,10 +244,12 @@ def _form(forms: Forms, node: Node) -> str:
     if isinstance(op, Reduce):
         return INVARIANT if forms.scalar_like(node.inputs[0]) else REDUCE
     if isinstance(op, Index):
-        return INVARIANT if _one_place(forms, node, op) else LOOP
+        return INVARIANT if _one_place(forms, node, op) else READ if node in forms.read_anew else LOOP
     if isinstance(op, Item):
         return VIEW
-    return REDUCE if node in forms.grouped else STEP
+    if isinstance(op, IndexUpdate) and len(node.inputs) > 2:
+        return REDUCE if node in forms.grouped else SCATTER
+    return STEP
 
 
 def _one_place(forms: Forms, node: Node, op: Index) -> bool:
@@ -257,9 +286,9 @@ def _view_form(forms: Forms, node: Node) -> str:
 
 def fused(forms: Forms, consumer: Node, operand: Node) -> bool:
     """Whether a loop value is used element by element in a loop over the same space."""
-    if operand in forms.ends or forms.form[operand] != LOOP or forms.form[consumer] not in (LOOP, REDUCE):
+    if operand in forms.ends or forms.form[operand] != LOOP or forms.form[consumer] not in IN_LOOPS:
         return False
-    if isinstance(consumer.op, Index) and consumer.inputs[0] is operand:
+    if isinstance(consumer.op, Index | IndexUpdate) and consumer.inputs[0] is operand:
         return False
     return domain_of(operand) == domain_of(consumer)
 
@@ -268,7 +297,7 @@ def available(forms: Forms, node: Node) -> int:
     """First level at which other code than the same loop can use a value."""
     form = forms.form[node]
     level = forms.level[node]
-    return level + 1 if form in (LOOP, REDUCE, STEP, TUPLE) else level
+    return level + 1 if form in (*IN_LOOPS, STEP, TUPLE) else level
 
 
 def _level(forms: Forms, node: Node) -> int:
@@ -298,7 +327,7 @@ def _sink(forms: Forms) -> None:
 def _must_store(forms: Forms, node: Node) -> bool:
     """Whether a value needs memory."""
     form = forms.form[node]
-    if form == STEP:
+    if form in (STEP, SCATTER):
         return True
     if form == REDUCE:
         return forms.size(node) != 1
