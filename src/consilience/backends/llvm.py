@@ -51,6 +51,7 @@ from consilience.lower import entry
 from consilience.lower.expand import expand
 from consilience.lower.hoisting import hoist
 from consilience.lower.program import lower
+from consilience.lower.row_blocks import in_row_blocks
 from consilience.lower.sharing import share_exponentials
 from consilience.lower.small_tensors import in_numbers
 from consilience.lower.specialise import specialise
@@ -86,7 +87,7 @@ def program_of(
     check_sizes(sizes_of(topological(outputs)), {})
     with without_sources():
         # At fixed lengths more is known of loops: that there is a last step, which needs no trace.
-        primitive = fold(share_exponentials(in_numbers(expand(tidy_loops(outputs)))))
+        primitive = fold(share_exponentials(in_numbers(expand(in_row_blocks(tidy_loops(outputs))))))
         cut, leaves, prepared = hoist(primitive, data)
         return lower(inputs, cut, leaves), prepared
 

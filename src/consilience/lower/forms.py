@@ -206,8 +206,7 @@ def _groups_pay(forms: Forms) -> bool:
         ascends[space] = ascends.get(space, True) and segments.ascending(index)
     vectors: dict[tuple[int, Lengths], set[Node]] = {space: set() for space in ascends}
     for node in forms.order if ascends else ():
-        space = forms.level[node], domain_of(node)
-        if forms.form[node] not in IN_LOOPS or space not in ascends:
+        if forms.form[node] not in IN_LOOPS or (space := (forms.level[node], domain_of(node))) not in ascends:
             continue
         if not ascends[space] and node in forms.stored and node not in forms.grouped:
             return False
