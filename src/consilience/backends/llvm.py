@@ -76,6 +76,8 @@ Array: TypeAlias = npt.NDArray[Any]
 # Constant subgraphs up to this many elements are computed once, at compile time.
 FOLD_LIMIT = 5_000_000
 ALIGNMENT = 64
+# Constants of this many bytes lie where they are: reading them waits for memory, aligned or not.
+LARGE = 1 << 22
 # Programs kept behind each stage: one per combination of computed lengths seen lately.
 KEPT_LENGTHS = 16
 
@@ -121,7 +123,7 @@ class Compiled:
         self.workspace = code.workspace + ALIGNMENT
         self.library = self._loaded(code, host, level)
         self.address = self.library.address(code.entry)
-        self._arrays = [aligned(array) if array.size > 1 else array for array in program.constants]
+        self._arrays = [aligned(a) if a.size > 1 and a.nbytes < LARGE else a for a in program.constants]
         self.outputs = [(static(o.static_shape), numpy_dtype(o.dtype)) for o in program.outputs]
 
     def _written(self, program: Program, host: target.Target) -> entry.Code:
