@@ -51,6 +51,7 @@ from consilience.lower import entry
 from consilience.lower.expand import expand
 from consilience.lower.hoisting import hoist
 from consilience.lower.program import lower
+from consilience.lower.row_blocks import in_row_blocks
 from consilience.lower.sharing import share_exponentials
 from consilience.lower.small_tensors import in_numbers
 from consilience.lower.specialise import specialise
@@ -75,6 +76,8 @@ Array: TypeAlias = npt.NDArray[Any]
 # Constant subgraphs up to this many elements are computed once, at compile time.
 FOLD_LIMIT = 5_000_000
 ALIGNMENT = 64
+# Constants of this many bytes lie where they are: reading them waits for memory, aligned or not.
+LARGE = 1 << 22
 # Programs kept behind each stage: one per combination of computed lengths seen lately.
 KEPT_LENGTHS = 16
 
@@ -86,7 +89,7 @@ def program_of(
     check_sizes(sizes_of(topological(outputs)), {})
     with without_sources():
         # At fixed lengths more is known of loops: that there is a last step, which needs no trace.
-        primitive = fold(share_exponentials(in_numbers(expand(tidy_loops(outputs)))))
+        primitive = fold(share_exponentials(in_numbers(expand(in_row_blocks(tidy_loops(outputs))))))
         cut, leaves, prepared = hoist(primitive, data)
         return lower(inputs, cut, leaves), prepared
 
@@ -120,7 +123,7 @@ class Compiled:
         self.workspace = code.workspace + ALIGNMENT
         self.library = self._loaded(code, host, level)
         self.address = self.library.address(code.entry)
-        self._arrays = [aligned(array) if array.size > 1 else array for array in program.constants]
+        self._arrays = [aligned(a) if a.size > 1 and a.nbytes < LARGE else a for a in program.constants]
         self.outputs = [(static(o.static_shape), numpy_dtype(o.dtype)) for o in program.outputs]
 
     def _written(self, program: Program, host: target.Target) -> entry.Code:

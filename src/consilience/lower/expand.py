@@ -180,7 +180,7 @@ def _matmul(node: Node) -> Node:
     if a.ndim == 1 and b.ndim == 1:
         return _total(a * b, 0)
     if a.ndim == 1:
-        if b.ndim == 2:
+        if b.ndim == 2 and (a.dtype not in FLOATS or min(b.static_shape) <= FEW_COLUMNS):  # type: ignore[type-var]  # static
             return _matrix_vector(transpose(b), a)
         return squeeze(Node(MatMul(), expand_dims(a, 0), b), -2)
     if b.ndim == 1:
