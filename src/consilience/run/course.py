@@ -181,8 +181,8 @@ class RunCourse:
             return
         for windows in attempt.windows:
             self._note_tuning(windows)
-        if request.reason == "divergences":
-            self.diverged = attempt.sight()
+        if request.reason in ("divergences", "smallest steps"):
+            self.diverged = verdicts.sight(attempt.draws(), attempt.divergences, self.diverged)
         self.tuner.again(request.reason, request.windows)
         self.stage = self.tuner
         if self.chains.once and attempt.asked_for_coordinates:
@@ -371,11 +371,6 @@ class Attempt:
         """Of all chains."""
         return int(sum(self.column("divergence", c).sum() for c in self.chains))
 
-    def sight(self) -> Sight:
-        """What the draws so far show."""
-        draws = self.draws()
-        return Sight(draws.std(axis=(0, 1)), draws.shape[0] * draws.shape[1], self.divergences)
-
     @property
     def diverges(self) -> bool:
         """Whether more draws diverged than good draws do now and then."""
@@ -464,7 +459,8 @@ class Attempt:
             low_energy,
             lost,
             course.diverged,
-            None if course.diverged is None else self.sight(),
+            None if course.diverged is None else verdicts.sight(self.draws(), self.divergences),
+            "smallest steps" in course.restarts,
         )
         missed = ""
         if course.monitored.missed is not None and verdict.status != "not_converged":
@@ -480,7 +476,16 @@ class Attempt:
         if missing:
             reason = f"chains {missing} had not come to where the others are when tuning ended"
             return Verdict("chains_disagree", reason)
+        total = self.count * len(self.chains)
+        if self._diverges_a_little(look) and not verdicts.surely_too_many(self.divergences, total):
+            return None  # more draws tell the rate
         return look.verdict
+
+    def _diverges_a_little(self, look: Look) -> bool:
+        """Whether divergences of the smallest steps are all that speaks against draws, and there may be more draws."""
+        verdict = look.verdict
+        smallest = "smallest steps" in self.course.restarts and not look.at_end
+        return smallest and verdict is not None and verdict.status == "not_converged" and verdict.divergences
 
     def _of_failing(self, failure: Failure, look: Look) -> Verdict | None:
         """Whether chains disagree, as two checks have to find, or it is the end."""
