@@ -31,6 +31,7 @@ from consilience.run.engine import Chains
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.plan import RunPlan
 from consilience.run.remedies import REMEDIES, Look, Remedy, Request, Restart
+from consilience.run.remedies.coordinates import rescale_fields
 from consilience.run.stray_chains import stray_chains
 from consilience.run.verdicts import Sight, Verdict, check_after
 
@@ -44,8 +45,8 @@ class RunCourse:
     plan                 what is asked of it
     chains               what is to be known of the chains
     monitored            what is watched
-    other_coordinates    gives, of draws (chain, draw, coordinate), a run of the same posterior in other coordinates, or
-                         None where these are no better; None: there are no others
+    other_coordinates    gives, of draws (chain, draw, coordinate) and whether they are of tuning, a run of the same
+                         posterior in other coordinates, or None where these are no better; None: there are no others
     tuning_windows       windows of all tuning, in order; without draws unless they are kept
     tuning_evaluations   evaluations of the log density by the end of tuning, by all chains, draws that were given up
                          included
@@ -62,7 +63,7 @@ class RunCourse:
         chains: Chains,
         tuner: Tuner,
         monitored: Monitored,
-        other_coordinates: Callable[[Matrix], Any] | None = None,
+        other_coordinates: Callable[[Matrix, bool], Any] | None = None,
     ) -> None:
         self.plan = plan
         self.chains = chains
@@ -128,7 +129,9 @@ class RunCourse:
             return
         self.strays = () if self.tuner.finished else stray_chains(windows, self.chains.columns)
         spent = self._note_tuning(windows)
-        if self.tuner.finished:
+        if request := rescale_fields(self, windows, spent):
+            request.act(self)
+        elif self.tuner.finished:
             self._see_whether_improper(windows, spent)
             self._sample()
 
@@ -151,7 +154,7 @@ class RunCourse:
         self.tuning_windows.append(kept)
         earlier = self.tuning_evaluations
         self.tuning_evaluations = sum(w.evaluations + self.given_up[c] for c, w in windows.items())
-        if self.restarts in ([], ["coordinates"]):
+        if {"fields", "coordinates"}.issuperset(self.restarts):
             self.tuned += next(iter(windows.values())).statistics.shape[1]
         return self.tuning_evaluations - earlier
 
@@ -171,14 +174,14 @@ class RunCourse:
 
     def begin_again(self, request: Restart) -> None:
         """What there is becomes tuning; tune or sample again."""
-        attempt = self.stage
-        assert isinstance(attempt, Attempt)
         self.restarts.append(request.reason)
         self.news.append(Restarted(request.said))
         if request.successor is not None:
             self.successor = request.successor
             self.verdict = Verdict("interrupted", "the run goes on in other coordinates")
             return
+        attempt = self.stage
+        assert isinstance(attempt, Attempt)
         for windows in attempt.windows:
             self._note_tuning(windows)
         if request.reason in ("divergences", "smallest steps"):
@@ -198,11 +201,11 @@ class RunCourse:
         following = attempt.next_check(attempt.count)
         self.news = [replace(e, next_check=following) if isinstance(e, CheckFigures) else e for e in self.news]
 
-    def follow(self, evaluations: Sequence[int]) -> None:
+    def follow(self, other: RunCourse, evaluations: Sequence[int]) -> None:
         """Go on in other coordinates after another run, whose chains made so many evaluations."""
-        self.restarts.append("coordinates")
-        self.given_up = tuple(evaluations)
-        self.tuning_evaluations = sum(evaluations)
+        self.restarts = list(other.restarts)
+        self.given_up = tuple(map(sum, zip(evaluations, other.given_up, strict=True)))
+        self.tuning_evaluations = sum(self.given_up)
 
     def extend(self, plan: RunPlan) -> None:
         """Ask for more: a course that has ended goes on with other lengths or another rule."""

@@ -41,7 +41,7 @@ def launch(
     operations: float | None = None,
     listeners: Iterable[Listener] = (),
     keep: Keep | None = None,
-    other_coordinates: Callable[[NDArray[np.float64]], Supervisor | None] | None = None,
+    other_coordinates: Callable[[NDArray[np.float64], bool], Supervisor | None] | None = None,
     starts: Callable[[int, int], NDArray[np.float64]] | None = None,
 ) -> Running:
     """A run with one chain from each starting point, ready to start.

@@ -118,7 +118,7 @@ class Supervisor:
         self.check_seconds = other.check_seconds
         self.tuning_seconds = sum(other.engine.seconds)
         self.engine.follow(other.engine)
-        self.course.follow(other.engine.evaluations)
+        self.course.follow(other.course, other.engine.evaluations)
         if other.engine.stopping:
             self.by_user = other.by_user
             self.engine.stop()

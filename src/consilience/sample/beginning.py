@@ -23,7 +23,7 @@ from consilience.sample.separate_modes import SeparateModes
 from consilience.sample.step_methods import DivisibleDensity
 
 Floats = npt.NDArray[np.float64]
-OtherCoordinates: TypeAlias = Callable[[Floats], Supervisor | None]
+OtherCoordinates: TypeAlias = Callable[[Floats, bool], Supervisor | None]
 """See `run.launch`."""
 Begin: TypeAlias = Callable[[ModelDensity, Floats | int, ModelPlan, OtherCoordinates | None], Running]
 """An engine with its settings: density, starting points (or so many, where they are put somewhere later), plan."""

@@ -120,7 +120,7 @@ def divergence_location(work: Work, run: Run, raised: bool) -> str:
         return ""
     names = work.running.monitored.names
     where = describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
-    if work.plan.centredness is not None:
+    if work.plan.all_centredness:
         return where
     nowhere = "" if raised else without_density(work.density.model, np.concatenate([d.ends for d in run.divergences]))
     return nowhere or f"{where} {other_coordinates(work.model)}".strip()
