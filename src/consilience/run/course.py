@@ -31,7 +31,7 @@ from consilience.run.engine import Chains
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.plan import RunPlan
 from consilience.run.remedies import REMEDIES, Look, Remedy, Request, Restart
-from consilience.run.remedies.coordinates import rescale_fields
+from consilience.run.remedies.coordinates import reparametrize_early, rescale_fields
 from consilience.run.stray_chains import stray_chains
 from consilience.run.verdicts import Sight, Verdict, check_after
 
@@ -129,7 +129,7 @@ class RunCourse:
             return
         self.strays = () if self.tuner.finished else stray_chains(windows, self.chains.columns)
         spent = self._note_tuning(windows)
-        if request := rescale_fields(self, windows, spent):
+        if request := rescale_fields(self, windows, spent) or reparametrize_early(self, windows, spent):
             request.act(self)
         elif self.tuner.finished:
             self._see_whether_improper(windows, spent)
