@@ -82,8 +82,8 @@ def test_verdicts_on_draws_that_pass(
         assert f"{divergences} of {draws} draws" in verdict.reason
     if widths in (0.7, 1.3):
         assert f"9 of {draws} draws had diverged, and with smaller steps a standard deviation changed" in verdict.reason
-    if divergences == 0 and (widths is None or abs(np.log(widths)) < 0.1) and not low_energy:
-        # What diverges no more with the smallest steps, and is as wide as before, was no tail.
+    if divergences < 3 and (widths is None or abs(np.log(widths)) < 0.1) and not low_energy:
+        # What hardly diverges with the smallest steps, and is as wide as before, was no tail.
         smallest = verdicts.of_passing(divergences, draws, size, 4, low_energy, (), before, now, smallest=True)
         assert smallest.status == "converged"
 

@@ -106,6 +106,12 @@ class RunCourse:
         return min(self.most, verdicts.IMPROPER_DRAWS) if self.improper else self.most
 
     @property
+    def smallest_steps(self) -> bool:
+        """Whether chains have tuned for the smallest steps, in the coordinates they have now."""
+        changes = [i for i, reason in enumerate(self.restarts) if reason in ("coordinates", "fields")]
+        return "smallest steps" in self.restarts[max(changes, default=0) :]
+
+    @property
     def remedies(self) -> tuple[Remedy, ...]:
         """What may be done where draws show the need."""
         heard = len(self.restarts) + self.continued < MOST_REQUESTS
@@ -463,7 +469,7 @@ class Attempt:
             lost,
             course.diverged,
             None if course.diverged is None else verdicts.sight(self.draws(), self.divergences),
-            "smallest steps" in course.restarts,
+            course.smallest_steps,
         )
         missed = ""
         if course.monitored.missed is not None and verdict.status != "not_converged":
@@ -487,7 +493,7 @@ class Attempt:
     def _diverges_a_little(self, look: Look) -> bool:
         """Whether divergences of the smallest steps are all that speaks against draws, and there may be more draws."""
         verdict = look.verdict
-        smallest = "smallest steps" in self.course.restarts and not look.at_end
+        smallest = self.course.smallest_steps and not look.at_end
         return smallest and verdict is not None and verdict.status == "not_converged" and verdict.divergences
 
     def _of_failing(self, failure: Failure, look: Look) -> Verdict | None:

@@ -152,7 +152,7 @@ def of_passing(
     witnesses    chains that began by themselves; one is told of
     lost         chains that were left out: where the others are is not all there was to see
     before, now  what the draws that were given up for divergences showed, and what these show; None: there were none
-    smallest     whether these have the smallest steps: what diverges no more then, and is as wide, was no tail
+    smallest     whether these have the smallest steps: where one or two diverge then, and all is as wide, was no tail
     """
     if lost:
         which = f"chain {lost[0]} was" if len(lost) == 1 else f"chains {', '.join(map(str, lost))} were"
@@ -181,7 +181,7 @@ def of_passing(
             f"{said}, and with smaller steps a standard deviation changed by a factor of {change:.2f}: tails in which "
             "steps diverge may still be missing"
         )
-    elif (divergences or (before and not smallest)) and size < WELL_MIXED * draws:
+    elif (divergences >= FEWEST_DIVERGENCES if smallest else before or divergences) and size < WELL_MIXED * draws:
         since = f"{divergences} of {draws} draws diverged" if divergences else ""
         known = " and ".join(filter(None, (f"{said} before the chains took smaller steps" if said else "", since)))
         doubts.append(f"{known}, and chains come seldom to all places: tails in which steps diverge may be missing")
