@@ -202,8 +202,7 @@ def _as_now(saved: Mapping[str, Any], course: RunCourse) -> dict[str, Any]:
     renamed = None if attempt is None else {OLDER.get(name, name): value for name, value in attempt.items()}
     diverged = saved["diverged"]
     if diverged is not None and "errors" not in diverged:  # then by how many draws there were
-        widths = np.asarray(diverged["widths"])
-        diverged = {**diverged, "errors": np.full(widths.shape, (2.0 * diverged["draws"]) ** -0.5)}
+        diverged = {**diverged, "errors": 0.0 * diverged["widths"] + (2.0 * diverged["draws"]) ** -0.5}
     return {"most": course.plan.max_draws, "continued": 0, **saved, "sampling": renamed, "diverged": diverged}
 
 
