@@ -42,8 +42,8 @@ class Rescaled(Continuous):
         return (None, None)  # the distribution looks after the scale, which is its own
 
     def event_shape(self) -> Shape:
-        inner = distribution_of(self.of)
-        return self.of.static_shape[len(batch_part(self.of.static_shape, inner)) :]
+        shape: Shape = self.of.static_shape
+        return shape[len(batch_part(shape, distribution_of(self.of))) :]
 
     @property
     def bound_support(self) -> Constraint:

@@ -25,7 +25,7 @@ from consilience.inference.tuner import Reason, TuningSetting, Windows
 
 ALONE_TUNE: Final = 400  # transitions of a chain that tunes by itself
 FEWEST_FOR_TWO: Final = 85  # transitions: two chains know less of each other
-RETUNED_ACCEPT: Final = 0.95
+RETUNED_ACCEPT: Final = {"divergences": 0.95, "smallest steps": 0.99}  # at least, by the reason
 GRADIENTS_KEPT: Final = 400  # draws of each chain, whose gradients may be needed for a new metric
 LARGEST_METRIC_ERROR: Final = 1.0  # root mean square of log variances
 MANY: Final = 200  # coordinates, beyond which a metric to compare with is learnt
@@ -99,7 +99,8 @@ class NutsTuner:
     @property
     def answers(self) -> frozenset[Reason]:
         """See `tuner.Tuner`."""
-        return frozenset() if "divergences" in self.restarts else frozenset(("divergences",))
+        last = max((list(RETUNED_ACCEPT).index(r) for r in self.restarts if r in RETUNED_ACCEPT), default=-1)
+        return frozenset(list(RETUNED_ACCEPT)[last + 1 :])
 
     @property
     def interval(self) -> int:
@@ -188,14 +189,13 @@ class NutsTuner:
         self.restarts.append(reason)
         chains = sorted(windows[-1])
         self.living = tuple(chains)
-        if reason == "divergences":
-            self.target_accept = max(RETUNED_ACCEPT, self.kernel.target_accept)
+        self.target_accept = max(RETUNED_ACCEPT.get(reason, 0.0), self.target_accept)
         groups: Sequence[tuple[int, ...]] = [self.living] if self.pooled else [(c,) for c in self.living]
         retuning = Retuning(
             groups,
             {c: self.steps.get(c, windows[-1][c].step_size) for c in self.living},  # chains may not have tuned at all
             self.target_accept,
-            CAUTION if reason == "divergences" else 0.0,
+            CAUTION if reason in RETUNED_ACCEPT else 0.0,
             self.setting.columns,
             self.setting.chains,
         )

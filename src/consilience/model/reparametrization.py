@@ -428,6 +428,24 @@ def centred_hierarchies(model: ModelVariables) -> list[str]:
     return found
 
 
+def standard_variables(model: ModelVariables) -> list[str]:
+    """Names of free variables symmetric around 0 of constant scale, in models that have a positive free variable, too.
+
+    They may be parts of products with estimated scales.
+    """
+    found, scaled = [], False
+    for variable in model.free:
+        bound = distribution_of(variable.node)
+        lower = getattr(bound.bound_support, "lower", None)
+        scaled = scaled or (isinstance(lower, int | float) and lower >= 0)
+        if bound.title in SYMMETRIC and variable.inside:
+            location, scale = (bound.by_name()[str(name)] for name in LOCATION_SCALE[bound.title])
+            middle = known_value(location)
+            if middle is not None and not np.any(middle) and known_value(scale) is not None:
+                found.append(variable.name)
+    return found if scaled else []
+
+
 def field_scale(rv: Node) -> Node | None:
     """The scale of a field, with length 1 along the axes of an event that share it; None for other variables."""
     bound = distribution_of(rv)

@@ -200,7 +200,10 @@ def _as_now(saved: Mapping[str, Any], course: RunCourse) -> dict[str, Any]:
     """The state of a course as it is named today."""
     attempt = saved["sampling"]
     renamed = None if attempt is None else {OLDER.get(name, name): value for name, value in attempt.items()}
-    return {"most": course.plan.max_draws, "continued": 0, **saved, "sampling": renamed}
+    diverged = saved["diverged"]
+    if diverged is not None and "errors" not in diverged:  # then by how many draws there were
+        diverged = {**diverged, "errors": 0.0 * diverged["widths"] + (2.0 * diverged["draws"]) ** -0.5}
+    return {"most": course.plan.max_draws, "continued": 0, **saved, "sampling": renamed, "diverged": diverged}
 
 
 def _block(course: RunCourse, windows: Mapping[int, Window]) -> dict[str, Any]:

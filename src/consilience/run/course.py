@@ -31,7 +31,7 @@ from consilience.run.engine import Chains
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.plan import RunPlan
 from consilience.run.remedies import REMEDIES, Look, Remedy, Request, Restart
-from consilience.run.remedies.coordinates import rescale_fields
+from consilience.run.remedies.coordinates import reparametrize_early, rescale_fields
 from consilience.run.stray_chains import stray_chains
 from consilience.run.verdicts import Sight, Verdict, check_after
 
@@ -106,6 +106,12 @@ class RunCourse:
         return min(self.most, verdicts.IMPROPER_DRAWS) if self.improper else self.most
 
     @property
+    def smallest_steps(self) -> bool:
+        """Whether chains have tuned for the smallest steps, in the coordinates they have now."""
+        changes = [i for i, reason in enumerate(self.restarts) if reason in ("coordinates", "fields")]
+        return "smallest steps" in self.restarts[max(changes, default=0) :]
+
+    @property
     def remedies(self) -> tuple[Remedy, ...]:
         """What may be done where draws show the need."""
         heard = len(self.restarts) + self.continued < MOST_REQUESTS
@@ -129,7 +135,7 @@ class RunCourse:
             return
         self.strays = () if self.tuner.finished else stray_chains(windows, self.chains.columns)
         spent = self._note_tuning(windows)
-        if request := rescale_fields(self, windows):
+        if request := rescale_fields(self, windows) or reparametrize_early(self, windows, spent):
             request.act(self)
         elif self.tuner.finished:
             self._see_whether_improper(windows, spent)
@@ -184,8 +190,8 @@ class RunCourse:
         assert isinstance(attempt, Attempt)
         for windows in attempt.windows:
             self._note_tuning(windows)
-        if request.reason == "divergences":
-            self.diverged = attempt.sight()
+        if request.reason in ("divergences", "smallest steps"):
+            self.diverged = verdicts.sight(attempt.draws(), attempt.divergences, self.diverged)
         self.tuner.again(request.reason, request.windows)
         self.stage = self.tuner
         if self.chains.once and attempt.asked_for_coordinates:
@@ -374,11 +380,6 @@ class Attempt:
         """Of all chains."""
         return int(sum(self.column("divergence", c).sum() for c in self.chains))
 
-    def sight(self) -> Sight:
-        """What the draws so far show."""
-        draws = self.draws()
-        return Sight(draws.std(axis=(0, 1)), draws.shape[0] * draws.shape[1], self.divergences)
-
     @property
     def diverges(self) -> bool:
         """Whether more draws diverged than good draws do now and then."""
@@ -467,7 +468,8 @@ class Attempt:
             low_energy,
             lost,
             course.diverged,
-            None if course.diverged is None else self.sight(),
+            None if course.diverged is None else verdicts.sight(self.draws(), self.divergences),
+            course.smallest_steps,
         )
         missed = ""
         if course.monitored.missed is not None and verdict.status != "not_converged":
@@ -483,7 +485,16 @@ class Attempt:
         if missing:
             reason = f"chains {missing} had not come to where the others are when tuning ended"
             return Verdict("chains_disagree", reason)
+        total = self.count * len(self.chains)
+        if self._diverges_a_little(look) and not verdicts.surely_too_many(self.divergences, total):
+            return None  # more draws tell the rate
         return look.verdict
+
+    def _diverges_a_little(self, look: Look) -> bool:
+        """Whether divergences of the smallest steps are all that speaks against draws, and there may be more draws."""
+        verdict = look.verdict
+        smallest = self.course.smallest_steps and not look.at_end
+        return smallest and verdict is not None and verdict.status == "not_converged" and verdict.divergences
 
     def _of_failing(self, failure: Failure, look: Look) -> Verdict | None:
         """Whether chains disagree, as two checks have to find, or it is the end."""

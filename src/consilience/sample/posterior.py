@@ -12,7 +12,7 @@ from consilience.distributions.seeds import seed_from
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import NUTS, Kernel
 from consilience.model.model import Model, modelcontext
-from consilience.model.reparametrization import centred_hierarchies, fields
+from consilience.model.reparametrization import centred_hierarchies, fields, standard_variables
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
@@ -183,7 +183,8 @@ def sample(
     climbing = init == "lbfgs"
     free = initvals is None and climbing
     alone = draws is None and free
-    movable = "coordinates" in may and alone and bool(centred_hierarchies(owner) or fields(owner))
+    other = centred_hierarchies(owner) or fields(owner) or standard_variables(owner)  # coordinates there may be
+    movable = "coordinates" in may and alone and bool(other)
     plan = ModelPlan(
         draws=None if draws is None else whole_number("draws", draws, 1),
         tune=tune,

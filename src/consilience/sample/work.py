@@ -21,7 +21,6 @@ from consilience.inference import Kernel
 from consilience.model.centredness import less_centred
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
-from consilience.model.reparametrization import noncenter
 from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
 from consilience.output.display import reporter
@@ -104,11 +103,12 @@ class Work:
             return None
 
     def _recoordinated(self, draws: Floats, tuning: bool) -> Supervisor | None:
-        from consilience.model.fields import suited  # few models need it
+        from consilience.model import scale_mixtures  # few models need these
+        from consilience.model.fields import suited
 
         flat = draws.reshape(-1, draws.shape[-1])[:: -(-draws.shape[0] * draws.shape[1] // MOST_DRAWS)]
         values = {name: a[None] for name, a in self.density.expand(flat, False).items()}
-        less = {} if tuning else less_centred(self._moved, values)
+        less = {} if tuning else less_centred(self._moved, values) | scale_mixtures.suited(self._moved, values)
         fields = suited(self._moved, values, any_scale=not tuning)
         centredness = {name: np.asarray(c).tolist() for name, c in less.items() if name not in fields}
         if not centredness and not fields:
@@ -335,7 +335,9 @@ def rewritten(model: Model, plan: ModelPlan) -> Model:
 
         made = rescale(made, plan.fields)
     if plan.centredness is not None:
-        made = noncenter(made, plan.centredness)
+        from consilience.model import scale_mixtures  # few models need it
+
+        made = scale_mixtures.rewritten(made, plan.centredness)
     if made is not model:
         made.coordinates = model.coordinates
         derived = [name for name in made.conditional_deterministics if name not in model.conditional_deterministics]
