@@ -17,9 +17,10 @@ from consilience.errors import SamplingError
 from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
 from consilience.inference.jump_tuner import JUMPS
-from consilience.run import Run, RunPlan, launch, monitor, run_chains, verdicts
+from consilience.run import Run, RunPlan, forecast, launch, monitor, run_chains, verdicts
 from consilience.run.course import Attempt
-from consilience.run.remedies import USUAL, Restart, jumps
+from consilience.run.remedies import Restart, jumps
+from consilience.run.supervisor import Supervisor
 from consilience.run.verdicts import Sight
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
 from tests.run.support import EarlyChecks, finish
@@ -482,33 +483,100 @@ def test_chains_that_did_not_tune_at_all_may_tune_after_divergences() -> None:
     assert result.draws.shape == (4, 8, 4)
 
 
-# --- going on beyond max_draws -----------------------------------------------------------------------------------
-
-NEAR = (*USUAL, "draws")
+# --- going on as long as a forecast says ---------------------------------------------------------------------------
 
 
-def test_a_run_near_its_goal_goes_on_where_it_may(script: type[Scripted]) -> None:
-    """At 300 draws 300 effective ones of 400: 400 should do, and some more; without the remedy it ends there."""
-    script.passes = staticmethod(lambda count: count >= 400)
-    assert run(NORMAL, EarlyChecks(max_draws=300)).verdict.status == "not_converged"
-    events: list[Event] = []
-    result = run(NORMAL, EarlyChecks(max_draws=300, remedies=NEAR), listeners=[events.append])
+class Clock:
+    """Seconds that pass at each look at it, however long that is."""
+
+    def __init__(self, step: float) -> None:
+        self.step, self.now = step, 0.0
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def timed(plan: EarlyChecks, step: float, monkeypatch: pytest.MonkeyPatch, seen: list[Event] | None = None) -> Run:
+    """A run whose clock tells `step` seconds more whenever it is asked."""
+    monkeypatch.setattr(Supervisor, "clock", Clock(step))
+    return run(NORMAL, plan, listeners=[] if seen is None else [seen.append])
+
+
+def growing(script: type[Scripted], share: float) -> None:
+    """Let effective draws be such a share of the draws."""
+    script.size = property(lambda self: share * self.count)  # type: ignore[assignment]
+    script.passes = staticmethod(lambda count: share * count >= 400.0)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.02])
+def test_a_run_goes_on_as_long_as_its_draws_become_worth_more(script: type[Scripted], share: float) -> None:
+    """There is no number of draws at which it ends; what it gives are the first draws of any longer run."""
+    growing(script, share)
+    result = run(NORMAL, EarlyChecks())
     assert result.verdict.status == "converged"
-    assert result.draws.shape[1] == 440
-    assert [event.next_check for event in events if isinstance(event, CheckFigures)][-3:] == [382, 440, 440]
-    longer = run(NORMAL, EarlyChecks(max_draws=440))
-    np.testing.assert_array_equal(result.draws, longer.draws)
+    assert 400 / share <= result.draws.shape[1] <= 1.3 * 400 / share
+    assert run(NORMAL, EarlyChecks(max_draws=100)).verdict.status == "not_converged"
+    np.testing.assert_array_equal(result.draws[:, :100], run(NORMAL, EarlyChecks(max_draws=100)).draws)
 
 
-def test_a_run_goes_on_to_twice_max_draws_at_most(script: type[Scripted]) -> None:
-    result = run(NORMAL, EarlyChecks(max_draws=150, remedies=NEAR))
-    assert result.draws.shape[1] == 300
-    assert "(max_draws=300)" in result.verdict.reason
+@pytest.mark.parametrize(("size", "draws"), [(20.0, (3200, 6400)), (300.0, (25_600, 33_000))])
+def test_a_run_whose_draws_become_worth_no_more_ends(
+    script: type[Scripted], size: float, draws: tuple[int, int]
+) -> None:
+    """After eight times the draws; near its goal after eight times eight. The clock has no part in it."""
+    script.size = size
+    result = run(NORMAL, EarlyChecks(min_draws=400, patience=None))
+    assert draws[0] <= result.draws.shape[1] <= draws[1]
+    assert "so more will hardly do; `result.extend(…)` goes on all the same" in result.verdict.reason
+    assert run(NORMAL, EarlyChecks(min_draws=400, max_draws=50_000)).draws.shape[1] == 50_000
 
 
-def test_a_run_far_from_its_goal_ends(script: type[Scripted]) -> None:
-    script.size = 100.0
-    assert run(NORMAL, EarlyChecks(max_draws=150, remedies=NEAR)).draws.shape[1] == 150
+def test_a_run_ends_at_the_look_that_foretells_too_long_a_time(
+    script: type[Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what was spent: a minute, or five times what was spent at the first look; further if it is nearly there."""
+    growing(script, 0.05)
+    seen: list[Event] = []
+    result = timed(EarlyChecks(min_draws=400), 4.0, monkeypatch, seen)
+    assert result.verdict.status == "not_converged"
+    assert result.draws.shape[1] < 8000
+    assert "more at least, beyond the" in result.verdict.reason
+    for free in ({"patience": None}, {"max_time": 1e9}, {"max_draws": 10_000}):
+        assert timed(EarlyChecks(min_draws=400, **free), 4.0, monkeypatch).verdict.status == "converged"
+    needed = [event.needed for event in seen if isinstance(event, CheckFigures) and not np.isnan(event.needed)]
+    np.testing.assert_allclose(needed, 8000)
+
+
+def test_a_forecast_is_not_made_of_one_look_at_few_draws(
+    script: type[Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it took: the second look, at twice the draws, tells."""
+    growing(script, 0.001)
+    result = timed(EarlyChecks(min_draws=400), 1000.0, monkeypatch)
+    assert result.draws.shape[1] > 400
+
+
+def test_a_run_near_its_goal_goes_on_beyond_its_time(script: type[Scripted], monkeypatch: pytest.MonkeyPatch) -> None:
+    script.passes = staticmethod(lambda count: count >= 500)
+    script.size = 350.0
+    monkeypatch.setattr(forecast, "MULTIPLE", 1.0)
+    assert timed(EarlyChecks(min_draws=400), 100.0, monkeypatch).verdict.status == "converged"
+    script.size = 200.0
+    assert timed(EarlyChecks(min_draws=400), 100.0, monkeypatch).draws.shape[1] == 400
+
+
+def test_draws_fill_half_of_the_free_memory_at_most(script: type[Scripted], monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for those of the first check, and those that `max_draws` allows."""
+    growing(script, 0.1)
+    row = 8 * 4 * (5 + len(NUTS().columns.types))
+    monkeypatch.setattr(forecast, "_free_memory", lambda: 2.0 * 1000 * row)
+    result = run(NORMAL, EarlyChecks(min_draws=400))
+    assert result.draws.shape[1] < 1000
+    assert "half of the memory that was free" in result.verdict.reason
+    assert run(NORMAL, EarlyChecks(max_draws=5000)).verdict.status == "converged"
+    monkeypatch.setattr(forecast, "_free_memory", lambda: 0.0)
+    assert run(NORMAL, EarlyChecks(min_draws=400)).draws.shape[1] == 400
 
 
 def test_a_remedy_that_there_is_not_is_refused_by_name() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from consilience.run.remedies.remedy import Look, Restart
@@ -36,6 +37,7 @@ def reparametrize(attempt: Attempt, look: Look | None) -> Restart | None:
 
 def _is_far(attempt: Attempt, size: float) -> bool:
     """Whether many draws are missing, as a scalar is worth `size` now, or chains hardly move between energies."""
-    target, most = attempt.course.plan.rule.target_ess, min(attempt.last, MANY * attempt.next_check(0))
+    plan = attempt.course.plan
+    target, most = plan.rule.target_ess, min(plan.max_draws or math.inf, MANY * attempt.next_check(0))
     far = target is not None and least_needed(attempt.count, size, target) > most
     return far or attempt.energy_is_low
