@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,10 +18,12 @@ from consilience.errors import SamplingError
 from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
 from consilience.inference.jump_tuner import JUMPS
+from consilience.inference.messages import Segment
 from consilience.run import Run, RunPlan, forecast, launch, monitor, run_chains, verdicts
 from consilience.run.course import Attempt
 from consilience.run.remedies import Restart, jumps
 from consilience.run.supervisor import Supervisor
+from consilience.run.threads.engine import ThreadEngine
 from consilience.run.verdicts import Sight
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
 from tests.run.support import EarlyChecks, finish
@@ -487,20 +490,27 @@ def test_chains_that_did_not_tune_at_all_may_tune_after_divergences() -> None:
 
 
 class Clock:
-    """Seconds that pass at each look at it, however long that is."""
+    """Seconds that pass when told."""
 
-    def __init__(self, step: float) -> None:
-        self.step, self.now = step, 0.0
+    now = 0.0
 
     def __call__(self) -> float:
-        self.now += self.step
         return self.now
 
 
-def timed(plan: EarlyChecks, step: float, monkeypatch: pytest.MonkeyPatch, seen: list[Event] | None = None) -> Run:
-    """A run whose clock tells `step` seconds more whenever it is asked."""
-    monkeypatch.setattr(Supervisor, "clock", Clock(step))
-    return run(NORMAL, plan, listeners=[] if seen is None else [seen.append])
+def timed(plan: EarlyChecks, per_draw: float, monkeypatch: pytest.MonkeyPatch, seen: list[Event] | None = None) -> Run:
+    """A run whose transitions take so many seconds, all chains together."""
+    clock, advance = Clock(), ThreadEngine.advance
+
+    def slow(engine: ThreadEngine, segment: Segment, overseer: Any) -> Any:
+        windows = advance(engine, segment, overseer)
+        clock.now += per_draw * segment.count
+        return windows
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Supervisor, "clock", clock)
+        patch.setattr(ThreadEngine, "advance", slow)
+        return run(NORMAL, plan, listeners=[] if seen is None else [seen.append])
 
 
 def growing(script: type[Scripted], share: float) -> None:
@@ -538,32 +548,32 @@ def test_a_run_ends_at_the_look_that_foretells_too_long_a_time(
     """By what was spent: a minute, or five times what was spent at the first look; further if it is nearly there."""
     growing(script, 0.05)
     seen: list[Event] = []
-    result = timed(EarlyChecks(min_draws=400), 4.0, monkeypatch, seen)
+    result = timed(EarlyChecks(min_draws=400), 0.01, monkeypatch, seen)
     assert result.verdict.status == "not_converged"
-    assert result.draws.shape[1] < 8000
-    assert "more at least, beyond the" in result.verdict.reason
+    assert 1600 < result.draws.shape[1] < 6000
+    assert re.search(r"that takes \d+ s more, and a run takes 1:00 by itself", result.verdict.reason)
+    np.testing.assert_array_equal(result.draws, run(NORMAL, EarlyChecks(draws=result.draws.shape[1])).draws)
+    needed = [event.needed for event in seen if isinstance(event, CheckFigures)]
+    np.testing.assert_allclose([n for n in needed if not np.isnan(n)], 8000)
     for free in ({"patience": None}, {"max_time": 1e9}, {"max_draws": 10_000}):
-        assert timed(EarlyChecks(min_draws=400, **free), 4.0, monkeypatch).verdict.status == "converged"
-    needed = [event.needed for event in seen if isinstance(event, CheckFigures) and not np.isnan(event.needed)]
-    np.testing.assert_allclose(needed, 8000)
+        assert timed(EarlyChecks(min_draws=400, **free), 0.01, monkeypatch).verdict.status == "converged"
 
 
-def test_a_forecast_is_not_made_of_one_look_at_few_draws(
-    script: type[Scripted], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However long it took: the second look, at twice the draws, tells."""
+def test_a_run_that_cannot_tell_uses_its_time(script: type[Scripted], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five times what was spent at the first look, where transitions are slow; there it ends, with what it has."""
     growing(script, 0.001)
-    result = timed(EarlyChecks(min_draws=400), 1000.0, monkeypatch)
-    assert result.draws.shape[1] > 400
+    result = timed(EarlyChecks(min_draws=400, tune=400), 1.0, monkeypatch)
+    assert 2000 < result.draws.shape[1] <= 3600
+    assert "an unknown time after" in result.verdict.reason
 
 
 def test_a_run_near_its_goal_goes_on_beyond_its_time(script: type[Scripted], monkeypatch: pytest.MonkeyPatch) -> None:
     script.passes = staticmethod(lambda count: count >= 500)
     script.size = 350.0
     monkeypatch.setattr(forecast, "MULTIPLE", 1.0)
-    assert timed(EarlyChecks(min_draws=400), 100.0, monkeypatch).verdict.status == "converged"
+    assert timed(EarlyChecks(min_draws=400, tune=400), 1.0, monkeypatch).verdict.status == "converged"
     script.size = 200.0
-    assert timed(EarlyChecks(min_draws=400), 100.0, monkeypatch).draws.shape[1] == 400
+    assert timed(EarlyChecks(min_draws=400, tune=400), 1.0, monkeypatch).draws.shape[1] == 400
 
 
 def test_draws_fill_half_of_the_free_memory_at_most(script: type[Scripted], monkeypatch: pytest.MonkeyPatch) -> None:

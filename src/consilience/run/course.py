@@ -452,22 +452,20 @@ class Attempt:
         self.looked = min(self.looked, course.spent)
         if ending := forecast.never(self.needs, len(self.chains)):
             return f"{ending}; `result.extend(…)` goes on all the same"
-        per_draw = (course.spent - self.began) / self.count
-        seconds = forecast.seconds_at_least(self.needs, len(self.chains), per_draw)
-        if seconds is None:
-            return ""
-        if need.least * self.count > course.affordable:
+        if need.at_least > course.affordable:
             return forecast.NO_MEMORY
         if plan.patience is None or plan.max_time is not None:
             return ""
+        per_draw = (course.spent - self.began) / self.count
         allowed = max(plan.patience, forecast.MULTIPLE * self.looked)
-        seconds = max(seconds, (figures.next_check - self.count) * per_draw)
-        near = need.wanted <= figures.next_check
-        if course.spent + seconds <= allowed * (forecast.NEAR_THE_END if near else 1.0):
+        seconds = (max(need.at_least, figures.next_check) - self.count) * per_draw
+        nearly_there = need.wanted <= figures.next_check
+        if course.spent + seconds <= allowed * (forecast.NEAR_THE_END if nearly_there else 1.0):
             return ""
+        more = f"{duration(seconds)} more" if need.known else f"an unknown time after {duration(course.spent)}"
         return (
-            f"{duration(seconds)} more at least, beyond the {duration(allowed)} that a run takes by itself; "
-            "`result.extend(…)` goes on, `max_time=` sets another limit"
+            f"that takes {more}, and a run takes {duration(allowed)} by itself; `result.extend(…)` goes on, "
+            "`max_time=` sets another limit"
         )
 
     def _first_request(self, remedies: Sequence[Remedy], look: Look | None) -> Restart | None:

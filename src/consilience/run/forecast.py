@@ -44,6 +44,11 @@ class Need(Record):
         """Draws of each chain that should do; NaN where nobody can tell."""
         return self.times * self.draws if self.known else math.nan
 
+    @property
+    def at_least(self) -> float:
+        """Draws of each chain that it takes at least; where nobody can tell, those there are."""
+        return self.draws * max(1.0, self.least) if self.known else self.draws
+
 
 def need_of(failure: Failure | None, draws: int, rule: StoppingRule) -> Need:
     """What so many draws of each chain miss; of a place that they have not come to, where nothing fails.
@@ -80,15 +85,6 @@ def never(needs: Sequence[Need], chains: int) -> str:
     if not early or (not lasting and last.times * math.sqrt(last.draws / early[-1].draws) <= early[-1].times):
         return ""
     return f"hardly better after {last.draws} draws than after {early[-1].draws}, so more will hardly do"
-
-
-def seconds_at_least(needs: Sequence[Need], chains: int, per_draw: float) -> float | None:
-    """Seconds that it takes yet at least, at so many per draw; None where the looks are too few to tell."""
-    last = needs[-1]
-    again = any(2 * n.draws <= last.draws and n.draws * chains >= FEWEST for n in needs)
-    if not (last.known or again) or math.isinf(last.times):
-        return None
-    return max(0.0, last.least - 1.0) * last.draws * per_draw
 
 
 def affordable_draws(bytes_per_draw: int) -> int:
