@@ -26,7 +26,6 @@ from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference.columns import Role
 from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.tuner import Reason, Tuner
-from consilience.output.display.words import duration
 from consilience.record import as_plain, replace
 from consilience.run import forecast, verdicts
 from consilience.run.engine import Chains
@@ -450,11 +449,19 @@ class Attempt:
         assert figures is not None
         self.needs.append(need := forecast.need_of(failure, self.count, plan.rule))
         self.looked = min(self.looked, course.spent)
-        if ending := forecast.never(self.needs, len(self.chains)):
+        bound, draws = verdicts.most_divergences(course.diverged), self.count * len(self.chains)
+        ending = forecast.never(self.needs, len(self.chains))
+        if self.count >= forecast.LONGER * course.fewest and verdicts.too_many_divergences(
+            self.divergences, draws, bound
+        ):
+            ending = f"{self.divergences} of {draws} draws diverged, of which more will not make good ones"
+        if ending:
             return f"{ending}; `result.extend(…)` goes on all the same"
+        if plan.max_time is not None:
+            return ""
         if need.at_least > course.affordable:
             return forecast.NO_MEMORY
-        if plan.patience is None or plan.max_time is not None:
+        if plan.patience is None:
             return ""
         per_draw = (course.spent - self.began) / self.count
         allowed = max(plan.patience, forecast.MULTIPLE * self.looked)
@@ -462,10 +469,10 @@ class Attempt:
         nearly_there = need.wanted <= figures.next_check
         if course.spent + seconds <= allowed * (forecast.NEAR_THE_END if nearly_there else 1.0):
             return ""
-        more = f"{duration(seconds)} more" if need.known else f"an unknown time after {duration(course.spent)}"
+        more = f"{seconds:.0f} s more" if need.known else f"an unknown time after {course.spent:.0f} s"
         return (
-            f"that takes {more}, and a run takes {duration(allowed)} by itself; `result.extend(…)` goes on, "
-            "`max_time=` sets another limit"
+            f"that takes {more}, and a run takes {allowed:.0f} s by itself; `result.extend(…)` goes on, `max_time=` "
+            "sets another limit"
         )
 
     def _first_request(self, remedies: Sequence[Remedy], look: Look | None) -> Restart | None:

@@ -16,7 +16,8 @@ from consilience.run.verdicts import FORECAST_SIZE, LEAST_SHARE, least_needed
 
 MULTIPLE: Final = 5.0  # of the seconds to the first look at draws, which a run may take where these were many
 LONGER: Final = 8.0  # times the draws of an earlier look, over which draws must have become worth more
-FAR: Final = 8.0  # times the draws there are, up to which a goal is near, and the square of `LONGER` counts
+FAR: Final = 8.0  # times the draws there are, up to which a goal is near
+NEAR: Final = 3.0  # times `LONGER`, near a goal
 FEWEST: Final = 1600  # draws of all chains, below which a look tells nothing of later ones
 NEAR_THE_END: Final = 2.0  # times the seconds it may take, for a run that should end at its next look
 MEMORY_SHARE: Final = 0.5  # of the memory that is free as a run begins, for its draws
@@ -79,7 +80,7 @@ def never(needs: Sequence[Need], chains: int) -> str:
     """
     last = needs[-1]
     lasting = math.isinf(last.times)  # what has no measure is compared with whatever was missing before
-    longer = LONGER if last.times > FAR else LONGER**2
+    longer = LONGER if last.times > FAR else NEAR * LONGER
     early = [n for n in needs if longer * n.draws <= last.draws and n.draws * chains >= FEWEST]
     early = [n for n in early if lasting or n.kind == last.kind]
     if not early or (not lasting and last.times * math.sqrt(last.draws / early[-1].draws) <= early[-1].times):

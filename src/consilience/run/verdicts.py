@@ -102,6 +102,11 @@ def too_many_divergences(divergences: int, draws: int, bound: float = RETUNE_RAT
     return divergences >= FEWEST_DIVERGENCES and divergences / draws > bound
 
 
+def most_divergences(before: Sight | None) -> float:
+    """Divergences per draw up to which draws are kept; `before`: see `of_passing`."""
+    return CLEAN_ENOUGH_RATE if before else RETUNE_RATE
+
+
 def of_passing(
     divergences: int,
     draws: int,
@@ -130,7 +135,7 @@ def of_passing(
             "not_converged",
             f"{which} left out after failing twice, with all draws: what is left may lack the places where chains fail",
         )
-    if too_many_divergences(divergences, draws, CLEAN_ENOUGH_RATE if before else RETUNE_RATE):
+    if too_many_divergences(divergences, draws, most_divergences(before)):
         return Verdict(
             "not_converged",
             f"divergences: {divergences} of {draws} draws{' even with smaller steps' if before else ''}, so the "
