@@ -583,7 +583,7 @@ def test_a_run_that_diverges_too_much_for_any_certificate_ends(
     growing(script, 0.05)
     monkeypatch.setattr(Attempt, "divergences", property(lambda self: self.count // 50))
     result = run(NORMAL, EarlyChecks(min_draws=400, remedies=()))
-    assert 3200 <= result.draws.shape[1] < 4200
+    assert 3200 <= result.draws.shape[1] <= 6400
     assert re.search(r"\d+ of \d+ draws diverged, of which more will not make good ones", result.verdict.reason)
 
 

@@ -96,7 +96,7 @@ def affordable_draws(bytes_per_draw: int) -> int:
 def _free_memory() -> float:
     """Bytes of memory that can be had without swapping, as Linux tells; elsewhere those of the whole machine."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
+        with open("/proc/meminfo", encoding="utf-8") as lines:
             return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
     except (OSError, StopIteration):
         try:
