@@ -64,7 +64,7 @@ def test_without_numbers_a_run_ends_when_it_is_good_enough() -> None:
     assert windows[-1]["transitions"] == attributes["tuning_steps"]
     assert [window["arrived"] for window in windows] == [[0, 1, 2, 3]] * len(windows)
     options = json.loads(attributes["options"])
-    assert (options["max_draws"], options["draws"]) == (4000, None)
+    assert (options["max_draws"], options["draws"]) == (None, None)
 
 
 def test_shorter_runs_begin_longer_ones() -> None:

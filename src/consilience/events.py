@@ -7,6 +7,7 @@ on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -28,7 +29,7 @@ class RunStarted(Record):
     dimension              number of coordinates
     tune, draws            transitions of each chain, tuning and afterwards; None where the run decides
     target_ess             effective draws asked for; None where there is no such rule
-    min_draws, max_draws   draws of each chain before the first check, and at most
+    min_draws, max_draws   draws of each chain before the first check, and at most; None: as many as it takes
     max_tune               tuning transitions of each chain at most
     """
 
@@ -39,7 +40,7 @@ class RunStarted(Record):
     draws: int | None
     target_ess: float | None
     min_draws: int
-    max_draws: int
+    max_draws: int | None
     max_tune: int
 
 
@@ -75,6 +76,7 @@ class CheckFigures(Record):
     target_ess, target_rhat   what is asked for
     next_check            draws of each chain at the next one
     passed                whether all that was asked for is there
+    needed                draws of each chain that should do, as forecast; NaN where nobody can tell
     """
 
     draws: int
@@ -86,6 +88,7 @@ class CheckFigures(Record):
     target_rhat: float
     next_check: int
     passed: bool
+    needed: float = math.nan
 
 
 class Progress(Record):

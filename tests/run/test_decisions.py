@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,9 +18,12 @@ from consilience.errors import SamplingError
 from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
 from consilience.inference.jump_tuner import JUMPS
-from consilience.run import Run, RunPlan, launch, monitor, run_chains, verdicts
+from consilience.inference.messages import Segment
+from consilience.run import Run, RunPlan, forecast, launch, monitor, run_chains, verdicts
 from consilience.run.course import Attempt
-from consilience.run.remedies import USUAL, Restart, jumps
+from consilience.run.remedies import Restart, jumps
+from consilience.run.supervisor import Supervisor
+from consilience.run.threads.engine import ThreadEngine
 from consilience.run.verdicts import Sight
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
 from tests.run.support import EarlyChecks, finish
@@ -518,33 +522,118 @@ def test_chains_that_did_not_tune_at_all_may_tune_after_divergences() -> None:
     assert result.draws.shape == (4, 8, 4)
 
 
-# --- going on beyond max_draws -----------------------------------------------------------------------------------
-
-NEAR = (*USUAL, "draws")
+# --- going on as long as a forecast says ---------------------------------------------------------------------------
 
 
-def test_a_run_near_its_goal_goes_on_where_it_may(script: type[Scripted]) -> None:
-    """At 300 draws 300 effective ones of 400: 400 should do, and some more; without the remedy it ends there."""
-    script.passes = staticmethod(lambda count: count >= 400)
-    assert run(NORMAL, EarlyChecks(max_draws=300)).verdict.status == "not_converged"
-    events: list[Event] = []
-    result = run(NORMAL, EarlyChecks(max_draws=300, remedies=NEAR), listeners=[events.append])
+class Clock:
+    """Seconds that pass when told."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def timed(plan: EarlyChecks, per_draw: float, monkeypatch: pytest.MonkeyPatch, seen: list[Event] | None = None) -> Run:
+    """A run whose transitions take so many seconds, all chains together."""
+    clock, advance = Clock(), ThreadEngine.advance
+
+    def slow(engine: ThreadEngine, segment: Segment, overseer: Any) -> Any:
+        windows = advance(engine, segment, overseer)
+        clock.now += per_draw * segment.count
+        return windows
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Supervisor, "clock", clock)
+        patch.setattr(ThreadEngine, "advance", slow)
+        return run(NORMAL, plan, listeners=[] if seen is None else [seen.append])
+
+
+def growing(script: type[Scripted], share: float) -> None:
+    """Let effective draws be such a share of the draws."""
+    script.size = property(lambda self: share * self.count)  # type: ignore[assignment]
+    script.passes = staticmethod(lambda count: share * count >= 400.0)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.02])
+def test_a_run_goes_on_as_long_as_its_draws_become_worth_more(script: type[Scripted], share: float) -> None:
+    """There is no number of draws at which it ends; what it gives are the first draws of any longer run."""
+    growing(script, share)
+    result = run(NORMAL, EarlyChecks())
     assert result.verdict.status == "converged"
-    assert result.draws.shape[1] == 440
-    assert [event.next_check for event in events if isinstance(event, CheckFigures)][-3:] == [382, 440, 440]
-    longer = run(NORMAL, EarlyChecks(max_draws=440))
-    np.testing.assert_array_equal(result.draws, longer.draws)
+    assert 400 / share <= result.draws.shape[1] <= 1.3 * 400 / share
+    assert run(NORMAL, EarlyChecks(max_draws=100)).verdict.status == "not_converged"
+    np.testing.assert_array_equal(result.draws[:, :100], run(NORMAL, EarlyChecks(max_draws=100)).draws)
 
 
-def test_a_run_goes_on_to_twice_max_draws_at_most(script: type[Scripted]) -> None:
-    result = run(NORMAL, EarlyChecks(max_draws=150, remedies=NEAR))
-    assert result.draws.shape[1] == 300
-    assert "(max_draws=300)" in result.verdict.reason
+@pytest.mark.parametrize(("size", "draws"), [(20.0, (3200, 6400)), (300.0, (9600, 16_000))])
+def test_a_run_whose_draws_become_worth_no_more_ends(
+    script: type[Scripted], size: float, draws: tuple[int, int]
+) -> None:
+    """After eight times the draws; near its goal after three times as many. The clock has no part in it."""
+    script.size = size
+    result = run(NORMAL, EarlyChecks(min_draws=400, patience=None))
+    assert draws[0] <= result.draws.shape[1] <= draws[1]
+    assert "so more will hardly do; `result.extend(…)` goes on all the same" in result.verdict.reason
+    assert run(NORMAL, EarlyChecks(min_draws=400, max_draws=20_000)).draws.shape[1] == 20_000
 
 
-def test_a_run_far_from_its_goal_ends(script: type[Scripted]) -> None:
-    script.size = 100.0
-    assert run(NORMAL, EarlyChecks(max_draws=150, remedies=NEAR)).draws.shape[1] == 150
+def test_a_run_ends_at_the_look_that_foretells_too_long_a_time(
+    script: type[Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what was spent: a minute, or five times what was spent at the first look; further if it is nearly there."""
+    growing(script, 0.05)
+    seen: list[Event] = []
+    result = timed(EarlyChecks(min_draws=400), 0.01, monkeypatch, seen)
+    assert result.verdict.status == "not_converged"
+    assert 1600 < result.draws.shape[1] < 6000
+    assert re.search(r"that takes \d+ s more, and a run takes 60 s by itself", result.verdict.reason)
+    np.testing.assert_array_equal(result.draws, run(NORMAL, EarlyChecks(draws=result.draws.shape[1])).draws)
+    needed = [event.needed for event in seen if isinstance(event, CheckFigures)]
+    np.testing.assert_allclose([n for n in needed if not np.isnan(n)], 8000)
+    for free in ({"patience": None}, {"max_time": 1e9}, {"max_draws": 10_000}):
+        assert timed(EarlyChecks(min_draws=400, **free), 0.01, monkeypatch).verdict.status == "converged"
+
+
+def test_a_run_that_cannot_tell_uses_its_time(script: type[Scripted], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five times what was spent at the first look, where transitions are slow; there it ends, with what it has."""
+    growing(script, 0.001)
+    result = timed(EarlyChecks(min_draws=400, tune=400), 1.0, monkeypatch)
+    assert 2000 < result.draws.shape[1] <= 3600
+    assert "an unknown time after" in result.verdict.reason
+
+
+def test_a_run_near_its_goal_goes_on_beyond_its_time(script: type[Scripted], monkeypatch: pytest.MonkeyPatch) -> None:
+    script.passes = staticmethod(lambda count: count >= 500)
+    script.size = 350.0
+    monkeypatch.setattr(forecast, "MULTIPLE", 1.0)
+    assert timed(EarlyChecks(min_draws=400, tune=400), 1.0, monkeypatch).verdict.status == "converged"
+    script.size = 200.0
+    assert timed(EarlyChecks(min_draws=400, tune=400), 1.0, monkeypatch).draws.shape[1] == 400
+
+
+def test_a_run_that_diverges_too_much_for_any_certificate_ends(
+    script: type[Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After eight times the draws of the first check, where nothing else can be done; its reason says so."""
+    growing(script, 0.05)
+    monkeypatch.setattr(Attempt, "divergences", property(lambda self: self.count // 50))
+    result = run(NORMAL, EarlyChecks(min_draws=400, remedies=()))
+    assert 3200 <= result.draws.shape[1] <= 6400
+    assert re.search(r"\d+ of \d+ draws diverged, of which more will not make good ones", result.verdict.reason)
+
+
+def test_draws_fill_half_of_the_free_memory_at_most(script: type[Scripted], monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for those of the first check, and those that `max_draws` allows."""
+    growing(script, 0.1)
+    row = 8 * 4 * (5 + len(NUTS().columns.types))
+    monkeypatch.setattr(forecast, "_free_memory", lambda: 2.0 * 1000 * row)
+    result = run(NORMAL, EarlyChecks(min_draws=400))
+    assert result.draws.shape[1] < 1000
+    assert "half of the memory that was free" in result.verdict.reason
+    assert run(NORMAL, EarlyChecks(max_draws=5000)).verdict.status == "converged"
+    monkeypatch.setattr(forecast, "_free_memory", lambda: 0.0)
+    assert run(NORMAL, EarlyChecks(min_draws=400)).draws.shape[1] == 400
 
 
 def test_a_remedy_that_there_is_not_is_refused_by_name() -> None:

@@ -47,7 +47,7 @@ TURNED = turned()
 LOW = StoppingRule(target_ess=50.0)
 STORIES: dict[str, tuple[Target, Kernel, EarlyChecks, set[str]]] = {
     "plain": (NORMAL, NUTS(), EarlyChecks(), {"PooledTuning", "search", "Attempt", "finished"}),
-    "continued": (NORMAL, NUTS(), EarlyChecks(max_draws=100, remedies=("draws",)), {"Attempt", "finished"}),
+    "continued": (NORMAL, NUTS(), EarlyChecks(rule=StoppingRule(target_ess=3000.0)), {"Attempt", "finished"}),
     "fixed": (NORMAL, NUTS(), EarlyChecks(draws=120, tune=100, keep_tuning=True), {"PooledTuning", "Attempt"}),
     "retuned": (FUNNEL, NUTS(), EarlyChecks(max_draws=250, rule=LOW), {"Retuning", "Attempt"}),
     "retuned, all kept": (FUNNEL, NUTS(), EarlyChecks(max_draws=250, rule=LOW, keep_tuning=True), {"Retuning"}),
@@ -91,13 +91,14 @@ def test_a_run_cut_off_after_any_segment_goes_on_as_it_would_have(story: str, tm
 
 
 def test_states_of_earlier_checkpoints_are_read(tmp_path: Path) -> None:
-    """Some of their parts had other names, and none could go on beyond `max_draws`."""
+    """Some of their parts had other names, and none had forecasts."""
     unbroken, tape = taped(tmp_path, NORMAL, NUTS(), EarlyChecks())
     path = next(path for path, stage in tape.moments if stage == "Attempt")
     _, about, state = checkpoints.read(path)
     older = {new: old for old, new in checkpoints.OLDER.items()}
-    course = {name: value for name, value in state["controller"].items() if name not in ("most", "continued")}
-    course["sampling"] = {older.get(name, name): value for name, value in course["sampling"].items()} | {"before": ""}
+    course = {name: value for name, value in state["controller"].items() if name != "spent"}
+    sampling = {n: value for n, value in course["sampling"].items() if n not in ("began", "looked", "needs")}
+    course["sampling"] = {older.get(name, name): value for name, value in sampling.items()} | {"before": ""}
     running = launch(NORMAL, NUTS(), points(5), EarlyChecks(), seed=3)
     supervisor = running.supervisor
     saved = {**state, "controller": course}

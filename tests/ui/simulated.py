@@ -33,7 +33,7 @@ def started(
     draws: int | None = None,
     target_ess: float | None = 400.0,
     min_draws: int = 100,
-    max_draws: int = 4000,
+    max_draws: int | None = 4000,
 ) -> RunStarted:
     """Begin of a run."""
     return RunStarted(chains, 2, 10, tune, draws, target_ess, min_draws, max_draws, 1500)
@@ -66,9 +66,12 @@ def check(
     target_rhat: float = 1.01,
     next_check: int = 388,
     passed: bool = False,
+    needed: float | None = None,
 ) -> CheckFigures:
-    """What a check found."""
-    return CheckFigures(draws, rhat, rhat_name, ess, ess_name, target_ess, target_rhat, next_check, passed)
+    """What a check found; by default so many draws are needed that they are worth what is asked for."""
+    if needed is None:
+        needed = math.nan if not ess > 0 or target_ess is None else draws * target_ess / ess
+    return CheckFigures(draws, rhat, rhat_name, ess, ess_name, target_ess, target_rhat, next_check, passed, needed)
 
 
 def now(
@@ -145,13 +148,23 @@ STARTS = st.builds(
     draws=st.none() | COUNTS,
     target_ess=st.none() | FIGURES,
     min_draws=COUNTS,
-    max_draws=COUNTS,
+    max_draws=st.none() | COUNTS,
 )
 CHAINS = st.builds(
     chain, st.integers(0, 5), PHASES, COUNTS, COUNTS, COUNTS, step_size=FIGURES, tree_depth=FIGURES, gradients=COUNTS
 )
 CHECKS = st.builds(
-    check, COUNTS, FIGURES, TEXTS, FIGURES, TEXTS, st.none() | FIGURES, FIGURES, COUNTS, passed=st.booleans()
+    check,
+    COUNTS,
+    FIGURES,
+    TEXTS,
+    FIGURES,
+    TEXTS,
+    st.none() | FIGURES,
+    FIGURES,
+    COUNTS,
+    passed=st.booleans(),
+    needed=FIGURES,
 )
 PROGRESS = st.builds(now, st.lists(CHAINS, max_size=5).map(tuple), st.none() | CHECKS, FIGURES, st.booleans())
 ENDS = st.builds(ended, STATUSES, TEXTS, COUNTS, FIGURES)

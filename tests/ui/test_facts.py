@@ -33,7 +33,7 @@ def known(*events: object, **run: Any) -> State:
 def test_lines_say_what_matters() -> None:
     """The words of a run that goes on, in each of its stages."""
     assert line(known(sampling(), chains=3)) == (
-        "Sampling 3 chains: 320 draws, check at 388, 3 divergences, R-hat 1.02 tau, ESS 187/400 theta[C], "
+        "Sampling 3 chains: 320 of about 660 draws, 3 divergences, R-hat 1.02 tau, ESS 187/400 theta[C], "
         "900k gradients/s, step size 0.412, tree depth 3.1, 0:03, 0:02 left"
     )
     assert line(known(now(chains("sampling", 400, 100, 1), None, 3.0), chains=1, draws=1000, tune=300)) == (
@@ -47,7 +47,7 @@ def test_lines_say_what_matters() -> None:
     checking = now(chains("sampling", 500, 388), check(), 1.0)
     assert line(known(checking)).startswith("Sampling 4 chains: 388 draws, checking, ")
     paused = now(chains("sampling", 500, 320), check(), 1.0, paused=True)
-    assert line(known(paused)).startswith("Paused: 4 chains: 320 draws, check at 388, ")
+    assert line(known(paused)).startswith("Paused: 4 chains: 320 of about 663 draws, ")
     assert line(known()) == "Starting 4 chains: 0:00"
 
 

@@ -201,7 +201,7 @@ def test_logs_get_a_line_more_and_more_seldom_and_a_last_one() -> None:
     report(ended(draws=4000, seconds=4001.0))
     lines = stream.getvalue().splitlines()
     assert len(lines) == len(times) + 1
-    assert lines[0].startswith("Sampling 4 chains: 10 draws, check at 388, R-hat 1.02 tau, ESS 187/400 theta[C], ")
+    assert lines[0].startswith("Sampling 4 chains: 10 of about 663 draws, R-hat 1.02 tau, ESS 187/400 theta[C], ")
     assert lines[-1].startswith("Converged: 4 × 4000 draws in 1:06:41, R-hat 1.02 tau, ESS 187/400 theta[C], ")
 
 

@@ -69,25 +69,25 @@ def texts(columns: int, *, draws: int = 320) -> list[str]:
         (
             100,
             [
-                "Sampling 4 chains ━━━━━━━━━━━━━━                 320 draws, check at 388 · 0:03, 0:02 left",
+                "Sampling 4 chains ━━━━━━━━━━━━━━                 320 of about 663 draws · 0:03, 0:02 left",
                 "R-hat 1.02 tau · ESS 187/400 theta[C] · 0 divergences · 1.1M gradients/s · step size 0.5",
             ],
         ),
         (
             80,
             [
-                "Sampling 4 chains ━━━━━━━━━╸           320 draws, check at 388 · 0:03, 0:02 left",
+                "Sampling 4 chains ━━━━━━━━━╸           320 of about 663 draws · 0:03, 0:02 left",
                 "R-hat 1.02 tau · ESS 187/400 theta[C] · 0 divergences · 1.1M gradients/s",
             ],
         ),
         (
             64,
             [
-                "Sampling 4 chains ━╸   320 draws, check at 388 · 0:03, 0:02 left",
+                "Sampling 4 chains ━╸   320 of about 663 draws · 0:03, 0:02 left",
                 "R-hat 1.02 tau · ESS 187/400 theta[C] · 0 divergences",
             ],
         ),
-        (50, ["Sampling 4 chains  320 draws, check at 388", "R-hat 1.02 tau · ESS 187/400 theta[C]"]),
+        (50, ["Sampling 4 chains  320 of about 663 draws", "R-hat 1.02 tau · ESS 187/400 theta[C]"]),
     ],
 )
 def test_two_lines_at_several_widths(columns: int, expected: list[str]) -> None:

@@ -6,6 +6,7 @@ One file holds the state between two segments and the windows up to then; both a
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -190,20 +191,22 @@ def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], cou
         else:
             tuning.append(windows if course.plan.keep_tuning else {c: _forgotten(w) for c, w in windows.items()})
     course.tuning_windows = tuning
-    course.load(_as_now(state["controller"], course), sampling)
+    course.load(_as_now(state["controller"]), sampling)
     if state["verdict"] is not None:
         course.verdict = Verdict(*state["verdict"])
     engine.load(state["workers"])
 
 
-def _as_now(saved: Mapping[str, Any], course: RunCourse) -> dict[str, Any]:
+def _as_now(saved: Mapping[str, Any]) -> dict[str, Any]:
     """The state of a course as it is named today."""
     attempt = saved["sampling"]
-    renamed = None if attempt is None else {OLDER.get(name, name): value for name, value in attempt.items()}
+    if attempt is not None:
+        renamed = {OLDER.get(name, name): value for name, value in attempt.items()}
+        attempt = {"began": 0.0, "looked": math.inf, "needs": [], **renamed}
     diverged = saved["diverged"]
     if diverged is not None and "errors" not in diverged:  # then by how many draws there were
         diverged = {**diverged, "errors": 0.0 * diverged["widths"] + (2.0 * diverged["draws"]) ** -0.5}
-    return {"most": course.plan.max_draws, "continued": 0, **saved, "sampling": renamed, "diverged": diverged}
+    return {"spent": 0.0, **saved, "sampling": attempt, "diverged": diverged}
 
 
 def _block(course: RunCourse, windows: Mapping[int, Window]) -> dict[str, Any]:

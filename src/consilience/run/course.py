@@ -2,17 +2,18 @@
 leaves, or a verdict.
 
     tuning ── the tuner has finished ──► attempt to sample ── a check, which finds ──► a verdict: the end
-       ▲                                   ▲          ▲  │                             nothing yet: go on
-       │                                   │          └──┤ MoreDraws, a request of a remedy
-       │            Restart, without tuning: jumps ──────┤
+       ▲                                   ▲             │                             nothing yet: go on
+       │            Restart, without tuning: jumps ──────┤                             nor soon: the end
        └─────────── Restart ─────────────────────────────┤
                     Restart with a successor ────────────┴───► another run goes on in other coordinates
 
-Everything is decided here, from the windows alone, so a course that is saved and loaded goes on as it would have.
+Everything is decided here, from the windows alone, so a course that is saved and loaded goes on as it would have; but
+for where a run ends that would take long, by the seconds that it spent.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -26,11 +27,11 @@ from consilience.inference.columns import Role
 from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import as_plain, replace
-from consilience.run import verdicts
+from consilience.run import forecast, verdicts
 from consilience.run.engine import Chains
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.plan import RunPlan
-from consilience.run.remedies import REMEDIES, Look, Remedy, Request, Restart
+from consilience.run.remedies import REMEDIES, Look, Remedy, Restart
 from consilience.run.remedies.coordinates import reparametrize_early, rescale_fields
 from consilience.run.stray_chains import stray_chains
 from consilience.run.verdicts import Sight, Verdict, check_after
@@ -51,7 +52,8 @@ class RunCourse:
     tuning_evaluations   evaluations of the log density by the end of tuning, by all chains, draws that were given up
                          included
     restarts             reasons for which draws became part of tuning
-    continued            how often the run went on beyond `most` draws, as a remedy asked for
+    spent                seconds, pauses left out, until the last window was there; those of the run that was cut off or
+                         was in other coordinates included
     given_up             evaluations of the log density, by chain, of a run in other coordinates that this one follows
     successor            the run to go on with in other coordinates, once there is one; this one is then at its end
     verdict              once the run has come to its end by itself
@@ -79,7 +81,8 @@ class RunCourse:
         self.successor: Any = None
         self.tuned = 0  # transitions of each chain in the first tuning
         self.restarts: list[Reason] = []
-        self.most, self.continued = plan.max_draws, 0  # draws of each chain at most, where the run decides
+        self.spent = 0.0
+        self.affordable = self._affordable()
         self.improper = ""  # in words, how the target seems to be improper; then few draws are made
         self.diverged: Sight | None = None  # what the draws showed that were given up for divergences
         self.news: list[Event] = []
@@ -103,7 +106,21 @@ class RunCourse:
         """Draws of each chain at the end, if nothing ends the run before."""
         if self.plan.draws is not None:
             return self.plan.draws
-        return min(self.most, verdicts.IMPROPER_DRAWS) if self.improper else self.most
+        most = self.affordable if self.plan.max_draws is None else self.plan.max_draws
+        return min(most, verdicts.IMPROPER_DRAWS) if self.improper else most
+
+    def _affordable(self) -> int:
+        """Draws of each chain for which there is memory, but not fewer than the first check needs."""
+        count, values = self.chains.count, self.chains.dimension + len(self.chains.columns.types)
+        return max(self.fewest, forecast.affordable_draws(8 * count * values))
+
+    @property
+    def limit(self) -> str:
+        """In words, what ends the run if nothing ends it before."""
+        for name in ("draws", "max_draws"):
+            if (given := getattr(self.plan, name)) is not None:
+                return f"{name}={given}"
+        return forecast.NO_MEMORY
 
     @property
     def smallest_steps(self) -> bool:
@@ -114,7 +131,7 @@ class RunCourse:
     @property
     def remedies(self) -> tuple[Remedy, ...]:
         """What may be done where draws show the need."""
-        heard = len(self.restarts) + self.continued < MOST_REQUESTS
+        heard = len(self.restarts) < MOST_REQUESTS
         return tuple(REMEDIES[name] for name in REMEDIES if name in self.plan.remedies) if heard else ()
 
     def next(self) -> Segment | None:
@@ -176,7 +193,7 @@ class RunCourse:
             self.news.append(attempt.figures)
             attempt.figures = None
         if request is not None:
-            request.act(self)
+            self.begin_again(request)
 
     def begin_again(self, request: Restart) -> None:
         """What there is becomes tuning; tune or sample again."""
@@ -199,16 +216,9 @@ class RunCourse:
         if self.tuner.finished:
             self._sample(request.revisited)
 
-    def go_on(self, draws: int) -> None:
-        """Let there be so many draws of each chain, where the run decides, though it is asked for fewer."""
-        attempt = self.stage
-        assert isinstance(attempt, Attempt)
-        self.most, self.continued = max(self.most, draws), self.continued + 1
-        following = attempt.next_check(attempt.count)
-        self.news = [replace(e, next_check=following) if isinstance(e, CheckFigures) else e for e in self.news]
-
     def follow(self, other: RunCourse, evaluations: Sequence[int]) -> None:
         """Go on in other coordinates after another run, whose chains made so many evaluations."""
+        self.spent = other.spent
         self.restarts = list(other.restarts)
         self.given_up = tuple(map(sum, zip(evaluations, other.given_up, strict=True)))
         self.tuning_evaluations = sum(self.given_up)
@@ -217,7 +227,7 @@ class RunCourse:
         """Ask for more: a course that has ended goes on with other lengths or another rule."""
         attempt = self.stage
         assert isinstance(attempt, Attempt)
-        self.plan, self.most = plan, plan.max_draws
+        self.plan, self.affordable = plan, self._affordable()
         self.other_coordinates = None  # the draws there are stay
         self.verdict = None
         attempt.forget_the_last_look()
@@ -226,8 +236,7 @@ class RunCourse:
         self._judge(attempt)
 
     SAVED = (
-        "living", "copies", "strays", "tuning_evaluations", "given_up", "tuned", "restarts", "most", "continued",
-        "improper",
+        "living", "copies", "strays", "tuning_evaluations", "given_up", "tuned", "restarts", "spent", "improper",
     )  # fmt: skip
 
     def save(self) -> dict[str, Any]:
@@ -287,6 +296,9 @@ class Attempt:
         self.next_look = 0  # draws of each chain; fewer will hardly do, as an earlier check found
         self.figures: CheckFigures | None = None
         self.asked_for_coordinates = False
+        self.began = course.spent
+        self.looked = math.inf  # seconds spent at the first look
+        self.needs: list[forecast.Need] = []  # what looks found missing, where the run decides
 
     @property
     def last(self) -> int:
@@ -393,7 +405,7 @@ class Attempt:
             return verdicts.energy_is_low_together(np.stack(energies))
         return verdicts.energy_is_low(energies)
 
-    def check(self) -> Request | None:
+    def check(self) -> Restart | None:
         """Look at the draws: what a remedy asks for, or what the course has its verdict from; or neither."""
         course, plan = self.course, self.course.plan
         fixed, at_end = plan.draws is not None, self.count >= self.last
@@ -403,25 +415,71 @@ class Attempt:
             course.verdict = Verdict("completed", "convergence was not checked")
             return None
         due = not fixed and (self._scheduled or course.chains.at_the_end)
-        remedies = [] if fixed else [r for r in course.remedies if due or (at_end and r.at_the_end)]
+        remedies = course.remedies if due else ()
         if request := self._first_request(remedies, None):
             return request
         if not at_end and self.count < self.next_look:
             return None
         failure = self._failure(at_end)
-        improper = course.improper or (self._improper() if failure is not None and at_end else "")
-        if improper and at_end:
-            assert self.figures is not None
-            self.figures = replace(self.figures, passed=False)
-            course.verdict = Verdict("not_converged", improper, "" if failure is None else self.figures.rhat_name)
+        if at_end and self._is_improper(failure):
             return None
         look = self._look(failure, at_end)
         if request := self._first_request(remedies, look):
             return request
-        course.verdict = self._of_passing(look) if failure is None else self._of_failing(failure, look)
+        course.verdict = self._verdict(failure, look, course.limit)
+        if course.verdict is None and not at_end and (limit := self._hopeless(failure)):
+            failure = self._failure(True)
+            if not self._is_improper(failure):
+                course.verdict = self._verdict(failure, self._look(failure, True), limit)
         return None
 
-    def _first_request(self, remedies: Sequence[Remedy], look: Look | None) -> Request | None:
+    def _is_improper(self, failure: Failure | None) -> bool:
+        """Whether the target seems to be improper, at the end; then that is the verdict."""
+        improper = self.course.improper or ("" if failure is None else self._improper())
+        if improper:
+            assert self.figures is not None
+            self.figures = replace(self.figures, passed=False)
+            self.course.verdict = Verdict("not_converged", improper, "" if failure is None else self.figures.rhat_name)
+        return bool(improper)
+
+    def _verdict(self, failure: Failure | None, look: Look, limit: str) -> Verdict | None:
+        return self._of_passing(look) if failure is None else self._of_failing(failure, look, limit)
+
+    def _hopeless(self, failure: Failure | None) -> str:
+        """In words, why to end at a look that found something missing, though more draws may be made; or empty."""
+        course, plan, figures = self.course, self.course.plan, self.figures
+        if plan.draws is not None or plan.max_draws is not None or self.disagreed or course.improper:
+            return ""
+        assert figures is not None
+        self.needs.append(need := forecast.need_of(failure, self.count, plan.rule))
+        self.looked = min(self.looked, course.spent)
+        bound, draws = verdicts.most_divergences(course.diverged), self.count * len(self.chains)
+        ending = forecast.never(self.needs, len(self.chains))
+        if self.count >= forecast.LONGER * course.fewest and verdicts.too_many_divergences(
+            self.divergences, draws, bound
+        ):
+            ending = f"{self.divergences} of {draws} draws diverged, of which more will not make good ones"
+        if ending:
+            return f"{ending}; `result.extend(…)` goes on all the same"
+        if plan.max_time is not None:
+            return ""
+        if need.at_least > course.affordable:
+            return forecast.NO_MEMORY
+        if plan.patience is None:
+            return ""
+        per_draw = (course.spent - self.began) / self.count
+        allowed = max(plan.patience, forecast.MULTIPLE * self.looked)
+        seconds = (max(need.at_least, figures.next_check) - self.count) * per_draw
+        nearly_there = need.wanted <= figures.next_check
+        if course.spent + seconds <= allowed * (forecast.NEAR_THE_END if nearly_there else 1.0):
+            return ""
+        more = f"{seconds:.0f} s more" if need.known else f"an unknown time after {course.spent:.0f} s"
+        return (
+            f"that takes {more}, and a run takes {allowed:.0f} s by itself; `result.extend(…)` goes on, `max_time=` "
+            "sets another limit"
+        )
+
+    def _first_request(self, remedies: Sequence[Remedy], look: Look | None) -> Restart | None:
         return next((request for remedy in remedies if (request := remedy.ask(self, look))), None)
 
     def _failure(self, at_end: bool) -> Failure | None:
@@ -445,6 +503,7 @@ class Attempt:
             target_rhat=rule.target_rhat,
             next_check=self.next_check(max(self.count, self.next_look - 1)),
             passed=failure is None,
+            needed=math.nan if failure is None else forecast.need_of(failure, self.count, rule).wanted,
         )
         return failure
 
@@ -496,7 +555,7 @@ class Attempt:
         smallest = self.course.smallest_steps and not look.at_end
         return smallest and verdict is not None and verdict.status == "not_converged" and verdict.divergences
 
-    def _of_failing(self, failure: Failure, look: Look) -> Verdict | None:
+    def _of_failing(self, failure: Failure, look: Look, limit: str) -> Verdict | None:
         """Whether chains disagree, as two checks have to find, or it is the end."""
         plan, figures = self.course.plan, self.figures
         assert figures is not None
@@ -511,7 +570,6 @@ class Attempt:
             self.figures = replace(figures, next_check=self.next_check(self.count))
         if not look.at_end:
             return None
-        limit = f"max_draws={self.last}" if plan.draws is None else f"draws={plan.draws}"
         return verdicts.of_failing(self.monitor, failure, plan.rule, self.count, limit)
 
     def _disagreeing(self, verdict: Verdict) -> Verdict:
@@ -535,6 +593,7 @@ class Attempt:
     def forget_the_last_look(self) -> None:
         """Let the next check be as the first one."""
         self.disagreed, self.next_look = False, 0
+        self.needs.clear()
 
     def rest(self) -> None:
         """Let go what the windows give back: whoever keeps a result need not keep what watched it come."""
@@ -542,12 +601,14 @@ class Attempt:
 
     SAVED = (
         "chains", "count", "started", "separated", "first_separated", "disagreed", "next_look", "asked_for_coordinates",
+        "began", "looked",
     )  # fmt: skip
 
     def save(self) -> dict[str, Any]:
         """Its state but the windows, as numbers and arrays."""
         seen = None if self.revisited is None else [list(self.revisited[0]), self.revisited[1]]
-        return {**_saved(self, self.SAVED), "nearness": self.monitor.nearness, "revisited": seen}
+        needs = [as_plain(need) for need in self.needs]
+        return {**_saved(self, self.SAVED), "nearness": self.monitor.nearness, "revisited": seen, "needs": needs}
 
     @classmethod
     def load(cls, state: Mapping[str, Any], course: RunCourse, windows: Sequence[dict[int, Window]]) -> Attempt:
@@ -555,6 +616,7 @@ class Attempt:
         seen = state["revisited"]
         attempt = cls(course, state["chains"], None if seen is None else (seen[0], seen[1]))
         _put_back(attempt, cls.SAVED, state)
+        attempt.needs = [forecast.Need(**need) for need in state["needs"]]
         attempt.windows = [{c: w for c, w in some.items() if c in attempt.chains} for some in windows]
         attempt._watch_anew(attempt._new_monitor(state["nearness"]))
         attempt._catch_up()

@@ -27,9 +27,12 @@ class RunPlan(TuningLengths):
     tune, min_tune, max_tune, pool   see `TuningLengths`
     draws                  transitions of each chain to keep; None: the run decides
     rule                   when the draws are good enough
-    min_draws, max_draws   draws of each chain where the run decides: at the first check, and at most
+    min_draws, max_draws   draws of each chain where the run decides: at the first check, and at most; None: as many as
+                           it takes, unless a forecast says that it takes too long or for ever
     remedies               names of what the run may do by itself where its draws show the need: see `run.remedies`
     max_time               seconds after which the run ends with what it has; None: no limit
+    patience               seconds within which a run with neither limit should come to its end by its own forecast, or
+                           in some times what it took to the first look at its draws (`forecast.MULTIPLE`); None: ever
     window_budget          evaluations of the log density that one chain may spend on one segment; None: no limit
     keep_tuning            whether tuning draws are part of the result
     """
@@ -37,9 +40,10 @@ class RunPlan(TuningLengths):
     draws: int | None = None
     rule: StoppingRule = StoppingRule()
     min_draws: int = 400
-    max_draws: int = 4000
+    max_draws: int | None = None
     remedies: tuple[str, ...] = USUAL
     max_time: float | None = None
+    patience: float | None = 60.0
     window_budget: int | None = None
     keep_tuning: bool = False
 

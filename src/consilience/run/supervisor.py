@@ -5,6 +5,7 @@ It lives in a thread of its own; all decisions are those of `RunCourse`, taken f
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -39,6 +40,8 @@ class Supervisor:
     send         takes the events of the run, in order
     """
 
+    clock = staticmethod(time.perf_counter)
+
     def __init__(self, course: RunCourse, engine: Engine, seed: int, keep: Keep | None = None) -> None:
         self.course = course
         self.engine = engine
@@ -47,7 +50,7 @@ class Supervisor:
         self.send: Callable[[Event], None] = lambda event: None
         self.by_user = False
         self.out_of_time = False
-        self.began = time.perf_counter()
+        self.began = self.clock()
         self.paused_seconds = 0.0
         self.earlier_seconds = 0.0  # of a run that this one follows
         self.check_seconds = 0.0
@@ -74,7 +77,7 @@ class Supervisor:
 
     @property
     def seconds(self) -> float:
-        return self.earlier_seconds + time.perf_counter() - self.began
+        return self.earlier_seconds + self.clock() - self.began
 
     def so_far(self) -> Run:
         """What all chains have done up to now, while they go on."""
@@ -131,7 +134,7 @@ class Supervisor:
         Raises what the first chain raised if no chain is left.
         """
         # Not when it was made: what chains need may have been compiled since.
-        self.began, self.paused_seconds = time.perf_counter(), 0.0
+        self.began, self.paused_seconds = self.clock(), 0.0
         try:
             with self.engine.working():
                 verdict = self._follow()
@@ -148,6 +151,7 @@ class Supervisor:
 
     def _follow(self) -> Verdict:
         course = self.course
+        earlier = course.spent - self.earlier_seconds
         while (segment := course.next()) is not None:
             windows = self.engine.advance(segment, self)
             if windows is None:
@@ -158,6 +162,7 @@ class Supervisor:
                 self.tuning_seconds += sum(w.seconds for w in windows.values())
             attempt = course.attempt
             course.copies = self.engine.copies
+            course.spent = earlier + self.seconds - self.paused_seconds
             course.take(windows)
             self._tell_of(attempt, windows)
             self.check_seconds += time.perf_counter() - began
@@ -221,7 +226,9 @@ class Supervisor:
         kept = f"the first {drawn} draws of each chain are kept" if drawn else "no draws had been made"
         if self.out_of_time:
             limit = self.course.plan.max_time
-            return Verdict("not_converged", f"max_time={limit} seconds were over; {kept}")
+            needed = math.nan if self.last_check is None else self.last_check.needed
+            more = "" if math.isnan(needed) else f"; about {needed:.0f} would do"
+            return Verdict("not_converged", f"max_time={limit} seconds were over; {kept}{more}")
         return Verdict("interrupted", f"the run was stopped; {kept}")
 
     def _result(self, verdict: Verdict, last: bool = False) -> Run:

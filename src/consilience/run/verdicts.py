@@ -130,6 +130,11 @@ def surely_too_many(divergences: int, draws: int) -> bool:
     return 1.0 - fewer < SMALLEST
 
 
+def most_divergences(before: Sight | None) -> float:
+    """Divergences per draw up to which draws are kept; `before`: see `of_passing`."""
+    return CLEAN_ENOUGH_RATE if before else RETUNE_RATE
+
+
 def of_passing(
     divergences: int,
     draws: int,
@@ -160,7 +165,7 @@ def of_passing(
             "not_converged",
             f"{which} left out after failing twice, with all draws: what is left may lack the places where chains fail",
         )
-    if too_many_divergences(divergences, draws, CLEAN_ENOUGH_RATE if before else RETUNE_RATE):
+    if too_many_divergences(divergences, draws, most_divergences(before)):
         return Verdict(
             "not_converged",
             f"divergences: {divergences} of {draws} draws{' even with smaller steps' if before else ''}, so the "

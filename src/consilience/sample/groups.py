@@ -30,9 +30,13 @@ class Stop(Record):
                 chains agree
     rhat        between 1 and 2: R-hat may be above it only as far as noise explains, and never by 0.04
     strict      whether R-hat must be below `rhat` whatever the noise
-    min_draws   kept draws of each chain at the first check, at least 4
+    min_draws   kept draws of each chain at the first check, at least 4; by default 400, or `max_draws` if that is less
     max_draws   kept draws of each chain at most, at least 4
-    max_time    seconds from where chains begin, at least 0; the run then ends with the draws it has. None: no limit
+    max_time    seconds from where chains begin, at least 0; the run then ends with the draws it has
+                Without these two the run goes on while its own forecast, of draws and seconds, says that it ends within
+                a minute, or five times what tuning and the first check took if that is more. It ends before where it
+                should take longer, where eight times the draws have brought it hardly nearer to its goal, or where
+                draws would fill more than half of the free memory. `max_time` alone lets it take as long
     monitor     names of deterministics to watch besides the free variables, whose coordinates and, of simplexes and
                 the like, up to 32 elements are watched always. Others may be worth fewer draws than `ess`; to watch 85
                 or 200 elements takes 10 ms of a run of 120 or 45 ms, and compiling them comes first
@@ -44,8 +48,8 @@ class Stop(Record):
     ess: float | None = 400
     rhat: float = 1.01
     strict: bool = False
-    min_draws: int = 400
-    max_draws: int = 4000
+    min_draws: int | None = None
+    max_draws: int | None = None
     max_time: float | None = None
     monitor: str | Sequence[str] | None = None
 
@@ -55,8 +59,14 @@ class Stop(Record):
         if not 1 < _real(self.rhat) < 2:
             raise SamplingError(f"`pm.Stop(rhat=…)` must lie between 1 and 2, got {self.rhat!r}.")
         _truth("pm.Stop(strict=…)", self.strict)
-        whole_number("pm.Stop(min_draws=…)", self.min_draws, 4)
-        whole_number("pm.Stop(max_draws=…)", self.max_draws, 4)
+        for name in ("min_draws", "max_draws"):
+            if (value := getattr(self, name)) is not None:
+                whole_number(f"pm.Stop({name}=…)", value, 4)
+        if self.min_draws is not None and self.max_draws is not None and self.min_draws > self.max_draws:
+            raise SamplingError(
+                f"`pm.Stop(min_draws=…)` must be at most `pm.Stop(max_draws=…)`, which is {self.max_draws}; got "
+                f"{self.min_draws}."
+            )
         if self.max_time is not None and not _real(self.max_time) >= 0:
             raise SamplingError(
                 f"`pm.Stop(max_time=…)` must be a number of seconds of at least 0, got {self.max_time!r}."

@@ -18,6 +18,7 @@ from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
 from consilience.output import storage
 from consilience.record import replace
+from consilience.run import RunPlan
 from consilience.run import checkpoint as checkpoints
 from consilience.run.lock_step import ChEES
 from consilience.run.plan import whole_number
@@ -80,8 +81,9 @@ def sample(
     """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
 
     Without numbers the chains tune together for as long as metric and step size change, then draw until every
-    scalar has 400 effective draws (`stop`), in bulk and tails, and the chains agree. `draws` and `tune` fix the
-    length of either phase instead, as in PyMC.
+    scalar has 400 effective draws (`stop`), in bulk and tails, and the chains agree: as many as it takes, while their
+    own forecast says that they end within a minute, or five times what tuning and the first 400 draws took. `draws`
+    and `tune` fix the length of either phase instead, as in PyMC.
 
     draws, tune    kept draws per chain, and tuning draws before them
     chains         number of chains (4)
@@ -111,7 +113,7 @@ def sample(
                    and `draw`, once per kept draw as in PyMC; never in the way of the chains. Raising KeyboardInterrupt
                    in it ends the run
     stop           when draws are good enough, and where the run ends all the same: `pm.Stop(ess=400, rhat=1.01,
-                   max_draws=4000, max_time=None, …)`
+                   max_draws=None, max_time=None, …)`
     tuning         how chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`
     remedies       what the run may do by itself where draws show the need; `()`: nothing.
                    "steps": divergences lead to another tuning with smaller steps, once.
@@ -130,8 +132,6 @@ def sample(
                    then begin in each that has more than 0.5 % of the mass, and one that no draw has come to forbids
                    "converged": whatever the step method, as long as the log density has a gradient. Only where
                    convergence is checked, chains begin by `init="lbfgs"`, and no variable is an angle
-                   "draws", which has to be named: where nothing but effective draws are missing at `max_draws`, and
-                   as many draws again would do, the run goes on
     save           what is written while the run goes on: `pm.Save(checkpoint="run", store="run.zarr")`
     blocking       False returns at once with a `BackgroundSampling`, whose `wait()` gives the result
     nuts           `{"target_accept": …, "max_treedepth": …}`, as in PyMC; "jumps" is a number of them
@@ -191,7 +191,7 @@ def sample(
         rule=StoppingRule(stop.ess, stop.rhat, stop.strict),
         min_tune=tuning.min,
         max_tune=tuning.max,
-        min_draws=stop.min_draws,
+        min_draws=RunPlan.min_draws if stop.min_draws is None else stop.min_draws,
         max_draws=stop.max_draws,
         pool=tuning.pool,
         remedies=tuple(name for name in may if name != "modes" and (movable or name != "coordinates")),

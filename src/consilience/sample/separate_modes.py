@@ -252,7 +252,7 @@ class SeparateModes:
         return (
             f"the posterior has {len(regions)} separate regions, and chains came to the one around "
             f"{self._place(region)} {arrivals[rarest]} times only: {100.0 * inside[rarest].mean():.2g} % of the draws "
-            f"lie there, of a mass of about {100.0 * region.share:.2g} %; try more chains, or a larger `max_draws`"
+            f"lie there, of a mass of about {100.0 * region.share:.2g} %; try more chains, or `result.extend(…)`"
         )
 
     def _place(self, region: ModalRegion) -> str:

@@ -119,9 +119,12 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
         *,
         draws: int | None = None,
         max_draws: int | None = None,
+        max_time: float | None = None,
         progressbar: bool | None = None,
     ) -> Posterior:
         """Go on with the run: the result is the one a longer run would have given from the start.
+
+        Up to a number of effective draws it takes as long as it takes; Ctrl-C ends it with the draws there are.
 
         Given a tree in place of a number, add its groups to this result, as ArviZ's `InferenceData.extend` does.
 
@@ -129,13 +132,16 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
         join         of groups that both trees have: "left" keeps those of this one, "right" takes those of the other
         draws        in its place: a number of draws per chain, those there are included
         max_draws    at most so many draws per chain, those there are included
+        max_time     at most so many seconds from now on
         progressbar  whether to show the run; as in `sample` by default
         raises       SamplingError for a tree that was read from disk or derived from another one, which knows
                      its run no more
         """
         if isinstance(target_ess, xarray.DataTree):
-            if draws is not None or max_draws is not None:
-                raise SamplingError("a tree is added as it is: `draws` and `max_draws` are for going on with the run.")
+            if any(limit is not None for limit in (draws, max_draws, max_time)):
+                raise SamplingError(
+                    "a tree is added as it is: `draws`, `max_draws` and `max_time` are for going on with the run."
+                )
             if join not in ("left", "right"):
                 raise SamplingError(f'`join` must be "left" or "right", got {join!r}.')
             for name, group in target_ess.children.items():
@@ -151,7 +157,7 @@ class Posterior(xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's o
                 "only the result that `pm.sample` returned can be extended, not one read from disk or derived from "
                 "it; sample with `save=pm.Save(checkpoint=…)` and go on with `pm.resume`."
             )
-        return work.extend(target_ess, draws, max_draws, progressbar)
+        return work.extend(target_ess, draws, max_draws, max_time, progressbar)
 
     def challenge(
         self,

@@ -281,10 +281,15 @@ class Work:
         return result
 
     def extend(
-        self, target_ess: float | None, draws: int | None, max_draws: int | None, progressbar: bool | None
+        self,
+        target_ess: float | None,
+        draws: int | None,
+        max_draws: int | None,
+        max_time: float | None,
+        progressbar: bool | None,
     ) -> Posterior:
         """See `Posterior.extend`."""
-        plan = self.plan
+        plan = self.plan if max_time is None else replace(self.plan, max_time=max_time)
         drawn = self.running.drawn
         if drawn is None:
             raise SamplingError("the run was stopped before it had drawn anything; sample anew.")
@@ -299,9 +304,9 @@ class Work:
             most = plan.max_draws if max_draws is None else max_draws
             if max_draws is not None and max_draws < drawn:
                 raise SamplingError(f"`max_draws` counts those there are, which are {drawn}; got {max_draws}.")
-            if max_draws is None and drawn >= most:
+            if max_draws is None and most is not None and drawn >= most:
                 most += drawn
-            plan = replace(plan, draws=None, rule=rule, max_draws=most)
+            plan = replace(plan, draws=None, rule=rule, max_draws=most, patience=None)
         if self.checkpoint is not None:
             self.checkpoint.identity["options"] = plan.of_the_run
         if self.store is not None:

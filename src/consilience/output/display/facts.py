@@ -49,8 +49,12 @@ def length(state: State) -> str:
         return counted(state.tuning_steps, "step") if state.tune is None else f"{state.tuning_steps}/{state.tune} steps"
     if state.next_check is None:
         return f"{state.draws}/{state.total} draws"
-    check = "checking" if state.draws >= state.next_check else f"check at {state.next_check}"
-    return f"{counted(state.draws, 'draw')}, {check}"
+    if state.draws >= state.next_check:
+        return f"{counted(state.draws, 'draw')}, checking"
+    wanted = state.draws_wanted
+    if wanted is None or wanted <= state.next_check:
+        return f"{counted(state.draws, 'draw')}, check at {state.next_check}"
+    return f"{state.draws} of about {short(wanted)} draws"
 
 
 def figures(state: State, room_for_names: int = LONGEST) -> list[Fact]:

@@ -109,7 +109,8 @@ class State:
         """Draws at which convergence is checked next; None if the end of the run depends on no check."""
         if self.total is not None:
             return None
-        return min(self.run.min_draws if self.check is None else self.check.next_check, self.run.max_draws)
+        following = self.run.min_draws if self.check is None else self.check.next_check
+        return following if self.run.max_draws is None else min(following, self.run.max_draws)
 
     @property
     def seconds(self) -> float:
@@ -133,19 +134,17 @@ class State:
 
     @property
     def draws_wanted(self) -> float | None:
-        """Draws per chain at which the run is expected to end; None before a check tells.
+        """Draws per chain at which the run is expected to end, by its own forecast; None where nobody can tell.
 
-        The effective sample size grows in proportion to the draws, so that target / ess times the draws are needed;
-        the run ends not before its next check and not after `max_draws`.
+        It ends not before its next check and not after `max_draws`.
         """
         check = self.check
         if self.total is not None or check is None:
             return self.total
         if check.passed:
             return check.draws
-        target = self.run.target_ess if check.target_ess is None else check.target_ess
-        needed = check.draws * (target or 0.0) / check.ess if check.ess else math.inf
-        return None if math.isnan(needed) else min(max(needed, check.next_check), self.run.max_draws)
+        most = math.inf if self.run.max_draws is None else self.run.max_draws
+        return min(max(check.needed, check.next_check), most) if math.isfinite(check.needed) else None
 
     @property
     def left(self) -> float | None:

@@ -5,8 +5,7 @@ from typing import Final
 from consilience.run.remedies.coordinates import reparametrize
 from consilience.run.remedies.jumps import jump
 from consilience.run.remedies.metric import learn_another_metric
-from consilience.run.remedies.more_draws import go_on
-from consilience.run.remedies.remedy import Look, MoreDraws, Remedy, Request, Restart
+from consilience.run.remedies.remedy import Look, Remedy, Restart
 from consilience.run.remedies.smaller_steps import take_smaller_steps
 
 REMEDIES: Final[dict[str, Remedy]] = {
@@ -14,8 +13,7 @@ REMEDIES: Final[dict[str, Remedy]] = {
     "steps": Remedy(take_smaller_steps),
     "metric": Remedy(learn_another_metric),
     "jumps": Remedy(jump),
-    "draws": Remedy(go_on, usual=False, at_the_end=True),
 }
-USUAL: Final = tuple(name for name, remedy in REMEDIES.items() if remedy.usual)
+USUAL: Final = tuple(REMEDIES)
 
-__all__ = ["REMEDIES", "USUAL", "Look", "MoreDraws", "Remedy", "Request", "Restart"]
+__all__ = ["REMEDIES", "USUAL", "Look", "Remedy", "Restart"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -86,6 +87,7 @@ def _successor(course: RunCourse, windows: Mapping[int, Window], tuning: bool) -
 
 def _is_far(attempt: Attempt, size: float) -> bool:
     """Whether many draws are missing, as a scalar is worth `size` now, or chains hardly move between energies."""
-    target, most = attempt.course.plan.rule.target_ess, min(attempt.last, MANY * attempt.next_check(0))
+    plan = attempt.course.plan
+    target, most = plan.rule.target_ess, min(plan.max_draws or math.inf, MANY * attempt.next_check(0))
     far = target is not None and least_needed(attempt.count, size, target) > most
     return far or attempt.energy_is_low

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from consilience.diagnostics.stopping_rule import Failure
 from consilience.inference.messages import Matrix, Window
@@ -12,7 +12,7 @@ from consilience.record import Record
 from consilience.run.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from consilience.run.course import Attempt, RunCourse
+    from consilience.run.course import Attempt
 
 
 class Restart(Record, eq=False):
@@ -30,23 +30,6 @@ class Restart(Record, eq=False):
     windows: Sequence[Mapping[int, Window]] = ()
     revisited: tuple[Sequence[str], Matrix] | None = None
     successor: Any = None
-
-    def act(self, course: RunCourse) -> None:
-        """Have the course do it."""
-        course.begin_again(self)
-
-
-class MoreDraws(Record):
-    """Go on to so many draws of each chain, which may be more than `max_draws`."""
-
-    draws: int
-
-    def act(self, course: RunCourse) -> None:
-        """Have the course do it."""
-        course.go_on(self.draws)
-
-
-Request: TypeAlias = Restart | MoreDraws
 
 
 class Look(Record, eq=False):
@@ -71,11 +54,7 @@ class Look(Record, eq=False):
 class Remedy(Record, eq=False):
     """A row of the table of remedies.
 
-    ask         asked twice: before a check looks at the draws, with None, and after it
-    usual       whether runs have it unless they are told which to have
-    at_the_end  whether it is asked also where no more draws were asked for, however the checks fall
+    ask   asked twice: before a check looks at the draws, with None, and after it
     """
 
-    ask: Callable[[Attempt, Look | None], Request | None]
-    usual: bool = True
-    at_the_end: bool = False
+    ask: Callable[[Attempt, Look | None], Restart | None]
