@@ -29,7 +29,10 @@ def take(record: Any) -> dict[str, Any]:
     values = {}
     for owner, field, name in fields(record):
         value = getattr(owner, field)
-        values[name] = value.copy() if isinstance(value, np.ndarray) else value
+        # Zeros of memory that was never written to take none in a copy that is not written to either.
+        if isinstance(value, np.ndarray):
+            value = value.copy() if value.any() else np.zeros(value.shape, value.dtype)
+        values[name] = value
     return values
 
 

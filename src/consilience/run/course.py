@@ -35,6 +35,9 @@ from consilience.run.stray_chains import stray_chains
 from consilience.run.verdicts import Sight, Verdict, check_after
 
 MOST_REQUESTS: Final = 8  # of a run; remedies that ask for more are not heard
+MOST_COPIED: Final = 1 << 25  # numbers of draws in a copy of them: 256 MiB
+MOST_SEEN: Final = 1 << 23  # where few would do
+BLOCK: Final = 64  # coordinates, at least, that are taken together
 MOST_SEPARATED: Final = 20  # scalars remembered; a chain that left a place left it in all of them: 5 to 25 ms each
 
 
@@ -309,6 +312,8 @@ class Attempt:
         if longest is not None:
             end = min(end, self.count + longest)
         ahead = 0 if interval or end >= self.last else self._end_of_round(end) - end
+        if longest is not None:
+            ahead = min(ahead, longest)
         return Segment("sampling", end - self.count, commands, gradients=self._needs_gradients(), ahead=ahead)
 
     def _needs_gradients(self) -> bool:
@@ -362,9 +367,19 @@ class Attempt:
             return np.zeros(0)
         return np.concatenate([windows[chain].statistics[place] for windows in self.windows])
 
-    def draws(self) -> Matrix:
-        """All draws (chain, draw, coordinate)."""
-        return np.stack([np.concatenate([some[c].draws for some in self.windows]) for c in self.chains])
+    def draws(self, numbers: int = MOST_COPIED) -> Matrix:
+        """Draws (chain, draw, coordinate) in a copy: all, or evenly spread ones with at most so many numbers."""
+        most = max(1, numbers // (len(self.chains) * self.course.chains.dimension))
+        places = np.arange(self.count - 1, -1, -max(1, -(-self.count // most)))[::-1]  # with the last
+        found = np.empty((len(self.chains), len(places), self.course.chains.dimension))
+        begin = 0
+        for some in self.windows:
+            end = begin + len(some[self.chains[0]].draws)
+            here = slice(*np.searchsorted(places, [begin, end]).tolist())
+            for chain, c in enumerate(self.chains):
+                np.take(some[c].draws, places[here] - begin, axis=0, out=found[chain, here], mode="clip")
+            begin = end
+        return found
 
     @property
     def divergences(self) -> int:
@@ -373,8 +388,15 @@ class Attempt:
 
     def sight(self) -> Sight:
         """What the draws so far show."""
-        draws = self.draws()
-        return Sight(draws.std(axis=(0, 1)), draws.shape[0] * draws.shape[1], self.divergences)
+        width = max(BLOCK, MOST_SEEN // (len(self.chains) * max(1, self.count)))
+        blocks = [slice(b, b + width) for b in range(0, self.course.chains.dimension, width)]
+        widths = [
+            np.stack([np.concatenate([some[c].draws[:, block] for some in self.windows]) for c in self.chains]).std(
+                axis=(0, 1)
+            )
+            for block in blocks
+        ]
+        return Sight(np.concatenate(widths), len(self.chains) * self.count, self.divergences)
 
     @property
     def diverges(self) -> bool:
@@ -468,7 +490,7 @@ class Attempt:
         )
         missed = ""
         if course.monitored.missed is not None and verdict.status != "not_converged":
-            missed = course.monitored.missed(self.draws())
+            missed = course.monitored.missed(self.draws(MOST_SEEN))
         if missed:
             self.figures = replace(figures, passed=False)
         return Look(failure, figures.ess, at_end, verdict, low_energy, missed)
@@ -509,7 +531,7 @@ class Attempt:
     def _improper(self) -> str:
         """In words, how the target seems to be improper, by all draws; empty if nothing speaks for it."""
         look = self.course.monitored.improper
-        return "" if look is None else look(self.draws())
+        return "" if look is None else look(self.draws(MOST_SEEN))
 
     def _note_separated(self, names: Sequence[str]) -> None:
         """Remember scalars in which chains are far from each other, as many as there is time to look at again."""

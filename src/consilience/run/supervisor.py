@@ -162,6 +162,7 @@ class Supervisor:
             self._tell_of(attempt, windows)
             self.check_seconds += time.perf_counter() - began
             self._keep(windows)
+            del windows  # or they would be there until the next ones come
         self.engine.end()
         self._keep({}, last=True)
         assert course.verdict is not None

@@ -216,7 +216,7 @@ class ChainWorker:
 
     def settle(self, window: Window, total: int) -> None:
         """The window was taken in, `total` transitions after the beginning: a fault from now on leads back there."""
-        self.snapshot = window.snapshot
+        self.snapshot, self.origin = window.snapshot, {}  # which is not needed again
         self.after = (total, window.evaluations)
         self.settled_faults = len(self.faults)
 
