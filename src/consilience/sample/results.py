@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
+LARGE = 1 << 23  # numbers, 64 MiB, of which no second copy is made
 FEWEST_ROWS = 2000  # per thread: below it starting one takes longer than the work
 
 
@@ -56,15 +58,21 @@ def tree(work: Work, run: Run) -> Posterior:
 def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
     """Draws (chain, draw, coordinate) as named arrays (chain, draw, …).
 
+    Of very many numbers there is one copy: variables without a transform are parts of them that cannot be written to.
+
     lazily   deterministics of known shape are computed when they are looked at
     """
     chains, count, dimension = draws.shape
     flat = np.ascontiguousarray(draws).reshape(chains * count, dimension)
     derived = [name for name in work.plan.names if name in work.density.derived]
-    expanded = work.density.expand(flat, bool(derived) and not lazily)
-    arrays: dict[str, Any] = {
-        name: values.reshape(chains, count, *values.shape[1:]) for name, values in expanded.items()
-    }
+    arrays: dict[str, Any] = parts(work.density, draws) if draws.size > LARGE else {}
+    if arrays:
+        moved = [v.name for v in work.density.model.free if v.name in work.plan.names and v.name not in arrays]
+        expanded = work.density.expand(flat, moved) if moved else {}
+        expanded |= work.density.expand(flat, derived) if derived and not lazily else {}
+    else:
+        expanded = work.density.expand(flat, bool(derived) and not lazily)
+    arrays |= {name: values.reshape(chains, count, *values.shape[1:]) for name, values in expanded.items()}
     if lazily:
         nodes = work.density.derived
         several = {v.name for v in work.density.model.marginalized}  # which take one pass together
@@ -81,14 +89,28 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
     return kept
 
 
+def parts(density: ModelDensity, draws: Array) -> dict[str, Array]:
+    """Variables whose values are their coordinates, as views of draws (chain, draw, coordinate)."""
+    found = {}
+    for s in density.layout.stretches:
+        if s.variable.sampled is None and s.variable.node.dtype == draws.dtype:
+            found[s.variable.name] = own = draws[:, :, s.slice].reshape(*draws.shape[:2], *s.shape)
+            own.flags.writeable = False
+    return found
+
+
 def deferred(density: ModelDensity, draws: Array, name: str) -> Deferred:
     """A deterministic of draws (chain, draw, coordinate), to be computed when it is looked at."""
     shape, dtype = density.shape_of(name)
 
     def compute(chains: Array, places: Array) -> Array:
-        some = draws[np.ix_(chains, places)]
-        values = in_parallel(lambda part: density.expand(part, [name])[name], some.reshape(-1, some.shape[2]))
-        return values.reshape(*some.shape[:2], *shape)
+        values = np.empty((len(chains), len(places), *shape), dtype)
+        size = max(1, LARGE // max(1, len(chains) * max(draws.shape[2], math.prod(shape))))
+        for here in (slice(begin, begin + size) for begin in range(0, len(places), size)):
+            some = draws[np.ix_(chains, places[here])]
+            found = in_parallel(lambda part: density.expand(part, [name])[name], some.reshape(-1, some.shape[2]))
+            values[:, here] = found.reshape(*some.shape[:2], *shape)
+        return values
 
     return Deferred((*draws.shape[:2], *shape), dtype, compute)
 
