@@ -14,6 +14,7 @@ Everything is decided here, from the windows alone, so a course that is saved an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +28,7 @@ from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import as_plain, replace
 from consilience.run import verdicts
+from consilience.run.disk_windows import DiskWindows
 from consilience.run.engine import Chains
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.plan import RunPlan
@@ -55,6 +57,7 @@ class RunCourse:
     restarts             reasons for which draws became part of tuning
     continued            how often the run went on beyond `most` draws, as a remedy asked for
     given_up             evaluations of the log density, by chain, of a run in other coordinates that this one follows
+    folder               where draws are on the disk rather than in memory, if they are many; None: they never are
     successor            the run to go on with in other coordinates, once there is one; this one is then at its end
     verdict              once the run has come to its end by itself
     """
@@ -84,6 +87,7 @@ class RunCourse:
         self.most, self.continued = plan.max_draws, 0  # draws of each chain at most, where the run decides
         self.improper = ""  # in words, how the target seems to be improper; then few draws are made
         self.diverged: Sight | None = None  # what the draws showed that were given up for divergences
+        self.folder: Path | None = None
         self.news: list[Event] = []
         self.last_attempt = 0  # restarts before the segment taken in last, and whether it was one of sampling
         self.last_sampled = False
@@ -273,6 +277,9 @@ class Attempt:
         self.started = False
         self.due = False  # whether it is time for a check
         self.windows: list[dict[int, Window]] = []
+        many = course.last * course.chains.count * course.chains.dimension > MOST_SEEN
+        folder = course.folder if many else None
+        self.on_disk = None if folder is None else DiskWindows(folder, course.chains.count, course.chains.dimension)
         self.monitor = self._new_monitor()
         self.watched = 0  # windows that the monitor was given
         self.separated: set[str] = set(revisited[0]) if revisited else set()  # scalars in which chains were far apart
@@ -325,7 +332,8 @@ class Attempt:
         lost = [c for c in self.chains if c not in windows]
         if lost:
             self._leave_out(lost)
-        self.windows.append({c: self._kept(windows[c]) for c in self.chains})
+        kept = {c: self._kept(windows[c]) for c in self.chains}
+        self.windows.append(kept if self.on_disk is None else self.on_disk.take(self.count, kept))
         check = self.next_check(self.count)
         self.count += len(windows[self.chains[0]].draws)
         self.due = self.count >= check
@@ -447,6 +455,8 @@ class Attempt:
         rule = self.course.plan.rule
         self._catch_up()
         failure = self.monitor.check(rule, at_end)
+        if self.on_disk is not None:
+            self.on_disk.rest()
         if failure is None and self.separated:
             seen = self.revisited[1] if self.revisited else None
             failure = verdicts.poorly_known_quantile(self.monitor, self.separated, rule, seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,27 +63,34 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
     lazily   deterministics of known shape are computed when they are looked at
     """
     chains, count, dimension = draws.shape
-    flat = np.ascontiguousarray(draws).reshape(chains * count, dimension)
-    derived = [name for name in work.plan.names if name in work.density.derived]
-    arrays: dict[str, Any] = parts(work.density, draws) if draws.size > LARGE else {}
-    if arrays:
-        moved = [v.name for v in work.density.model.free if v.name in work.plan.names and v.name not in arrays]
-        expanded = work.density.expand(flat, moved) if moved else {}
-        expanded |= work.density.expand(flat, derived) if derived and not lazily else {}
+    density, names = work.density, work.plan.names
+
+    def rows() -> Array:
+        return np.ascontiguousarray(draws).reshape(chains * count, dimension)
+
+    def expanded(wanted: bool | Sequence[str]) -> dict[str, Any]:
+        found = density.expand(rows(), wanted) if wanted != [] else {}
+        return {name: values.reshape(chains, count, *values.shape[1:]) for name, values in found.items()}
+
+    large, derived = draws.size > LARGE, [name for name in names if name in density.derived]
+    if large:
+        arrays: dict[str, Any] = parts(density, draws)
+        moved = [v.name for v in density.model.free if v.name in names and v.name not in arrays]
+        if draws.flags.c_contiguous:
+            arrays |= expanded(moved) | (expanded(derived) if not lazily else {})
+        else:  # they are on the disk
+            arrays, lazily = arrays | {name: deferred(density, draws, name) for name in moved}, True
     else:
-        expanded = work.density.expand(flat, bool(derived) and not lazily)
-    arrays |= {name: values.reshape(chains, count, *values.shape[1:]) for name, values in expanded.items()}
+        arrays = expanded(bool(derived) and not lazily)
     if lazily:
-        nodes = work.density.derived
-        several = {v.name for v in work.density.model.marginalized}  # which take one pass together
-        at_once = [n for n in derived if n in several or any(map(is_computed, nodes[n].static_shape))]
-        found = work.density.expand(flat, at_once) if at_once else {}
-        arrays |= {name: values.reshape(chains, count, *values.shape[1:]) for name, values in found.items()}
-        arrays |= {name: deferred(work.density, draws, name) for name in derived if name not in found}
+        several = {v.name for v in density.model.marginalized}  # which take one pass together
+        lengths = {name: density.derived[name].static_shape for name in derived}
+        found = expanded([name for name in derived if name in several or any(map(is_computed, lengths[name]))])
+        arrays |= found | {name: deferred(density, draws, name) for name in derived if name not in found}
     kept = {name: arrays[name] for name in work.plan.names}
     if "include_transformed" in work.plan.extras:
-        owners = {s.key: s.variable.name for s in work.density.layout.stretches}
-        for key, values in work.density.layout.transformed(flat).items():
+        owners = {s.key: s.variable.name for s in density.layout.stretches}
+        for key, values in density.layout.transformed(rows()).items():
             if owners[key] in kept:
                 kept[key] = values.reshape(chains, count, *values.shape[1:])
     return kept
