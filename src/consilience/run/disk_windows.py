@@ -1,6 +1,7 @@
 """Draws of an attempt in a file without a name, for runs whose draws go to a store.
 
-Windows enter, the same windows leave, with draws that the system may put out of memory at any time. The file is gone with the process, however it ends. It grows by rows, so that no length has to be known beforehand.
+Windows enter, the same windows leave, with draws that the system may put out of memory at any time. The file is gone
+with the process, however it ends. It grows by rows, so that no length has to be known beforehand.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import contextlib
 import mmap
 import os
 import tempfile
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -72,6 +74,7 @@ class DiskWindows:
         """Make room for so many rows; raises OSError where there is none."""
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115  # it lives as long as this
+            weakref.finalize(self, self._file.close)
         row = 8 * self._row[0] * self._row[1]
         size = max(rows, len(self._rows) + len(self._rows) // 4, len(self._rows) + -(-GROWTH // row)) * row
         # Asked for beforehand: a page that finds no place on a full disk ends the process.

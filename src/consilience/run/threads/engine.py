@@ -341,6 +341,8 @@ class ThreadEngine(Engine):
         self._early.clear()
         while not self.pool.deliveries.empty():  # of segments that were given up
             self.pool.deliveries.get()
+        if self.chains.dimension >= MANY:
+            give_back_memory()
 
     def again(self) -> None:
         self.stopping = False
