@@ -177,7 +177,7 @@ class PooledTuning:
         every = max(1, -(-begin * len(windows) * self.plan.dimension // MOST_NUMBERS))
         kept = {c: (w.draws, w.gradients, w.statistics[lp]) for c, w in windows.items() if w.gradients is not None}
         if every > 1:
-            kept = {c: tuple(rows[::every].copy() for rows in own) for c, own in kept.items()}
+            kept = {c: (x[::every].copy(), g[::every].copy(), level[::every]) for c, (x, g, level) in kept.items()}
         self.history.append((self.done, every, kept))
         while len(self.history) > 1 and self.history[1][0] <= begin:
             del self.history[0]
