@@ -45,6 +45,7 @@ from consilience.ir import (
     topological,
 )
 from consilience.ir import dimension as dims
+from consilience.ir.leaves import is_on_a_line, on_a_line
 from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
@@ -193,12 +194,8 @@ class BoundCode:
 
 
 def aligned(array: Array) -> Array:
-    """A contiguous copy of an array that starts on a cache line; bools as bytes."""
-    raw = np.empty(array.nbytes + 2 * ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    copy = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return copy
+    """An array that starts on a cache line, with another one behind: itself if nobody writes to it, or a copy."""
+    return array if is_on_a_line(array) and not array.flags.writeable else on_a_line(array)
 
 
 def fold(outputs: Sequence[Node]) -> list[Node]:

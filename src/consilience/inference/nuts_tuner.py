@@ -27,6 +27,7 @@ ALONE_TUNE: Final = 400  # transitions of a chain that tunes by itself
 FEWEST_FOR_TWO: Final = 85  # transitions: two chains know less of each other
 RETUNED_ACCEPT: Final = {"divergences": 0.95, "smallest steps": 0.99}  # at least, by the reason
 GRADIENTS_KEPT: Final = 400  # draws of each chain, whose gradients may be needed for a new metric
+MOST_NUMBERS: Final = 1 << 24  # in these
 LARGEST_METRIC_ERROR: Final = 1.0  # root mean square of log variances
 MANY: Final = 200  # coordinates, beyond which a metric to compare with is learnt
 ENOUGH: Final = 200  # from at most so many draws; a bound on the metric's error always is
@@ -110,7 +111,7 @@ class NutsTuner:
     @property
     def gradients(self) -> int:
         """See `tuner.Tuner`."""
-        return GRADIENTS_KEPT
+        return min(GRADIENTS_KEPT, max(1, MOST_NUMBERS // (self.setting.chains * self.setting.dimension)))
 
     def next(self) -> Segment:
         """See `tuner.Tuner`."""

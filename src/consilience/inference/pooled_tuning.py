@@ -35,6 +35,7 @@ DEPTH_TOGETHER = 8
 LARGEST_CHANGE = 1.0  # of a log variance, beyond which the step size is searched anew
 STEADY_METRIC = 0.5  # root mean square of the log variances' change
 STEADY_STEP = 0.3  # standard deviation over chains of the mean log step size
+MOST_NUMBERS = 1 << 23  # of draws in a window, and of those kept for the metric: 64 MiB, and as much for gradients
 SETTLED_SHARE = 2 / 3  # of a window, whose transitions decide on the step size
 LONG_TRAJECTORIES = 24.0  # leapfrog steps of a transition, beyond which the curvature may be worth what it costs
 MUCH_WORK = 5e8  # operations of the gradients of so many transitions as a run has, likewise
@@ -119,7 +120,8 @@ class PooledTuning:
         self.step: Averaging | None = None
         self.arrived: tuple[int, ...] = ()
         self.threshold = -math.inf  # of the log density, for draws that count
-        self.history: list[tuple[int, dict[int, tuple[Matrix, Matrix, Matrix]]]] = []  # draws, gradients, lp by chain
+        # first transition, of how many each is kept, and draws, gradients, lp by chain
+        self.history: list[tuple[int, int, dict[int, tuple[Matrix, Matrix, Matrix]]]] = []
         self.reports: list[WindowReport] = []
         self.finished = False
         self.whiteners = 0  # that were found; -1: none is to be looked for any more
@@ -150,6 +152,7 @@ class PooledTuning:
         count = next_tuning_window(self.number, self.done, plan.length)
         if plan.length is None:
             count = min(count, plan.most - self.done)
+        count = min(count, max(ALONE, MOST_NUMBERS // (plan.chains * plan.dimension)))
         return Segment("tuning", count, self._for_arrived(together, alone), gradients=True, anew=first)
 
     @property
@@ -184,9 +187,12 @@ class PooledTuning:
 
     def _remember(self, windows: Mapping[int, Window]) -> None:
         lp = self.plan.columns.of("log density")
-        kept = {c: (w.draws, w.gradients, w.statistics[lp]) for c, w in windows.items() if w.gradients is not None}
-        self.history.append((self.done, kept))
         begin = (self.done + len(next(iter(windows.values())).draws)) // 2
+        every = max(1, -(-begin * len(windows) * self.plan.dimension // MOST_NUMBERS))
+        kept = {c: (w.draws, w.gradients, w.statistics[lp]) for c, w in windows.items() if w.gradients is not None}
+        if every > 1:
+            kept = {c: (x[::every].copy(), g[::every].copy(), level[::every]) for c, (x, g, level) in kept.items()}
+        self.history.append((self.done, every, kept))
         while len(self.history) > 1 and self.history[1][0] <= begin:
             del self.history[0]
 
@@ -291,11 +297,11 @@ class PooledTuning:
     def _taught(self, begin: int) -> tuple[Matrix, Matrix]:
         """Draws and gradients of the arrived chains' transitions from `begin` on."""
         draws, gradients = [], []
-        for first, kept in self.history:
+        for first, every, kept in self.history:
             for c in self.arrived:
                 if c in kept:
                     x, g, lp = kept[c]
-                    late = max(0, begin - first)
+                    late = -(-max(0, begin - first) // every)
                     good = lp[late:] >= self.threshold
                     all_good = good.all()
                     draws.append(x[late:] if all_good else x[late:][good])
@@ -323,7 +329,7 @@ class PooledTuning:
             "scales": None if self.scales is None else self.scales.save(),
             "whiteners": self.whiteners,
             "step": None if step is None else [step.step, step.anchor, step.count],
-            "history": [[first, {str(c): list(kept) for c, kept in chains.items()}] for first, chains in self.history],
+            "history": [[*at, {str(c): list(kept) for c, kept in chains.items()}] for *at, chains in self.history],
             "reports": [[r.transitions, r.step_size, r.rank, r.change, list(r.arrived)] for r in self.reports],
         }
 
@@ -335,7 +341,8 @@ class PooledTuning:
         self.whiteners = state["whiteners"]
         self.step = None if state["step"] is None else Averaging(*state["step"])
         self.history = [
-            (first, {int(c): tuple(kept) for c, kept in chains.items()}) for first, chains in state["history"]
+            (first, *(every or [1]), {int(c): tuple(kept) for c, kept in chains.items()})
+            for first, *every, chains in state["history"]
         ]
         self.reports = [WindowReport(t, s, r, c, tuple(a)) for t, s, r, c, a in state["reports"]]
 

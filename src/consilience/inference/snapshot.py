@@ -29,8 +29,10 @@ def take(record: Any) -> dict[str, Any]:
     values = {}
     for owner, field, name in fields(record):
         value = getattr(owner, field)
-        own = isinstance(value, np.ndarray) and value.flags.writeable  # what nobody writes to may be shared
-        values[name] = value.copy() if own else value
+        # What nobody writes to is shared; zeros of memory that was never written to take none in such a copy.
+        if isinstance(value, np.ndarray) and value.flags.writeable:
+            value = value.copy() if value.any() else np.zeros(value.shape, value.dtype)
+        values[name] = value
     return values
 
 

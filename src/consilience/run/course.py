@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -28,6 +29,7 @@ from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import as_plain, replace
 from consilience.run import forecast, verdicts
+from consilience.run.disk_windows import DiskWindows
 from consilience.run.engine import Chains
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.plan import RunPlan
@@ -37,6 +39,9 @@ from consilience.run.stray_chains import stray_chains
 from consilience.run.verdicts import Sight, Verdict, check_after
 
 MOST_REQUESTS: Final = 8  # of a run; remedies that ask for more are not heard
+MOST_COPIED: Final = 1 << 25  # numbers of draws in a copy of them: 256 MiB
+MOST_SEEN: Final = 1 << 23  # where few would do
+BLOCK: Final = 64  # coordinates, at least, that are taken together
 MOST_SEPARATED: Final = 20  # scalars remembered; a chain that left a place left it in all of them: 5 to 25 ms each
 
 
@@ -55,6 +60,7 @@ class RunCourse:
     spent                seconds, pauses left out, until the last window was there; those of the run that was cut off or
                          was in other coordinates included
     given_up             evaluations of the log density, by chain, of a run in other coordinates that this one follows
+    folder               where draws are on the disk rather than in memory, if they are many; None: they never are
     successor            the run to go on with in other coordinates, once there is one; this one is then at its end
     verdict              once the run has come to its end by itself
     """
@@ -85,6 +91,7 @@ class RunCourse:
         self.affordable = self._affordable()
         self.improper = ""  # in words, how the target seems to be improper; then few draws are made
         self.diverged: Sight | None = None  # what the draws showed that were given up for divergences
+        self.folder: Path | None = None
         self.news: list[Event] = []
         self.last_attempt = 0  # restarts before the segment taken in last, and whether it was one of sampling
         self.last_sampled = False
@@ -208,7 +215,7 @@ class RunCourse:
         for windows in attempt.windows:
             self._note_tuning(windows)
         if request.reason in ("divergences", "smallest steps"):
-            self.diverged = verdicts.sight(attempt.draws(), attempt.divergences, self.diverged)
+            self.diverged = attempt.sight(self.diverged)
         self.tuner.again(request.reason, request.windows)
         self.stage = self.tuner
         if self.chains.once and attempt.asked_for_coordinates:
@@ -288,6 +295,9 @@ class Attempt:
         self.started = False
         self.due = False  # whether it is time for a check
         self.windows: list[dict[int, Window]] = []
+        many = course.last * course.chains.count * course.chains.dimension > MOST_SEEN
+        folder = course.folder if many else None
+        self.on_disk = None if folder is None else DiskWindows(folder, course.chains.count, course.chains.dimension)
         self.monitor = self._new_monitor()
         self.watched = 0  # windows that the monitor was given
         self.separated: set[str] = set(revisited[0]) if revisited else set()  # scalars in which chains were far apart
@@ -330,6 +340,8 @@ class Attempt:
         if longest is not None:
             end = min(end, self.count + longest)
         ahead = 0 if interval or end >= self.last else self._end_of_round(end) - end
+        if longest is not None:
+            ahead = min(ahead, longest)
         return Segment("sampling", end - self.count, commands, gradients=self._needs_gradients(), ahead=ahead)
 
     def _needs_gradients(self) -> bool:
@@ -341,7 +353,8 @@ class Attempt:
         lost = [c for c in self.chains if c not in windows]
         if lost:
             self._leave_out(lost)
-        self.windows.append({c: self._kept(windows[c]) for c in self.chains})
+        kept = {c: self._kept(windows[c]) for c in self.chains}
+        self.windows.append(kept if self.on_disk is None else self.on_disk.take(self.count, kept))
         check = self.next_check(self.count)
         self.count += len(windows[self.chains[0]].draws)
         self.due = self.count >= check
@@ -383,14 +396,35 @@ class Attempt:
             return np.zeros(0)
         return np.concatenate([windows[chain].statistics[place] for windows in self.windows])
 
-    def draws(self) -> Matrix:
-        """All draws (chain, draw, coordinate)."""
-        return np.stack([np.concatenate([some[c].draws for some in self.windows]) for c in self.chains])
+    def draws(self, numbers: int = MOST_COPIED) -> Matrix:
+        """Draws (chain, draw, coordinate) in a copy: all, or evenly spread ones with at most so many numbers."""
+        most = max(1, numbers // (len(self.chains) * self.course.chains.dimension))
+        places = np.arange(self.count - 1, -1, -max(1, -(-self.count // most)))[::-1]  # with the last
+        found = np.empty((len(self.chains), len(places), self.course.chains.dimension))
+        begin = 0
+        for some in self.windows:
+            end = begin + len(some[self.chains[0]].draws)
+            here = slice(*np.searchsorted(places, [begin, end]).tolist())
+            for chain, c in enumerate(self.chains):
+                np.take(some[c].draws, places[here] - begin, axis=0, out=found[chain, here], mode="clip")
+            begin = end
+        return found
 
     @property
     def divergences(self) -> int:
         """Of all chains."""
         return int(sum(self.column("divergence", c).sum() for c in self.chains))
+
+    def sight(self, before: Sight | None = None) -> Sight:
+        """What the draws so far show; `before`: see `verdicts.sight`."""
+        width = max(BLOCK, MOST_SEEN // (len(self.chains) * max(1, self.count)))
+        found = []
+        for begin in range(0, self.course.chains.dimension, width):
+            own = slice(begin, begin + width)
+            draws = [np.concatenate([some[c].draws[:, own] for some in self.windows]) for c in self.chains]
+            found.append(verdicts.sight(np.stack(draws), self.divergences, before))
+        widths, errors = (np.concatenate([getattr(one, name) for one in found]) for name in ("widths", "errors"))
+        return replace(found[0], widths=widths, errors=errors)
 
     @property
     def diverges(self) -> bool:
@@ -487,6 +521,8 @@ class Attempt:
         rule = self.course.plan.rule
         self._catch_up()
         failure = self.monitor.check(rule, at_end)
+        if self.on_disk is not None:
+            self.on_disk.rest()
         if failure is None and self.separated:
             seen = self.revisited[1] if self.revisited else None
             failure = verdicts.poorly_known_quantile(self.monitor, self.separated, rule, seen)
@@ -527,12 +563,12 @@ class Attempt:
             low_energy,
             lost,
             course.diverged,
-            None if course.diverged is None else verdicts.sight(self.draws(), self.divergences),
+            None if course.diverged is None else self.sight(),
             course.smallest_steps,
         )
         missed = ""
         if course.monitored.missed is not None and verdict.status != "not_converged":
-            missed = course.monitored.missed(self.draws())
+            missed = course.monitored.missed(self.draws(MOST_SEEN))
         if missed:
             self.figures = replace(figures, passed=False)
         return Look(failure, figures.ess, at_end, verdict, low_energy, missed)
@@ -581,7 +617,7 @@ class Attempt:
     def _improper(self) -> str:
         """In words, how the target seems to be improper, by all draws; empty if nothing speaks for it."""
         look = self.course.monitored.improper
-        return "" if look is None else look(self.draws())
+        return "" if look is None else look(self.draws(MOST_SEEN))
 
     def _note_separated(self, names: Sequence[str]) -> None:
         """Remember scalars in which chains are far from each other, as many as there is time to look at again."""

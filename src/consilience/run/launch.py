@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +29,9 @@ from consilience.run.supervisor import Keep, Supervisor
 from consilience.run.threads.chain_worker import ChainWorker
 from consilience.run.threads.engine import ThreadEngine
 from consilience.run.threads.thread_pool import usable_cores
+
+# Of a window of sampling, 64 MiB: it is copied to where draws are kept, and to those who are told of it.
+WINDOW_NUMBERS: Final = 1 << 23
 
 
 def launch(
@@ -71,7 +75,7 @@ def launch(
         raise SamplingError(f"{type(kernel).__name__} needs at least {kernel.fewest_chains} chains, got {chains}.")
     columns, parts = kernel.columns, kernel.parts
     watched = monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension)))
-    facts = Chains(chains, dimension, columns)
+    facts = Chains(chains, dimension, columns, longest=max(1, WINDOW_NUMBERS // (chains * dimension)))
     setting = tuners.TuningSetting(
         chains=chains,
         dimension=dimension,

@@ -150,6 +150,7 @@ class Work:
             known = identity(signature(density), self.kernel, plan, self.running.chains, self.running.seed)
             self.checkpoint.begin_again(known, plan.of_the_result)
         running.supervisor.keep = self.checkpoint
+        running.supervisor.course.folder = self.running.supervisor.course.folder
         self.density, self.plan = density, plan
         return running
 
@@ -184,7 +185,7 @@ class Work:
 
     def _cut_short(self, run: Run, diverging: bool) -> list[str]:
         """Summed variables of which draws, or ends of steps that diverged, need more values."""
-        names = self.density.cut_short(run.draws.reshape(-1, run.draws.shape[2]))
+        names = list(dict.fromkeys(name for draws in run.draws for name in self.density.cut_short(draws)))
         ends = np.concatenate([d.ends for d in run.divergences]) if diverging and run.divergences else np.empty((0, 0))
         return names or (self.density.cut_short(ends[np.isfinite(ends).all(axis=1)]) if ends.size else [])
 
@@ -246,6 +247,7 @@ class Work:
                 self.netcdf = store
             elif kind == ".zarr":
                 self.store = Storing.create(self, store, overwrite)
+                self.running.supervisor.course.folder = Path(store).absolute().parent
             else:
                 raise SamplingError(f'`store` must end in ".zarr" or ".nc", got {store!r}.')
         except BaseException:
