@@ -257,7 +257,7 @@ def gp_regression(pm: Any, pt: Any, np: Any) -> Any:
     x = np.sort(rng.uniform(0, 10, n))
     y = 1.5 * np.sin(x) + 0.3 * x + 0.3 * rng.normal(size=n)
     with pm.Model() as model:
-        ell, eta, sigma = pm.Gamma("ell", 2, 1), pm.HalfCauchy("eta", 5), pm.HalfCauchy("sigma", 5)
+        ell, eta, sigma = pm.Gamma("ell", 2, 1), pm.HalfNormal("eta", 3), pm.HalfNormal("sigma", 1)
         f = pm.gp.Latent(cov_func=eta**2 * pm.gp.cov.Matern52(1, ls=ell)).prior("f", X=x[:, None])
         pm.Normal("y", f, sigma, observed=y)
     return model

@@ -1,0 +1,146 @@
+"""One model sampled in this process: `python -m benchmarks.hard_posteriors.one TABLE NAME SEED [--pymc]` prints a row.
+
+Ours is plain `pm.sample(model=..., random_seed=...)` of the tree that PYTHONPATH names; PyMC's is its default with
+nutpie. Effective draws are counted by the same function, of all elements of all free variables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from benchmarks.memory import peak, resident
+
+BLOCK = 2_000  # elements whose effective draws are counted at once
+
+
+def table(kind: str) -> Any:
+    """Models by name, `hard` or `public`."""
+    if kind == "hard":
+        from benchmarks.hard_posteriors.models import MODELS
+
+        return MODELS
+    from tests.public_models.table import MODELS as PUBLIC
+
+    return PUBLIC
+
+
+def own(kind: str, name: str, seed: int) -> tuple[list[str], Any, dict[str, Any]]:
+    """Names of free variables, the result of our tree, and what it says of itself."""
+    import consilience as pm
+    import consilience.tensor as pt
+
+    chosen = table(kind)[name]
+    model = chosen.build(pm, pt, np)
+    before, begun = resident(), time.perf_counter()
+    result = pm.sample(model=model, random_seed=seed, progressbar=False, **getattr(chosen, "options", {}))
+    seconds, most = time.perf_counter() - begun, peak()
+    attributes = result.posterior.attrs
+    restarts = attributes.get("restarts", "[]")
+    said = {
+        "seconds": seconds,
+        "sampling": float(attributes["sampling_time"]),
+        "status": str(result.status),
+        "reason": str(result.reason),
+        "gradients": int(attributes["gradients"]),
+        "tuning": int(attributes["gradients_warmup"]),
+        "restarts": json.loads(restarts) if isinstance(restarts, str) else list(restarts),
+        "before_mb": before,
+        "peak_mb": most,
+    }
+    return [v.name for v in model.free_RVs], result, said
+
+
+def others(kind: str, name: str, seed: int) -> tuple[list[str], Any, dict[str, Any]]:
+    """The same of PyMC; gradients are those of kept draws."""
+    import pymc
+    import pytensor.tensor as pt
+
+    chosen = table(kind)[name]
+    model = chosen.build(pymc, pt, np)
+    discrete = any(v.dtype.startswith("int") for v in model.free_RVs)
+    before, begun = resident(), time.perf_counter()
+    result = pymc.sample(
+        model=model, chains=4, random_seed=seed, progressbar=False, compute_convergence_checks=False,
+        nuts_sampler="pymc" if discrete else "nutpie", **getattr(chosen, "options", {}),
+    )  # fmt: skip
+    said = {"seconds": time.perf_counter() - begun, "status": "", "before_mb": before, "peak_mb": peak()}
+    steps = result.sample_stats.get("n_steps")
+    return (
+        [v.name for v in model.free_RVs],
+        result,
+        said | {} if steps is None else said | {"kept_gradients": int(steps.sum())},
+    )
+
+
+def counted(names: list[str], posterior: Any) -> dict[str, Any]:
+    """Least bulk effective draws and largest R-hat over elements, and where; draws in all, and their bytes."""
+    from consilience.diagnostics import ess_bulk, split_rhat
+
+    least, most, where, size, draws = np.inf, 1.0, "", 0, 0
+    for name in names:
+        if name not in posterior:
+            continue  # summed out
+        values = np.asarray(posterior[name].values, float)
+        draws, size = values.shape[0] * values.shape[1], size + values.nbytes
+        values = values.reshape(*values.shape[:2], -1)
+        for start in range(0, values.shape[-1], BLOCK):
+            block = values[..., start : start + BLOCK]
+            block = block[..., np.ptp(block, axis=(0, 1)) > 0]
+            if block.shape[-1]:
+                ess = float(np.nanmin(ess_bulk(block)))
+                if ess < least:
+                    least, where = ess, name
+                most = max(most, float(np.nanmax(split_rhat(block))))
+    return {"draws": draws, "draws_mb": size / 1e6, "ess": least, "rhat": most, "where": where}
+
+
+def against_reference(name: str, posterior: Any) -> dict[str, Any]:
+    """Largest distance of means from the recorded posterior, in its deviations, beyond four standard errors."""
+    from tests.public_models.registry import FOLDER
+    from tests.public_models.summaries import elements
+
+    recorded = json.loads((FOLDER / "reference.json").read_text(encoding="utf-8")).get(name, {})
+    worst = 0.0
+    for variable, row in recorded.get("posterior", {}).get("values", {}).items():
+        if variable in posterior:
+            mean, sd, se = (np.ravel(row[key]) for key in ("mean", "sd", "se"))
+            distance = abs(elements(posterior[variable].values)["mean"] - mean)
+            beyond = distance > 4 * se
+            worst = max(worst, float(np.max(distance[beyond] / (sd[beyond] + 1e-12), initial=0.0)))
+    return {"off": worst} if recorded else {}
+
+
+def row(kind: str, name: str, seed: int, pymc: bool) -> dict[str, Any]:
+    """All figures of one run."""
+    names, result, said = (others if pymc else own)(kind, name, seed)
+    found = said | counted(names, result.posterior)
+    if "diverging" in result.sample_stats:
+        found["divergences"] = int(np.sum(result.sample_stats["diverging"].values))
+    found["ess_per_second"] = found["ess"] / found["seconds"]
+    if "gradients" in found:
+        found["gradients_per_ess"] = found["gradients"] / found["ess"]
+    return found | (against_reference(name, result.posterior) if kind == "public" else {})
+
+
+def main() -> None:
+    """Print the row as one line of JSON."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.hard_posteriors.one", description=__doc__)
+    parser.add_argument("table", choices=["hard", "public"])
+    parser.add_argument("name")
+    parser.add_argument("seed", type=int)
+    parser.add_argument("--pymc", action="store_true")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    print(json.dumps(row(given.table, given.name, given.seed, given.pymc)))
+
+
+if __name__ == "__main__":
+    main()
