@@ -1,4 +1,4 @@
-"""Simulation-based calibration of `pm.sample`: several modes, discrete variables, many coordinates.
+"""Simulation-based calibration of `pm.sample`: several modes, discrete variables, many coordinates, latent fields.
 
 `python -m benchmarks.certificates.sbc [--runs N] [--processes P] [--out FILE]`; `--summary FILES` for earlier runs.
 Parts of the replications go to processes; ranks are tested together, so the number of processes changes nothing.
@@ -73,8 +73,42 @@ def many() -> pm.Model:
     return model
 
 
-MODELS = {"square": square, "slopes": slopes, "step": step, "groups": groups, "hundred effects": many}
-RANKED = {"hundred effects": ["mu", "tau"]}
+def walk() -> pm.Model:
+    """A random walk of 300 steps as log volatility, its scale unknown."""
+    with pm.Model() as model:
+        scale = pm.HalfNormal("scale", 0.15)
+        level = pm.GaussianRandomWalk("level", sigma=scale, init_dist=pm.Normal.dist(0.0, 1.0), shape=300)
+        pm.Deterministic("last", level[-1])
+        pm.Deterministic("middle", level[150])
+        pm.Normal("y", 0.0, pt.exp(level), observed=np.zeros(300))
+    return model
+
+
+def areas() -> pm.Model:
+    """Counts in a grid of 14 x 14 cells, their log rates an autoregression in space of unknown scale and strength."""
+    number = np.arange(196).reshape(14, 14)
+    W = np.zeros((196, 196))
+    for first, second in ((number[1:], number[:-1]), (number[:, 1:], number[:, :-1])):
+        W[first, second] = W[second, first] = 1.0
+    with pm.Model() as model:
+        level, sigma = pm.Normal("level", 0.0, 1.0), pm.HalfNormal("sigma", 0.7)
+        alpha = pm.Beta("alpha", 8.0, 1.0)
+        phi = pm.CAR("phi", mu=0.0, W=W, alpha=alpha, tau=1.0 / sigma**2)
+        pm.Deterministic("corner", phi[0])
+        pm.Deterministic("centre", phi[98])
+        pm.Poisson("y", pt.exp(level + phi), observed=np.zeros(196, int))
+    return model
+
+
+MODELS = {
+    "square": square, "slopes": slopes, "step": step, "groups": groups, "hundred effects": many, "walk": walk,
+    "areas": areas,
+}  # fmt: skip
+RANKED = {
+    "hundred effects": ["mu", "tau"],
+    "walk": ["scale", "middle", "last"],
+    "areas": ["level", "sigma", "alpha", "corner", "centre"],
+}
 
 
 def sampler(model: pm.Model, seed: int) -> Any:

@@ -2,7 +2,8 @@
 
 `python -m benchmarks.hard_posteriors [ROW ...] [--src SRC] [--pymc PYTHON] [--limit S] [--out FILE]`. Trees are `now`,
 the one this file is in, `then`, another one whose `src` is named, and `PyMC`, with nutpie, by an interpreter that has
-both. `--public` takes the models of `tests/public_models` in place of the hard ones. `--summary FILES` prints Markdown.
+both. `--public` takes the models of `tests/public_models` in place of the hard ones, `--growing` walks and fields of
+three sizes, beside INLA. `--summary FILES` prints Markdown.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from benchmarks.hard_posteriors.one import table
 from benchmarks.report import number
 
 ROOT = Path(__file__).resolve().parents[2]
-TREES = ("then", "now", "PyMC")
+TREES = ("then", "now", "PyMC", "INLA")
+BY = {"PyMC": "pymc", "INLA": "inla"}
 WRONG = 0.25  # of a standard deviation, as in the study of certificates
 
 
@@ -53,7 +55,7 @@ def measured(job: Job, limit: float) -> dict[str, Any]:
             "CONSILIENCE_CACHE": str(Path(folder, "cache")), "PYTENSOR_FLAGS": f"base_compiledir={folder}",
         }  # fmt: skip
         with subprocess.Popen(
-            [*command, *(["--pymc"] if job.tree == "PyMC" else [])], stdout=subprocess.PIPE, stderr=errors, text=True,
+            [*command, "--by", BY.get(job.tree, "own")], stdout=subprocess.PIPE, stderr=errors, text=True,
             stdin=subprocess.DEVNULL, env=environment, cwd=ROOT, start_new_session=True,
         ) as process:  # fmt: skip
             try:
@@ -82,7 +84,7 @@ def cell(row: dict[str, Any] | None) -> str:
     if row is None:
         return ""
     if "ess" not in row:
-        return f"{row['status']} ({row['reason']})"
+        return f"{row['status']} ({row['reason']})" if "reason" in row else str(row["status"])
     parts = [row["status"] or f"R-hat {row['rhat']:.2f}", f"{number(row['ess_per_second'])} ESS/s"]
     if "gradients" in row:
         parts.append(f"{number(row['gradients_per_ess'])} gradients/ESS")
@@ -132,6 +134,37 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     return "\n".join(text)
 
 
+def grown(rows: list[dict[str, Any]]) -> str:
+    """Seconds to 400 effective draws of everything, and the distance from INLA's answer."""
+    found = middle(rows)
+    text = [
+        "| model | tree | seconds | draws | least ESS | seconds to 400 | INLA, seconds | means of the field | scale |",
+        "|---|---|--:|--:|--:|--:|--:|---|---|",
+    ]
+    for (name, tree), row in sorted(found.items(), key=lambda item: list(table("growing")).index(item[0][0])):
+        if tree == "INLA":
+            continue
+        other = found.get((name, "INLA"))
+        laplace = "" if other is None else f"{number(other['seconds'])} s" if "values" in other else cell(other)
+        cells = [name, tree, f"{number(row['seconds'])} s", cell(row), "", "", laplace, "", ""]
+        if "ess" in row:
+            least = row["ess"]
+            needed = row["seconds"] * max(1.0, 400 / least)
+            cells[3:6] = [f"{row['draws']}", f"{least:.0f} ({row['status']})", f"{number(needed)} s"]
+            if other is not None and "values" in other:
+                cells[7], cells[8] = (distance(row["values"][key], other["values"][key]) for key in ("field", "scale"))
+        text.append("| " + " | ".join(cells) + " |")
+    return "\n".join(text)
+
+
+def distance(own: list[list[float]], other: list[list[float]]) -> str:
+    """Root mean square distance of means, in deviations, and the mean ratio of deviations."""
+    (mean, sd), (there, width) = own, other
+    squares = [((a - b) / s) ** 2 for a, b, s in zip(mean, there, width, strict=True)]
+    ratio = statistics.geometric_mean(a / b for a, b in zip(sd, width, strict=True))
+    return f"{statistics.mean(squares) ** 0.5:.2f} sd apart, sd x {ratio:.2f}"
+
+
 def geometric_mean(values: Sequence[float]) -> str:
     """Of ratios, with their number."""
     return f"{statistics.geometric_mean(values):.3f} ({len(values)})" if values else "none"
@@ -169,7 +202,7 @@ def compared(rows: list[dict[str, Any]]) -> str:
 
 def show(rows: list[dict[str, Any]]) -> None:
     """Everything that rows come to."""
-    for kind, said in (("hard", markdown), ("public", compared)):
+    for kind, said in (("hard", markdown), ("growing", grown), ("public", compared)):
         of = [row for row in rows if row["kind"] == kind]
         if of:
             print("\n" + said(of), flush=True)
@@ -182,7 +215,9 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("rows", nargs="*", metavar="ROW", help="models by name; all by default")
-    parser.add_argument("--public", action="store_true", help="the models of tests/public_models")
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--public", action="store_true", help="the models of tests/public_models")
+    chosen.add_argument("--growing", action="store_true", help="walks of 10^3 to 10^5 steps, grids to 300 x 300")
     parser.add_argument("--seed", type=int, nargs="+", default=[1], metavar="N", help="seeds, a run each")
     parser.add_argument("--src", type=Path, help="`src` of another tree, which is called `then`")
     parser.add_argument("--pymc", metavar="PYTHON", help="an interpreter with PyMC and nutpie")
@@ -195,7 +230,7 @@ def main() -> None:
     if given.summary:
         show([json.loads(text) for file in given.summary for text in file.read_text(encoding="utf-8").splitlines()])
         return
-    kind = "public" if given.public else "hard"
+    kind = "public" if given.public else "growing" if given.growing else "hard"
     known = table(kind)
     unknown = [name for name in given.rows if name not in known]
     if unknown:
@@ -203,6 +238,8 @@ def main() -> None:
     places = {"now": (ROOT / "src", sys.executable)}
     if given.src:
         places["then"] = (given.src.resolve(), sys.executable)
+    if given.growing:
+        places["INLA"] = places["now"]
     if given.pymc:
         places["PyMC"] = (ROOT / "src", given.pymc)
     jobs = [

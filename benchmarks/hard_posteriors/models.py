@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from scipy.signal import lfilter
 from scipy.spatial import Delaunay
 
 Build = Callable[[Any, Any, Any], Any]
@@ -43,6 +44,11 @@ def walk(rng: Any, steps: int, step: float) -> Any:
     return step * rng.normal(size=steps).cumsum()
 
 
+def autoregression(rng: Any, steps: int, step: float) -> Any:
+    """A walk that comes back to zero after some hundred steps."""
+    return lfilter([step], [1.0, -0.99], rng.normal(size=steps))
+
+
 def smooth(rng: Any, points: Any, length: float) -> Any:
     """A random surface of unit variance at points of a plane: a sum of waves, smooth over `length`."""
     waves = rng.normal(size=(200, 2)) / length
@@ -60,9 +66,7 @@ def neighbours(points: Any) -> tuple[Any, Any]:
 @hard(GALLERY + "stochastic volatility (S&P 500, 2,906 days), after Hoffman and Gelman 2014", 2_902, latent=True)
 def stochastic_volatility(pm: Any, pt: Any, np: Any) -> Any:
     rng = np.random.default_rng(1)
-    level = np.zeros(2_900)
-    for t in range(1, 2_900):
-        level[t] = 0.99 * level[t - 1] + 0.09 * rng.normal()
+    level = autoregression(rng, 2_900, 0.09)
     returns = np.exp(level - 4.8) * rng.standard_t(8, 2_900)
     with pm.Model(coords={"day": range(2_900)}) as model:
         step_size = pm.Exponential("step_size", 10)

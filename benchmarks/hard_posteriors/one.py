@@ -1,7 +1,8 @@
-"""One model sampled in this process: `python -m benchmarks.hard_posteriors.one TABLE NAME SEED [--pymc]` prints a row.
+"""One model in this process: `python -m benchmarks.hard_posteriors.one TABLE NAME SEED [--by HOW]` prints a row.
 
-Ours is plain `pm.sample(model=..., random_seed=...)` of the tree that PYTHONPATH names; PyMC's is its default with
-nutpie. Effective draws are counted by the same function, of all elements of all free variables.
+`own` is plain `pm.sample(model=..., random_seed=...)` of the tree that PYTHONPATH names, `pymc` PyMC's default with
+nutpie, `inla` our nested Laplace approximation. Effective draws are counted by the same function, of all elements of
+all free variables.
 """
 
 from __future__ import annotations
@@ -18,14 +19,19 @@ import numpy as np
 from benchmarks.memory import peak, resident
 
 BLOCK = 2_000  # elements whose effective draws are counted at once
+SHOWN = 200  # elements of a field whose moments are kept
 
 
 def table(kind: str) -> Any:
-    """Models by name, `hard` or `public`."""
+    """Models by name: `hard`, `growing` or `public`."""
     if kind == "hard":
         from benchmarks.hard_posteriors.models import MODELS
 
         return MODELS
+    if kind == "growing":
+        from benchmarks.hard_posteriors.growing import TABLE
+
+        return TABLE
     from tests.public_models.table import MODELS as PUBLIC
 
     return PUBLIC
@@ -117,29 +123,62 @@ def against_reference(name: str, posterior: Any) -> dict[str, Any]:
     return {"off": worst} if recorded else {}
 
 
-def row(kind: str, name: str, seed: int, pymc: bool) -> dict[str, Any]:
+def some(values: Any) -> Any:
+    """At most SHOWN elements, at equal distances."""
+    flat = np.asarray(values, float).reshape(*np.shape(values)[:2], -1) if np.ndim(values) > 1 else np.asarray(values)
+    return flat[..., np.linspace(0, flat.shape[-1] - 1, min(flat.shape[-1], SHOWN)).astype(int)]
+
+
+def moments(posterior: Any) -> dict[str, list[list[float]]]:
+    """Means and deviations of the scale and of some elements of the field."""
+    draws = {"scale": posterior["scale"].values[..., None], "field": some(posterior["field"].values)}
+    return {name: [a.mean((0, 1)).tolist(), a.std((0, 1)).tolist()] for name, a in draws.items()}
+
+
+def laplace(kind: str, name: str, seed: int) -> dict[str, Any]:
+    """The row of a nested Laplace approximation: seconds and moments."""
+    import consilience as pm
+    import consilience.tensor as pt
+    from benchmarks.hard_posteriors.growing import LATENT
+
+    model = table(kind)[name].build(pm, pt, np)
+    begun = time.perf_counter()
+    fit = pm.fit(method="inla", latent=LATENT[name.partition("_")[0]], model=model, random_seed=seed)
+    field, scale = fit.marginal("field"), fit.summary()["scale"]
+    values = {
+        "scale": [[float(scale.sel(metric=what))] for what in ("mean", "sd")],
+        "field": [some(field.mean).tolist(), some(field.sd).tolist()],
+    }
+    return {"seconds": time.perf_counter() - begun, "status": "done", "peak_mb": peak(), "values": values}
+
+
+def row(kind: str, name: str, seed: int, by: str) -> dict[str, Any]:
     """All figures of one run."""
-    names, result, said = (others if pymc else own)(kind, name, seed)
+    if by == "inla":
+        return laplace(kind, name, seed)
+    names, result, said = (others if by == "pymc" else own)(kind, name, seed)
     found = said | counted(names, result.posterior)
     if "diverging" in result.sample_stats:
         found["divergences"] = int(np.sum(result.sample_stats["diverging"].values))
     found["ess_per_second"] = found["ess"] / found["seconds"]
     if "gradients" in found:
         found["gradients_per_ess"] = found["gradients"] / found["ess"]
+    if kind == "growing":
+        found["values"] = moments(result.posterior)
     return found | (against_reference(name, result.posterior) if kind == "public" else {})
 
 
 def main() -> None:
     """Print the row as one line of JSON."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hard_posteriors.one", description=__doc__)
-    parser.add_argument("table", choices=["hard", "public"])
+    parser.add_argument("table", choices=["hard", "growing", "public"])
     parser.add_argument("name")
     parser.add_argument("seed", type=int)
-    parser.add_argument("--pymc", action="store_true")
+    parser.add_argument("--by", choices=["own", "pymc", "inla"], default="own")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    print(json.dumps(row(given.table, given.name, given.seed, given.pymc)))
+    print(json.dumps(row(given.table, given.name, given.seed, given.by)))
 
 
 if __name__ == "__main__":
