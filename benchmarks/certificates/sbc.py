@@ -24,7 +24,7 @@ import consilience.tensor as pt
 from consilience.errors import ConsilienceWarning
 from consilience.estimators.calibration.uniformity import uniformity
 
-PART = 10  # replications that a process does at once
+PART = 10
 DRAWS = 99
 ALPHA = 0.01  # of all tests of a model together
 
@@ -157,6 +157,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.certificates.sbc", description=__doc__)
     parser.add_argument("--runs", type=int, default=20, help="replications of each model")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--part", type=int, default=PART, help="replications that a process does at once")
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--out", type=Path, help="file to which parts are added")
     parser.add_argument("--budget", type=float, default=1e9, help="seconds, after which no more parts are waited for")
@@ -166,8 +167,8 @@ def main() -> None:
         show(json.loads(line) for file in options.summary for line in file.read_text().splitlines())
         return
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    cuts = range(0, options.runs, PART)
-    work = [(name, k // PART, min(PART, options.runs - k)) for k in cuts for name in options.models]
+    cuts = range(0, options.runs, options.part)
+    work = [(name, k // options.part, min(options.part, options.runs - k)) for k in cuts for name in options.models]
     rows, until = [], time.monotonic() + options.budget
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
         results = pool.imap_unordered(part, work)

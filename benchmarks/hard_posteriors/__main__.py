@@ -95,6 +95,14 @@ def cell(row: dict[str, Any] | None) -> str:
     return ", ".join(parts)
 
 
+def spent(row: dict[str, Any] | None) -> str:
+    """Seconds by the clock, those of all processors together, and peak memory."""
+    if row is None:
+        return ""
+    figures = f"{number(row['seconds'])} s"
+    return f"{figures} ({number(row['cpu'])}), {row['peak_mb']:.0f} MB" if "cpu" in row else figures
+
+
 def middle(rows: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
     """For each name and tree the run of the median seconds."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -117,7 +125,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     found = middle(rows)
     trees = [tree for tree in TREES if any(key[1] == tree for key in found)]
     gains = [tree for tree in trees if tree != "now" and "now" in trees]
-    head = ["model", "coordinates", *(f"{tree}: seconds, peak MB | {tree}" for tree in trees)]
+    head = ["model", "coordinates", *(f"{tree}: seconds (of processors), peak MB | {tree}" for tree in trees)]
     head += [f"now over {tree}" for tree in gains]
     text = ["| " + " | ".join(head) + " |", "|---|--:|" + "--:|---|" * len(trees) + "--:|" * len(gains)]
     for name, model in MODELS.items():
@@ -126,10 +134,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
             continue
         cells = [name.replace("_", " "), f"{model.coordinates:,}"]
         for row in per.values():
-            figures = "" if row is None else f"{number(row['seconds'])} s"
-            if row is not None and "peak_mb" in row:
-                figures += f", {row['peak_mb']:.0f}"
-            cells += [figures, cell(row)]
+            cells += [spent(row), cell(row)]
         text.append("| " + " | ".join([*cells, *(gain(per[tree], per.get("now")) for tree in gains)]) + " |")
     return "\n".join(text)
 

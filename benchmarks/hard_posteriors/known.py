@@ -1,6 +1,6 @@
 """Simulated fields with known hyperparameters: how often 90 % intervals hold the truth.
 
-`python -m benchmarks.hard_posteriors.known [--runs N] [--processes P] [--out FILE]`; `--summary FILES` for earlier runs.
+`python -m benchmarks.hard_posteriors.known [--runs N] [--processes P] [--out FILE]`; `--summary FILES` for earlier ones.
 """
 
 from __future__ import annotations

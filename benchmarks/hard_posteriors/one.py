@@ -44,13 +44,14 @@ def own(kind: str, name: str, seed: int) -> tuple[list[str], Any, dict[str, Any]
 
     chosen = table(kind)[name]
     model = chosen.build(pm, pt, np)
-    before, begun = resident(), time.perf_counter()
+    before, begun, work = resident(), time.perf_counter(), time.process_time()
     result = pm.sample(model=model, random_seed=seed, progressbar=False, **getattr(chosen, "options", {}))
     seconds, most = time.perf_counter() - begun, peak()
     attributes = result.posterior.attrs
     restarts = attributes.get("restarts", "[]")
     said = {
         "seconds": seconds,
+        "cpu": time.process_time() - work,
         "sampling": float(attributes["sampling_time"]),
         "status": str(result.status),
         "reason": str(result.reason),
@@ -71,18 +72,16 @@ def others(kind: str, name: str, seed: int) -> tuple[list[str], Any, dict[str, A
     chosen = table(kind)[name]
     model = chosen.build(pymc, pt, np)
     discrete = any(v.dtype.startswith("int") for v in model.free_RVs)
-    before, begun = resident(), time.perf_counter()
+    before, begun, work = resident(), time.perf_counter(), time.process_time()
     result = pymc.sample(
         model=model, chains=4, random_seed=seed, progressbar=False, compute_convergence_checks=False,
         nuts_sampler="pymc" if discrete else "nutpie", **getattr(chosen, "options", {}),
     )  # fmt: skip
-    said = {"seconds": time.perf_counter() - begun, "status": "", "before_mb": before, "peak_mb": peak()}
-    steps = result.sample_stats.get("n_steps")
-    return (
-        [v.name for v in model.free_RVs],
-        result,
-        said | {} if steps is None else said | {"kept_gradients": int(steps.sum())},
-    )
+    seconds, cpu = time.perf_counter() - begun, time.process_time() - work
+    said = {"seconds": seconds, "cpu": cpu, "status": "", "before_mb": before, "peak_mb": peak()}
+    if "n_steps" in result.sample_stats:
+        said["kept_gradients"] = int(result.sample_stats["n_steps"].sum())
+    return [v.name for v in model.free_RVs], result, said
 
 
 def counted(names: list[str], posterior: Any) -> dict[str, Any]:
@@ -161,6 +160,7 @@ def row(kind: str, name: str, seed: int, by: str) -> dict[str, Any]:
     if "diverging" in result.sample_stats:
         found["divergences"] = int(np.sum(result.sample_stats["diverging"].values))
     found["ess_per_second"] = found["ess"] / found["seconds"]
+    found["ess_per_cpu_second"] = found["ess"] / found["cpu"]
     if "gradients" in found:
         found["gradients_per_ess"] = found["gradients"] / found["ess"]
     if kind == "growing":
