@@ -1,6 +1,6 @@
 """Simulated fields with known hyperparameters: how often 90 % intervals hold the truth.
 
-`python -m benchmarks.hard_posteriors.known [--runs N] [--processes P] [--out FILE]`; `--summary FILES` for earlier ones.
+`python -m benchmarks.hard_posteriors.known [--runs N] [--processes P] [--out FILE]`, or `--summary FILES`.
 """
 
 from __future__ import annotations
