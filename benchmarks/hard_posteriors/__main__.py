@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import signal
 import subprocess
@@ -24,6 +25,7 @@ from benchmarks.hard_posteriors.one import table
 from benchmarks.hard_posteriors.page import TREES, line, publish, tables
 
 ROOT = Path(__file__).resolve().parents[2]
+LEAST = 5.0  # seconds in which a run is worth beginning
 BY = {"PyMC": "pymc", "INLA": "inla"}
 
 
@@ -67,6 +69,12 @@ def measured(job: Job, limit: float) -> dict[str, Any]:
     return about | found | {"whole": whole}
 
 
+def within(job: Job, limit: float, until: float) -> dict[str, Any] | None:
+    """The row of a job where there is time for one."""
+    left = until - time.monotonic()
+    return measured(job, min(limit, left)) if left > LEAST else None
+
+
 def main() -> None:
     """Measure, or read."""
     parser = argparse.ArgumentParser(
@@ -82,6 +90,7 @@ def main() -> None:
     parser.add_argument("--pymc", metavar="PYTHON", help="an interpreter with PyMC and nutpie")
     parser.add_argument("--trees", nargs="+", choices=TREES, default=list(TREES), help="of these, those that are given")
     parser.add_argument("--limit", type=float, default=240.0, help="seconds of a process")
+    parser.add_argument("--budget", type=float, default=math.inf, help="seconds of all, after which nothing runs")
     parser.add_argument("--processes", type=int, default=1, help="at a time, each with its own threads")
     parser.add_argument("--out", type=Path, metavar="FILE", help="file to which rows of JSON are added")
     parser.add_argument("--summary", nargs="+", type=Path, metavar="FILE", help="print what files come to")
@@ -114,10 +123,14 @@ def main() -> None:
         if tree in places
     ]
     rows: list[dict[str, Any]] = []
+    until = time.monotonic() + given.budget
     print(f"{len(jobs)} runs, {given.processes} at a time, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     with ThreadPoolExecutor(given.processes) as pool:
-        for done in as_completed(pool.submit(measured, job, given.limit) for job in jobs):
-            rows.append(done.result())
+        for done in as_completed(pool.submit(within, job, given.limit, until) for job in jobs):
+            row = done.result()
+            if row is None:
+                continue
+            rows.append(row)
             print(line(rows[-1]), flush=True)
             if given.out:
                 with given.out.open("a", encoding="utf-8") as file:
