@@ -72,7 +72,10 @@ def measured(job: Job, limit: float) -> dict[str, Any]:
 def within(job: Job, limit: float, until: float) -> dict[str, Any] | None:
     """The row of a job where there is time for one."""
     left = until - time.monotonic()
-    return measured(job, min(limit, left)) if left > LEAST else None
+    if left < LEAST:
+        return None
+    row = measured(job, min(limit, left))
+    return None if row["status"] == "killed" and left < limit else row
 
 
 def main() -> None:
