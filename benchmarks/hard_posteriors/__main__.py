@@ -57,8 +57,9 @@ def measured(job: Job, limit: float) -> dict[str, Any]:
             try:
                 output, _ = process.communicate(timeout=limit)
             except subprocess.TimeoutExpired:
+                spent = processor_seconds(process.pid)
                 os.killpg(process.pid, signal.SIGKILL)
-                return about | {"status": "killed", "reason": f"after {limit:g} s", "seconds": limit}
+                return about | {"status": "killed", "reason": f"after {limit:g} s", "seconds": limit} | spent
             finally:
                 whole = time.perf_counter() - begun
         if process.returncode:
@@ -67,6 +68,15 @@ def measured(job: Job, limit: float) -> dict[str, Any]:
             return about | {"status": "failed", "reason": said[-1][:300], "seconds": whole}
     found: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
     return about | found | {"whole": whole}
+
+
+def processor_seconds(pid: int) -> dict[str, float]:
+    """Of all threads of a process so far, where the system tells (Linux)."""
+    place = Path(f"/proc/{pid}/stat")
+    if not place.exists():
+        return {}
+    user, system = place.read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
+    return {"cpu": (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")}
 
 
 def within(job: Job, limit: float, until: float) -> dict[str, Any] | None:

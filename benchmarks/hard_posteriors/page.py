@@ -45,7 +45,9 @@ def spent(row: dict[str, Any] | None) -> str:
     if row is None:
         return ""
     figures = f"{number(row['seconds'])} s"
-    return f"{figures} ({number(row['cpu'])}), {row['peak_mb']:.0f} MB" if "cpu" in row else figures
+    if "cpu" in row:
+        figures += f" ({number(row['cpu'])})"
+    return f"{figures}, {row['peak_mb']:.0f} MB" if "peak_mb" in row else figures
 
 
 def middle(rows: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
