@@ -85,9 +85,9 @@ def walk() -> pm.Model:
 
 
 def areas() -> pm.Model:
-    """Counts in a grid of 14 x 14 cells, their log rates an autoregression in space of unknown scale and strength."""
-    number = np.arange(196).reshape(14, 14)
-    W = np.zeros((196, 196))
+    """Counts in a grid of 16 x 16 cells, their log rates an autoregression in space of unknown scale and strength."""
+    number = np.arange(256).reshape(16, 16)
+    W = np.zeros((256, 256))
     for first, second in ((number[1:], number[:-1]), (number[:, 1:], number[:, :-1])):
         W[first, second] = W[second, first] = 1.0
     with pm.Model() as model:
@@ -95,8 +95,8 @@ def areas() -> pm.Model:
         alpha = pm.Beta("alpha", 8.0, 1.0)
         phi = pm.CAR("phi", mu=0.0, W=W, alpha=alpha, tau=1.0 / sigma**2)
         pm.Deterministic("corner", phi[0])
-        pm.Deterministic("centre", phi[98])
-        pm.Poisson("y", pt.exp(level + phi), observed=np.zeros(196, int))
+        pm.Deterministic("centre", phi[136])
+        pm.Poisson("y", pt.exp(level + phi), observed=np.zeros(256, int))
     return model
 
 
