@@ -1,4 +1,4 @@
-"""Results of very many numbers: draws are there once, or on the disk, and are those of any other result, bit for bit."""
+"""Results of very many numbers: draws are there once, or on the disk, and are those of other results, bit for bit."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,6 @@ from consilience.inference.density import LogDensity
 from consilience.inference.modes.evaluations import Evaluations
 from consilience.inference.whitening import Whitener
 from consilience.record import Record
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 Floats = NDArray[np.float64]
 STEP: Final = 1e-4  # of a difference, in standard deviations of the draws

@@ -61,8 +61,8 @@ class Scales(Record):
     @classmethod
     def load(cls, state: Sequence[Any]) -> Scales:
         """What was saved."""
-        *own, parts = state
-        return cls(*own, None if parts is None else Whitener(*parts))
+        scale, directions, eigenvalues, parts = state
+        return cls(scale, directions, eigenvalues, None if parts is None else Whitener(*parts))
 
     @property
     def rank(self) -> int:

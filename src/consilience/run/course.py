@@ -160,7 +160,7 @@ class RunCourse:
         self.strays = () if self.tuner.finished else stray_chains(windows, self.chains.columns)
         spent = self._note_tuning(windows)
         if request := rescale_fields(self, windows) or reparametrize_early(self, windows, spent):
-            request.act(self)
+            self.begin_again(request)
         elif self.tuner.finished:
             self._see_whether_improper(windows, spent)
             self._sample()
