@@ -177,9 +177,7 @@ class NutsTuner:
         # In many dimensions the estimate's cost grows with the cube of the draws, and some suffice to contradict.
         if len(present.scale) <= MANY:
             draws, gradients = _together(seen(windows, chains))
-        learnt = fisher_metric.estimate(
-            draws, gradients, self.kernel.metric, self.setting.operations, present.whitener
-        )
+        learnt = fisher_metric.estimate(draws, gradients, self.kernel.metric, self.setting.operations, present.whitener)
         if learnt is None:
             return False
         ratios = log_ratios(learnt, present)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.native.typed_python import Array, f64, i32, i64, native, record
+from consilience.native.typed_python import Array, NativeFunction, f64, i32, i64, native, record
 from consilience.record import Record
 
 
@@ -43,10 +43,10 @@ class Whitener(Record, eq=False):
         """Gradients (point, coordinate) along the new coordinates: L^-1 g."""
         return self._each(_whiten_slopes, gradients)
 
-    def _each(self, function: object, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _each(self, function: NativeFunction[..., None], points: NDArray[np.float64]) -> NDArray[np.float64]:
         result = np.array(points, dtype=np.float64, order="C")
         whitening = whitening_of(self)
-        function.compiled(whitening, result.reshape(-1), len(result))  # type: ignore[attr-defined]
+        function.compiled(whitening, result.reshape(-1), len(result))
         return result
 
 
