@@ -114,9 +114,9 @@ def suited(model: Model, draws: Mapping[str, Any]) -> dict[str, Any]:
     values = predict(made, wanted, flat, len(next(iter(flat.values()))), 0)
     chosen = {}
     for name in parts:
-        location, log_scale, own = values[f"location of {name}"], values[f"scale of {name}"], flat[name]
+        middle, log_scale, own = values[f"location of {name}"], values[f"scale of {name}"], flat[name]
         costs = [
-            np.log(np.std(c * location + np.exp(c * log_scale) * own, axis=0)) - c * np.mean(log_scale, axis=0)
+            np.log(np.std(c * middle + np.exp(c * log_scale) * own, axis=0)) - c * np.mean(log_scale, axis=0)
             for c in GRID
         ]
         degree = GRID[np.argmin(costs, axis=0)]
