@@ -78,6 +78,15 @@ def test_what_is_no_product_of_an_estimated_scale_stays(product: Any) -> None:
     assert not products(model_of(product))
 
 
+def test_what_depends_on_a_variable_that_is_summed_out_stays() -> None:
+    """There are no draws of it to judge the product by."""
+    with pm.Model() as model:
+        kind, tau, z = pm.Bernoulli("kind", 0.5), pm.HalfNormal("tau", 1.0), pm.Normal("z", 0.0, 1.0, shape=3)
+        pm.Normal("y", tau * pt.exp(kind) * z, ERRORS, observed=[0.1, -3.0, 9.0])
+    assert list(products(model)) == ["z"]
+    assert not products(pm.marginalize(model, "kind"))
+
+
 def test_draws_ask_to_centre_what_data_determine() -> None:
     """By the exact posterior of normal means with half-Cauchy scales: z for what is near 0, the product far from it."""
     values, rng = np.array([0.1, -0.3, 25.0]), np.random.default_rng(1)

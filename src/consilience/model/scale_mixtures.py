@@ -36,17 +36,19 @@ def products(model: Model) -> dict[str, tuple[Node | None, Node]]:
     """Location, None for 0, and scale of what standard variables are part of, by their names.
 
     The variables are symmetric around 0, of constant parameters, and all that depends on them does so by a chain of
-    products and quotients with positive numbers, all of their shape, and maybe a sum at its end. Scales are estimated.
+    products and quotients with positive numbers, all of their shape, and maybe a sum at its end. Scales are estimated,
+    and no part depends on variables that are summed out.
     """
     users: dict[Node, list[Node]] = {}
     for node in topological(list(model.named.values())):
         for part in dict.fromkeys(node.inputs):
             users.setdefault(part, []).append(node)
-    random = {v.node for v in model.free}
+    random, summed = {v.node for v in model.free}, {v.node for v in model.marginalized}
     found = {}
     for name in standard_variables(model):
         location, scale = _product(model.named[name], users)
-        if scale is not None and not random.isdisjoint(topological([scale])):
+        below = set() if scale is None else set(topological([scale] if location is None else [location, scale]))
+        if scale is not None and not random.isdisjoint(topological([scale])) and summed.isdisjoint(below):
             found[name] = (location, scale)
     return found
 
