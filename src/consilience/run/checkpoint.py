@@ -6,7 +6,6 @@ One file holds the state between two segments and the windows up to then; both a
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -202,8 +201,8 @@ def _as_now(saved: Mapping[str, Any]) -> dict[str, Any]:
     attempt = saved["sampling"]
     if attempt is not None:
         renamed = {OLDER.get(name, name): value for name, value in attempt.items()}
-        attempt = {"began": 0.0, "looked": math.inf, "needs": [], **renamed}
-    return {"spent": 0.0, **saved, "sampling": attempt}
+        attempt = {"began": 0.0, "looked": False, "needs": [], **renamed}
+    return {"spent": 0.0, "since": 0.0, "prepared": 0.0, **saved, "sampling": attempt}
 
 
 def _block(course: RunCourse, windows: Mapping[int, Window]) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class Supervisor:
         self.check_seconds = other.check_seconds
         self.tuning_seconds = sum(other.engine.seconds)
         self.engine.follow(other.engine)
-        self.course.follow(other.engine.evaluations, other.course.spent)
+        self.course.follow(other.engine.evaluations, other.course.spent, other.course.prepared)
         if other.engine.stopping:
             self.by_user = other.by_user
             self.engine.stop()
