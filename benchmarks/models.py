@@ -52,6 +52,16 @@ def logistic(rows: int, columns: int) -> pm.Model:
     return model
 
 
+def factorisation(ratings: int, people: int, films: int, factors: int) -> pm.Model:
+    """Ratings as products of factors of people and of films."""
+    person, film, y = problems.ratings_data(ratings, people, films)
+    with pm.Model() as model:
+        u = pm.Normal("u", 0, 1, shape=(people, factors))
+        v = pm.Normal("v", 0, 1, shape=(films, factors))
+        pm.Normal("y", (u[person] * v[film]).sum(-1), pm.HalfNormal("sigma", 1), observed=y)
+    return model
+
+
 def normal_mixture(rows: int, components: int = 3) -> pm.Model:
     """Mixture of normal distributions with unknown weights, means and scales."""
     with pm.Model() as model:
@@ -90,6 +100,8 @@ MODELS = {
     "radon": radon,
     "logistic 1000x10": lambda: logistic(1000, 10),
     "logistic 100000x20": lambda: logistic(100_000, 20),
+    "logistic 100000x100": lambda: logistic(100_000, 100),
+    "factorisation 90000x10": lambda: factorisation(90_000, 943, 1682, 10),
     "mixture 3x1000": lambda: normal_mixture(1000),
     "GP, 200 points": gaussian_process,
     "10 separate terms": lambda: separate_terms(10),

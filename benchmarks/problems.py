@@ -23,7 +23,10 @@ ERRORS = np.array([15, 10, 16, 11, 9, 11, 10, 18], dtype=float)
 
 @dataclass(frozen=True)
 class Problem:
-    """One density: `fields` and the constant fill the C file's `struct data`, in that order."""
+    """One density: `fields` and the constant fill the C file's `struct data`, in that order.
+
+    gradient   in NumPy, where differences of so many coordinates would take too long
+    """
 
     name: str
     source: str
@@ -32,6 +35,7 @@ class Problem:
     constant: float
     position: np.ndarray
     logp: Callable[[np.ndarray], float]
+    gradient: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 def normal(x: np.ndarray | float, mu: np.ndarray | float, sigma: np.ndarray | float) -> float:
@@ -131,6 +135,41 @@ def logistic(rows: int, columns: int) -> Problem:
 
 
 @functools.cache
+def ratings_data(ratings: int, people: int, films: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Who rated which film, in no order, and how."""
+    rng = np.random.default_rng(ratings)
+    return rng.integers(0, people, ratings), rng.integers(0, films, ratings), rng.standard_normal(ratings)
+
+
+def factorisation(ratings: int = 90_000, people: int = 943, films: int = 1682, factors: int = 10) -> Problem:
+    """Ratings as products of factors: q = U, V, log sigma."""
+    person, film, y = ratings_data(ratings, people, films)
+    size = people * factors
+
+    def parts(q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        u, v = q[:size].reshape(people, factors), q[size:-1].reshape(films, factors)
+        return u, v, y - (u[person] * v[film]).sum(1), float(np.exp(q[-1]))
+
+    def logp(q: np.ndarray) -> float:
+        _, _, residual, sigma = parts(q)
+        return normal(q[:-1], 0, 1) + half_normal(sigma, 1) + q[-1] + normal(residual, 0, sigma)
+
+    def gradient(q: np.ndarray) -> np.ndarray:
+        u, v, residual, sigma = parts(q)
+        weighted, gu, gv = residual[:, None] / sigma**2, -u, -v
+        np.add.at(gu, person, weighted * v[film])
+        np.add.at(gv, film, weighted * u[person])
+        scale = residual @ residual / sigma**2 - ratings + 1 - sigma**2
+        return np.concatenate([gu.ravel(), gv.ravel(), [scale]])
+
+    coordinates = (people + films) * factors + 1
+    constant = np.log(2) - 0.5 * LOG_2PI * (coordinates + ratings)
+    sizes = {"N": ratings, "P": people, "F": films, "K": factors}
+    name, fields = f"factorisation {ratings}x{factors}", (y, person, film)
+    return Problem(name, "factorisation", sizes, fields, float(constant), start(coordinates), logp, gradient)
+
+
+@functools.cache
 def mixture_data(rows: int) -> np.ndarray:
     """Draws from three normal distributions."""
     rng = np.random.default_rng(rows)
@@ -193,5 +232,7 @@ def problems() -> list[Problem]:
         radon(by_county=True),
         logistic(1000, 10),
         logistic(100_000, 20),
+        logistic(100_000, 100),
+        factorisation(),
         normal_mixture(1000),
     ]

@@ -30,7 +30,8 @@ def check(name: str, found: tuple[float, np.ndarray], logp: float, gradient: np.
 def beside_c(problem: Problem, generated: GeneratedDensity) -> list[Row]:
     """Ratio to hand-written C, and to two reads of the data where they exceed the caches."""
     by_hand = PlainDensity(problem)
-    logp, gradient = problem.logp(problem.position), central_differences(problem)
+    logp = problem.logp(problem.position)
+    gradient = central_differences(problem) if problem.gradient is None else problem.gradient(problem.position)
     check(f"C, {problem.name}", by_hand(problem.position), logp, gradient)
     check(f"generated, {problem.name}", generated(problem.position), logp, gradient)
 

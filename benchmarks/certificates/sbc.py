@@ -1,4 +1,4 @@
-"""Simulation-based calibration of `pm.sample`: several modes, discrete variables, many coordinates.
+"""Simulation-based calibration of `pm.sample`: several modes, discrete variables, many coordinates, latent fields.
 
 `python -m benchmarks.certificates.sbc [--runs N] [--processes P] [--out FILE]`; `--summary FILES` for earlier runs.
 Parts of the replications go to processes; ranks are tested together, so the number of processes changes nothing.
@@ -24,7 +24,7 @@ import consilience.tensor as pt
 from consilience.errors import ConsilienceWarning
 from consilience.estimators.calibration.uniformity import uniformity
 
-PART = 10  # replications that a process does at once
+PART = 10
 DRAWS = 99
 ALPHA = 0.01  # of all tests of a model together
 
@@ -73,8 +73,42 @@ def many() -> pm.Model:
     return model
 
 
-MODELS = {"square": square, "slopes": slopes, "step": step, "groups": groups, "hundred effects": many}
-RANKED = {"hundred effects": ["mu", "tau"]}
+def walk() -> pm.Model:
+    """A random walk of 300 steps as log volatility, its scale unknown."""
+    with pm.Model() as model:
+        scale = pm.HalfNormal("scale", 0.15)
+        level = pm.GaussianRandomWalk("level", sigma=scale, init_dist=pm.Normal.dist(0.0, 1.0), shape=300)
+        pm.Deterministic("last", level[-1])
+        pm.Deterministic("middle", level[150])
+        pm.Normal("y", 0.0, pt.exp(level), observed=np.zeros(300))
+    return model
+
+
+def areas() -> pm.Model:
+    """Counts in a grid of 16 x 16 cells, their log rates an autoregression in space of unknown scale and strength."""
+    number = np.arange(256).reshape(16, 16)
+    W = np.zeros((256, 256))
+    for first, second in ((number[1:], number[:-1]), (number[:, 1:], number[:, :-1])):
+        W[first, second] = W[second, first] = 1.0
+    with pm.Model() as model:
+        level, sigma = pm.Normal("level", 0.0, 1.0), pm.HalfNormal("sigma", 0.7)
+        alpha = pm.Beta("alpha", 8.0, 1.0)
+        phi = pm.CAR("phi", mu=0.0, W=W, alpha=alpha, tau=1.0 / sigma**2)
+        pm.Deterministic("corner", phi[0])
+        pm.Deterministic("centre", phi[136])
+        pm.Poisson("y", pt.exp(level + phi), observed=np.zeros(256, int))
+    return model
+
+
+MODELS = {
+    "square": square, "slopes": slopes, "step": step, "groups": groups, "hundred effects": many, "walk": walk,
+    "areas": areas,
+}  # fmt: skip
+RANKED = {
+    "hundred effects": ["mu", "tau"],
+    "walk": ["scale", "middle", "last"],
+    "areas": ["level", "sigma", "alpha", "corner", "centre"],
+}
 
 
 def sampler(model: pm.Model, seed: int) -> Any:
@@ -123,6 +157,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.certificates.sbc", description=__doc__)
     parser.add_argument("--runs", type=int, default=20, help="replications of each model")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--part", type=int, default=PART, help="replications that a process does at once")
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--out", type=Path, help="file to which parts are added")
     parser.add_argument("--budget", type=float, default=1e9, help="seconds, after which no more parts are waited for")
@@ -132,8 +167,8 @@ def main() -> None:
         show(json.loads(line) for file in options.summary for line in file.read_text().splitlines())
         return
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    cuts = range(0, options.runs, PART)
-    work = [(name, k // PART, min(PART, options.runs - k)) for k in cuts for name in options.models]
+    cuts = range(0, options.runs, options.part)
+    work = [(name, k // options.part, min(options.part, options.runs - k)) for k in cuts for name in options.models]
     rows, until = [], time.monotonic() + options.budget
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
         results = pool.imap_unordered(part, work)

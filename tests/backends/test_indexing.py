@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import consilience.tensor as pt
 from consilience.errors import OutOfBoundsError
 from consilience.ir import Node, constant, tensor_input
 from consilience.ops import Iota, as_tensor
@@ -113,14 +114,15 @@ def check(array: Array, index: tuple[Any, ...], dynamic: bool) -> None:
     remaining = iter(rest)
     written = tuple(next(remaining) if dynamic and isinstance(i, np.ndarray) else i for i in index)
     part = x[written]
-    after_set, after_inc, scalar = array.copy(), array.copy(), array.copy()
+    after_set, after_inc, scalar, computed = array.copy(), array.copy(), array.copy(), array.copy()
     after_set[index] = values
     np.add.at(after_inc, index, values)
     scalar[index] = 7.0
+    np.add.at(computed, index, values * wanted)
     outputs, meant = [part], [wanted]
     if part is not x:
-        outputs += [index_set(part, v), index_inc(part, v), index_set(part, 7.0)]
-        meant += [after_set, after_inc, scalar]
+        outputs += [index_set(part, v), index_inc(part, v), index_set(part, 7.0), index_inc(part, v * part)]
+        meant += [after_set, after_inc, scalar, computed]
     on_all_backends(arrays, outputs, [x, v, *rest], meant)
 
 
@@ -167,6 +169,29 @@ def test_repeated_positions_add_up_and_the_last_one_wins() -> None:
     on_all_backends([np.zeros(4), places, values], [index_inc(x[i], v), index_set(x[i], v)], [x, i, v], [added, last])
 
 
+@EXAMPLES
+@given(st.data(), st.integers(1, 11), st.booleans(), st.sampled_from(["float64", "float32"]))
+def test_rows_by_index_and_the_sums_of_their_gradient(data: Any, width: int, dynamic: bool, dtype: str) -> None:
+    """A product of rows of two tables, summed over columns, and its gradients: repeated, negative and no positions."""
+    rows = data.draw(st.tuples(st.integers(1, 5), st.integers(1, 3)))
+    count = data.draw(st.integers(0, 30))
+    picks = [np.array(data.draw(st.lists(st.integers(-n, n - 1), min_size=count, max_size=count)), int) for n in rows]
+    random = np.random.default_rng(count)
+    one, other, weights = (random.normal(size=s).astype(dtype) for s in ((rows[0], width), (rows[1], width), count))
+    u, v, w, *places = inputs_like([one, other, weights, *picks])
+    i, j = places if dynamic else map(constant, picks)
+    cells = (u[i] * v[j]).sum(-1)
+    graph = [cells, *pt.grad((cells * w).sum(), [u, v])]
+    first, second = one[picks[0]], other[picks[1]]
+    by_row = [np.zeros_like(one), np.zeros_like(other)]
+    np.add.at(by_row[0], picks[0], weights[:, None] * second)
+    np.add.at(by_row[1], picks[1], weights[:, None] * first)
+    for run in (run_reference, run_llvm):
+        found = run([u, v, w, *places], graph, [one, other, weights, *picks])
+        for array, meant in zip(found, [(first * second).sum(-1), *by_row], strict=True):
+            np.testing.assert_allclose(array, meant, rtol=1e-4, atol=1e-5 if dtype == "float32" else 1e-12)
+
+
 def test_updates_leave_their_operand_alone() -> None:
     """An update is a new value: the old one can still be read, and updates of one tensor are independent."""
     array = filled((3, 4))
@@ -180,7 +205,7 @@ def test_updates_leave_their_operand_alone() -> None:
 
 
 @pytest.mark.parametrize("position", [5, -6, 2**40, -(2**63), 2**63 - 1])
-@pytest.mark.parametrize("form", ["scalar", "vector", "matrix", "set", "inc"])
+@pytest.mark.parametrize("form", ["scalar", "vector", "matrix", "set", "inc", "gradient"])
 def test_dynamic_index_out_of_bounds_is_an_error(form: str, position: int) -> None:
     """No backend reads or writes outside; the machine code says so through its status."""
     array = filled((5, 3))
@@ -189,6 +214,7 @@ def test_dynamic_index_out_of_bounds_is_an_error(form: str, position: int) -> No
     x, i = inputs_like([array, index])
     part = x[i]
     graph = index_set(part, 1.0) if form == "set" else index_inc(part, 1.0) if form == "inc" else part * 2.0
+    graph = pt.grad(pt.sqr(part.sum(-1)).sum(), x) if form == "gradient" else graph
     for run in (run_reference, run_llvm):
         with pytest.raises(OutOfBoundsError):
             run([x, i], [graph], [array, index])

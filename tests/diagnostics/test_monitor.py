@@ -547,3 +547,40 @@ def test_what_does_not_fit_is_refused() -> None:
         ConvergenceMonitor(0, 3)
     with pytest.raises(ShapeError, match="2147483647"):
         monitor.extend(np.broadcast_to(0.0, (2, 1 << 31, 3)))
+
+
+@pytest.mark.parametrize("scalars", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_one_scalar_that_fails_is_found_among_very_many(scalars: int) -> None:
+    """Wherever it is, at the first look and where all passed before; a look that finds it again is short."""
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=60)
+    chains = [np.stack([rng.permutation(values) for _ in range(4)]) for _ in range(2)]  # agree in all but order
+    apart = chains[1] + 3.0 * np.arange(4)[:, None]
+    rule = StoppingRule(target_ess=30.0)
+    for place in (0, scalars // 3 + 1, scalars - 1):
+        monitor = ConvergenceMonitor(4, scalars)
+
+        def extend(good: Draws, own: Draws, at: int = place, into: ConvergenceMonitor = monitor) -> None:
+            sides = [
+                [np.broadcast_to(row[:, None], (len(row), width)) for row in good] for width in (at, scalars - at - 1)
+            ]
+            into.extend(sides[0], [row[:, None] for row in own], sides[1])
+
+        extend(chains[0], chains[0])
+        assert monitor.check(rule) is None
+        extend(chains[1], apart)
+        found = monitor.check(rule)
+        assert found is not None
+        assert found.scalar == place
+        monitor._examined[:] = 0
+        again = monitor.check(rule)
+        assert again is not None
+        assert again.scalar == place
+        assert (monitor._examined > 0).sum() == FIRST_EXAMINED
+        anew = ConvergenceMonitor(4, scalars)
+        extend(chains[0], chains[0], into=anew)
+        extend(chains[1], apart, into=anew)
+        first = anew.check(rule)
+        assert first is not None
+        assert first.scalar == place
+        assert place in anew.disagreeing(1.2)

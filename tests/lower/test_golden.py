@@ -51,6 +51,14 @@ def varying_intercepts() -> list[Node]:
     return [value, *pt.grad(value, [intercepts, slope])]
 
 
+def factorisation() -> list[Node]:
+    """Rows by index: read in each loop that needs them, and added to by the loop that computes their gradients."""
+    people, films = tensor_input("float64", (4, 6), "people"), tensor_input("float64", (3, 6), "films")
+    who, what = constant(np.arange(10) % 4), constant(np.arange(10) % 3)
+    value = normal(constant(np.linspace(-1.0, 1.0, 10)), (people[who] * films[what]).sum(-1), 0.7).sum()
+    return [value, *pt.grad(value, [people, films])]
+
+
 def logistic_regression() -> list[Node]:
     """A matrix of few columns: products inside the loop over rows."""
     beta, data = tensor_input("float64", (3,), "beta"), tensor_input("float64", (40, 3), "X")
@@ -103,6 +111,7 @@ GRAPHS: dict[str, Callable[[], list[Node]]] = {
     for g in (
         eight_schools,
         varying_intercepts,
+        factorisation,
         logistic_regression,
         gaussian_process,
         branches,

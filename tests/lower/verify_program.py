@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.ir import Node, constant_value, numpy_dtype
-from consilience.lower.fusion import KernelStep, gather_layout
+from consilience.lower.fusion import KernelStep
 from consilience.lower.kernel_code import initialise
 from consilience.lower.loop_kernel import LoopKernel, StoreRoot
 from consilience.lower.plan import plan
@@ -24,11 +24,10 @@ from consilience.lower.steps import (
     LoopStep,
     Program,
     ScalarStep,
-    ScatterStep,
     Step,
 )
 from consilience.lower.views import Storage, View, static
-from consilience.ops import Index, IndexUpdate
+from consilience.ops import Index
 
 # Bytes of workspace up to which a program is walked: a tag is kept for each.
 MOST_BYTES = 1 << 26
@@ -137,8 +136,6 @@ def _run(machine: _Machine, steps: Sequence[Step], buffers: Mapping[Node, View])
                 machine.read(*machine.view(source), step.node)
             for target in step.targets:
                 machine.write(*machine.view(target), step.node)
-        elif isinstance(step, ScatterStep):
-            _scatter(machine, step)
         elif isinstance(step, LoopStep):
             _loop(machine, step, buffers)
         else:
@@ -174,12 +171,21 @@ def _accesses(kernel: LoopKernel) -> Iterator[tuple[int, Places]]:
             assert isinstance(memory, int)
             assert isinstance(strides, tuple)
             assert isinstance(axes, tuple)
-            yield (
-                memory,
-                reached(0, (*strides, *(s for _, s, _ in axes)), (*kernel.domain, *(n for n, _, _ in axes))),
-            )
+            kind, number = step.operands[0]
+            if kind == "body" and kernel.body[number].detail[:1] == (-1,):  # places found outside the loop over rows
+                yield memory, _places(kernel, number, strides)
+                continue
+            lengths, steps = [n for n, _, _ in axes], [s for _, s, _ in axes]
+            yield memory, reached(0, (*strides, *steps), (*kernel.domain, *lengths))
     if kernel.borders >= 0:
         yield kernel.borders, np.arange(kernel.domain[0] + 1)
+
+
+def _places(kernel: LoopKernel, number: int, strides: Sequence[int]) -> Places:
+    """Offsets that index arrays may give, with affine strides."""
+    axes = kernel.body[number].detail[2]
+    assert isinstance(axes, tuple)
+    return reached(0, (*strides, *(s for _, s, _ in axes)), (*kernel.domain, *(n for n, _, _ in axes)))
 
 
 def _kernel(machine: _Machine, step: KernelStep, buffers: Mapping[Node, View]) -> None:
@@ -201,7 +207,9 @@ def _kernel(machine: _Machine, step: KernelStep, buffers: Mapping[Node, View]) -
         if isinstance(root, StoreRoot) or root.memory >= 0:
             view = step.memories[root.memory]
             places = view.offset + reached(0, root.strides, kernel.domain)
-            if isinstance(root, StoreRoot) and root.mode == "add":
+            if isinstance(root, StoreRoot) and root.place is not None:
+                places = view.offset + _places(kernel, root.place[1], root.strides)
+            if isinstance(root, StoreRoot) and (root.mode == "add" or root.place is not None):
                 machine.read(view.storage, places, step)
             elif view.storage.place == "workspace" and isinstance(root, StoreRoot):
                 target = machine.bytes_of(view.storage, places)
@@ -210,21 +218,6 @@ def _kernel(machine: _Machine, step: KernelStep, buffers: Mapping[Node, View]) -
                 )
             machine.write(view.storage, places, step)
     machine.registers.update(step.results)
-
-
-def _scatter(machine: _Machine, step: ScatterStep) -> None:
-    op = step.node.op
-    assert isinstance(op, IndexUpdate)
-    for view in (step.values, *step.indices, step.target):
-        machine.read(*machine.view(view), step.node)
-    base, new, *arrays = step.node.inputs
-    index = Node(Index(op.specification), base, *arrays)
-    strides, extra, axes, _, _ = gather_layout(Index(op.specification), index, step.target)
-    shape = static(new.static_shape)
-    if 0 in shape:
-        return
-    places = reached(step.target.offset + extra, (*strides, *(s for _, s in axes)), (*shape, *(n for n, _ in axes)))
-    machine.write(step.target.storage, places, step.node)
 
 
 def _loop(machine: _Machine, step: LoopStep, buffers: Mapping[Node, View]) -> None:

@@ -73,10 +73,12 @@ def test_verdicts_on_draws_that_pass(
     divergences: int, draws: int, size: float, widths: float | None, low_energy: bool, status: str
 ) -> None:
     """Up to 0.2 % before another tuning, up to 0.1 % after it; with a word where they may be signs of a missed tail."""
-    before = None if widths is None else Sight(np.array([1.0, 2.0]), draws, 9)
-    now = None if widths is None else Sight(np.array([1.0, 2.0 * widths]), draws, divergences)
+    errors = np.full(2, 1.0 / np.sqrt(2.0 * size))
+    before = None if widths is None else Sight(np.array([1.0, 2.0]), errors, draws, 9)
+    now = None if widths is None else Sight(np.array([1.0, 2.0 * widths]), errors, draws, divergences)
     verdict = verdicts.of_passing(divergences, draws, size, 4, low_energy, (), before, now)
     assert verdict.status == status
+    assert verdict.divergences == (status != "converged" and not low_energy)
     assert (verdict.reason == "") == (status == "converged")
     if low_energy:
         assert "E-BFMI" in verdict.reason
@@ -84,6 +86,40 @@ def test_verdicts_on_draws_that_pass(
         assert f"{divergences} of {draws} draws" in verdict.reason
     if widths in (0.7, 1.3):
         assert f"9 of {draws} draws had diverged, and with smaller steps a standard deviation changed" in verdict.reason
+    if divergences < 3 and (widths is None or abs(np.log(widths)) < 0.1) and not low_energy:
+        # What hardly diverges with the smallest steps, and is as wide as before, was no tail.
+        smallest = verdicts.of_passing(divergences, draws, size, 4, low_energy, (), before, now, smallest=True)
+        assert smallest.status == "converged"
+
+
+def test_errors_of_widths_are_those_of_autocorrelated_draws() -> None:
+    """Their z scores have a standard deviation near 1, whatever the kurtosis."""
+    rng = np.random.default_rng(5)
+    scores = []
+    earlier = Sight(np.ones(2), np.ones(2), 100, 2)
+    noise = rng.normal(size=(60, 4, 1000))
+    for t in range(1, 1000):
+        noise[..., t] = 0.9 * noise[..., t - 1] + np.sqrt(0.19) * noise[..., t]
+    for own in noise:
+        seen = verdicts.sight(np.stack([own, rng.gamma(1.0, 1.0, size=own.shape)], axis=2), 3, earlier)
+        scores.append(np.log(seen.widths) / seen.errors)
+    assert (seen.draws, seen.divergences) == (4100, 5)
+    assert np.all(np.abs(np.std(scores, axis=0) - 1.1) < 0.35)
+
+
+def test_a_constant_has_no_width_that_changed() -> None:
+    """Nor does it hide what did."""
+    draws = np.random.default_rng(1).normal(size=(4, 200, 2)) * [0.0, 1.0]
+    before = verdicts.sight(draws, 0)
+    assert verdicts.width_change(before, before) == 1.0
+    assert verdicts.width_change(before, verdicts.sight(draws * [1.0, 3.0], 0)) == pytest.approx(3.0)
+
+
+def test_a_rate_of_divergences_is_told_by_enough_draws() -> None:
+    """Three of 2,000 may be those of one in a thousand; ten are not."""
+    assert not verdicts.surely_too_many(3, 2000)
+    assert verdicts.surely_too_many(10, 2000)
+    assert not verdicts.surely_too_many(0, 100)
 
 
 def test_one_chain_is_not_certified_without_a_word() -> None:

@@ -45,12 +45,14 @@ from consilience.ir import (
     topological,
 )
 from consilience.ir import dimension as dims
+from consilience.ir.leaves import is_on_a_line, on_a_line
 from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
 from consilience.lower.expand import expand
 from consilience.lower.hoisting import hoist
 from consilience.lower.program import lower
+from consilience.lower.row_blocks import in_row_blocks
 from consilience.lower.sharing import share_exponentials
 from consilience.lower.small_tensors import in_numbers
 from consilience.lower.specialise import specialise
@@ -75,6 +77,8 @@ Array: TypeAlias = npt.NDArray[Any]
 # Constant subgraphs up to this many elements are computed once, at compile time.
 FOLD_LIMIT = 5_000_000
 ALIGNMENT = 64
+# Constants of this many bytes lie where they are: reading them waits for memory, aligned or not.
+LARGE = 1 << 22
 # Programs kept behind each stage: one per combination of computed lengths seen lately.
 KEPT_LENGTHS = 16
 
@@ -86,7 +90,7 @@ def program_of(
     check_sizes(sizes_of(topological(outputs)), {})
     with without_sources():
         # At fixed lengths more is known of loops: that there is a last step, which needs no trace.
-        primitive = fold(share_exponentials(in_numbers(expand(tidy_loops(outputs)))))
+        primitive = fold(share_exponentials(in_numbers(expand(in_row_blocks(tidy_loops(outputs))))))
         cut, leaves, prepared = hoist(primitive, data)
         return lower(inputs, cut, leaves), prepared
 
@@ -120,7 +124,7 @@ class Compiled:
         self.workspace = code.workspace + ALIGNMENT
         self.library = self._loaded(code, host, level)
         self.address = self.library.address(code.entry)
-        self._arrays = [aligned(array) if array.size > 1 else array for array in program.constants]
+        self._arrays = [aligned(a) if a.size > 1 and a.nbytes < LARGE else a for a in program.constants]
         self.outputs = [(static(o.static_shape), numpy_dtype(o.dtype)) for o in program.outputs]
 
     def _written(self, program: Program, host: target.Target) -> entry.Code:
@@ -190,12 +194,8 @@ class BoundCode:
 
 
 def aligned(array: Array) -> Array:
-    """A contiguous copy of an array that starts on a cache line; bools as bytes."""
-    raw = np.empty(array.nbytes + 2 * ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    copy = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return copy
+    """An array that starts on a cache line, with another one behind: itself if nobody writes to it, or a copy."""
+    return array if is_on_a_line(array) and not array.flags.writeable else on_a_line(array)
 
 
 def fold(outputs: Sequence[Node]) -> list[Node]:

@@ -142,7 +142,7 @@ def delegated(compound: CompoundStep, setting: TuningSetting) -> Tuner | None:
     """
     found: list[tuple[int, Tuner]] = []
     for place, method in enumerate(compound.methods):
-        own = replace(setting, dimension=setting.blocks[place].dimension, columns=method.columns)
+        own = replace(setting, dimension=setting.blocks[place].dimension, columns=method.columns, curvature=None)
         tuner = method.tuner(own)
         if tuner is not None:
             found.append((place, tuner))

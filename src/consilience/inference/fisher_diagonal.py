@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from consilience.inference.metric import Metric, set_variance
+from consilience.inference.metric import Metric, make_diagonal, set_variance
 from consilience.native.mathematics import sqrt
 from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
 
@@ -52,7 +52,7 @@ def guess(metric: Metric, gradient: Array[f64]) -> None:
 
     At the mean of its data, where chains may begin, an intercept has such a gradient.
     """
-    metric.rank = 0
+    make_diagonal(metric)
     for i in range(metric.dimension):
         slope = abs(gradient[i])
         set_variance(metric, i, 1.0 / slope if slope > ROUNDING else 1.0)
@@ -114,5 +114,5 @@ def refresh(estimators: Estimators, metric: Metric) -> boolean:
         if draws[i] > 0.0 and scores[i] > 0.0:  # else this coordinate has taught nothing yet
             # both sums of squares have the same divisor, which cancels
             set_variance(metric, i, sqrt(draws[i] / scores[i]))
-    metric.rank = 0
+    make_diagonal(metric)
     return True

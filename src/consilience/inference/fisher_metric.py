@@ -20,6 +20,8 @@ from consilience.inference.metric import (
     SMALLEST_VARIANCE,
     Scales,
 )
+from consilience.inference.whitening import Whitener
+from consilience.record import replace
 
 Matrix = NDArray[np.float64]
 Form = Literal["auto", "diag", "lowrank", "dense"]
@@ -33,26 +35,43 @@ AFFORDABLE = 3.0  # operations of a product with the directions, in units of tho
 OVERHEAD = 20.0  # operations of a leapfrog step per coordinate, beside the gradient and the directions
 PACE = 0.25  # time of an operation of the directions' products, in units of a gradient's operation
 MANY = 400  # coordinates, beyond which directions are learnt from so many draws: their cost grows with the square
+LARGE = 1 << 22  # numbers in few draws of many coordinates, whose products lose their least eigenvalues to rounding
+WIDTH = 64  # coordinates, at least, that are taken together
 RESOLUTION = 1e-14  # least ratio of two singular values that means anything
 SQUARE_RESOLUTION = 1e-10  # of two eigenvalues, down to which a product with its transpose keeps the lesser one
 
 
-def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", operations: float | None = None) -> Scales | None:
+def estimate(
+    draws: Matrix,
+    gradients: Matrix,
+    form: Form = "auto",
+    operations: float | None = None,
+    whitener: Whitener | None = None,
+) -> Scales | None:
     """The metric, or None where the draws do not determine one.
 
     draws, gradients   float64 (draw, coordinate), of all chains; they need not be finite
     form               "diag": no directions; "dense": all of them; else those beyond the cutoff
     operations         of a gradient: "auto" keeps as many directions as pay; None: a gradient costs more than they do
+    whitener           what gives the coordinates to estimate it in; None: those of the density
 
     Variances and eigenvalues stay within the bounds of `metric`, beyond which momenta lose their mass to rounding.
     """
+    if whitener is not None:
+        found = estimate(whitener.seen(draws), whitener.slopes(gradients), form, operations)
+        return None if found is None else replace(found, whitener=whitener)
     count, dimension = draws.shape
     if count < FEWEST_DRAWS:
         return None
+    alone = form == "diag" or (form == "auto" and min(count, MANY) * dimension > LARGE and dimension > MANY)
+    width = max(WIDTH, LARGE // count) if alone else dimension
+    variances = []
     with np.errstate(all="ignore"):  # what overflows is noticed below
-        centred = draws - draws.mean(axis=0)
-        slopes = gradients - gradients.mean(axis=0)
-        variance = lengths(centred) / lengths(slopes)
+        for block in (slice(begin, begin + width) for begin in range(0, dimension, width)):
+            centred = draws[:, block] - draws[:, block].mean(axis=0)
+            slopes = gradients[:, block] - gradients[:, block].mean(axis=0)
+            variances.append(lengths(centred) / lengths(slopes))
+        variance = np.concatenate(variances)
         # a coordinate that has not moved, or has no slope, has taught nothing yet
         known = np.isfinite(variance) & (variance > 0)
         if not known.any():
@@ -60,7 +79,7 @@ def estimate(draws: Matrix, gradients: Matrix, form: Form = "auto", operations: 
         variance = np.where(known, variance, 1.0)
         scale = np.sqrt(np.clip(variance, SMALLEST_VARIANCE, LARGEST_VARIANCE))
         plain = Scales(scale, np.zeros((0, dimension)), np.zeros(0))
-        if form == "diag":
+        if alone:
             return plain
         if form != "dense" and dimension > MANY and count > MANY:
             every = -(-count // MANY)

@@ -75,7 +75,7 @@ def leapfrog(
     """
     n = metric.dimension
     half = 0.5 * step
-    if metric.rank > 0:
+    if metric.coupled:
         for i in simd(n):
             momentum[i] += half * gradient[i]
             moving = velocity[i] + half * drift[i]

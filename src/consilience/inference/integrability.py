@@ -17,6 +17,7 @@ from consilience.inference.density import LogDensity
 from consilience.inference.modes.evaluations import Evaluations, Floats
 
 MOST_AXES: Final = 200  # those in which points lie farthest apart
+MOST_NUMBERS: Final = 1 << 21  # in directions that are looked at together
 MOST_SLOPES: Final = 200  # coordinates up to which directions between axes are looked for, by a gradient for each
 DECADES: Final = 10  # times ten, beyond the points, through which the density holds out
 LARGEST_WIDTH: Final = 1e30  # that a prior may have
@@ -49,13 +50,15 @@ def endless_direction(target: LogDensity, points: Floats, among: Floats | None =
     # Far more than is ever spent: candidates are few.
     with Evaluations(target, 10**9, threads) as evaluations:
         lines = _Lines(evaluations, points)
+        size = max(1, MOST_NUMBERS // n)
         for sign in (1.0, -1.0):
-            directions = np.zeros((len(axes), n))
-            directions[np.arange(len(axes)), axes] = sign
-            # One place far out shows of nearly every line that the density ends.
-            for direction in directions[lines.hold_out_once(directions)]:
-                if lines.hold_out(direction):
-                    return np.asarray(direction)
+            for some in (axes[begin : begin + size] for begin in range(0, len(axes), size)):
+                directions = np.zeros((len(some), n))
+                directions[np.arange(len(some)), some] = sign
+                # One place far out shows of nearly every line that the density ends.
+                for direction in directions[lines.hold_out_once(directions, widths[some])]:
+                    if lines.hold_out(direction):
+                        return np.asarray(direction)
         if allowed.all() and 1 < n <= MOST_SLOPES:
             direction = _between_axes(evaluations, points)
             if direction.any():
@@ -81,9 +84,9 @@ class _Lines:
         """How far apart points are along it."""
         return self.width or max(float(np.ptp(self.points @ direction / (direction @ direction))), LEAST_WIDTH)
 
-    def hold_out_once(self, directions: Floats) -> NDArray[np.bool_]:
+    def hold_out_once(self, directions: Floats, widths: Floats) -> NDArray[np.bool_]:
         """Whether the density through the first chain's point does, a thousand widths away along each direction."""
-        distances = np.array([1e3 * self.begin(direction) for direction in directions])
+        distances = 1e3 * np.maximum(widths, LEAST_WIDTH)
         levels = self.evaluations.at(self.last[0] + distances[:, None] * directions) - self.levels[0]
         return np.asarray(np.isfinite(levels) & (levels + np.log(1e3) > LEAST_LEVEL))
 

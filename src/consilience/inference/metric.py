@@ -2,19 +2,32 @@
 
 Inverse mass = diag(variance) + V diag(stretch) V', with V of as many columns as there are directions: the form
 S (I + U (Lambda - I) U') S with S = sqrt(variance), V = S U and stretch = Lambda - 1. With no directions it is
-diagonal; with as many as coordinates, dense. What the numbers are is learnt elsewhere (`fisher_diagonal`,
-`fisher_metric`).
+diagonal; with as many as coordinates, dense. All that may be in coordinates u = L' x of a sparse factor L
+(`whitening`): L^-T (...) L^-1 then. What the numbers are is learnt elsewhere (`fisher_diagonal`, `fisher_metric`,
+`curvature`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference.vectors import Vectors
+from consilience.inference.whitening import (
+    Whitener,
+    Whitening,
+    solve_lower,
+    solve_upper,
+    times_lower,
+    whitener_in,
+    whitening_of,
+)
 from consilience.native.mathematics import isnan, sqrt
-from consilience.native.typed_python import Array, f64, i64, native, record, simd
-from consilience.record import Record
+from consilience.native.typed_python import Array, boolean, f64, i64, native, record, simd
+from consilience.record import Record, field_names
 
 SMALLEST_VARIANCE = 1e-20
 LARGEST_VARIANCE = 1e20
@@ -31,11 +44,25 @@ class Scales(Record):
     scale         standard deviations s, float64 (coordinate,)
     directions    rows orthonormal, float64 (direction, coordinate)
     eigenvalues   variance along each direction in the scaled space, float64 (direction,), positive
+    whitener      what gives the coordinates that all of it is in; None: those of the density
     """
 
     scale: NDArray[np.float64]
     directions: NDArray[np.float64]
     eigenvalues: NDArray[np.float64]
+    whitener: Whitener | None = None
+
+    def save(self) -> list[Any]:
+        """Its fields as arrays in lists, and None."""
+        factor = self.whitener
+        parts = None if factor is None else [getattr(factor, name) for name in field_names(Whitener)]
+        return [self.scale, self.directions, self.eigenvalues, parts]
+
+    @classmethod
+    def load(cls, state: Sequence[Any]) -> Scales:
+        """What was saved."""
+        scale, directions, eigenvalues, parts = state
+        return cls(scale, directions, eigenvalues, None if parts is None else Whitener(*parts))
 
     @property
     def rank(self) -> int:
@@ -43,7 +70,7 @@ class Scales(Record):
 
     @property
     def variance(self) -> NDArray[np.float64]:
-        """Diagonal of the inverse mass, float64 (coordinate,)."""
+        """Diagonal of the inverse mass, float64 (coordinate,), in the coordinates of the whitener if there is one."""
         spread = 1.0 + np.einsum("kd,k,kd->d", self.directions, self.eigenvalues - 1.0, self.directions)
         return np.asarray(self.scale**2 * spread)
 
@@ -59,15 +86,19 @@ class Metric:
 
     variance         inverse mass per coordinate without the directions, f64[dimension]
     mass_deviation   1 / sqrt(variance), f64[dimension]
+    whitening        what gives the coordinates that all of it is in
+    coupled          whether coordinates act together: there are directions, or such coordinates
     rank             number of directions
     directions       V', f64[rank, stride]
     stretches        for the velocity: eigenvalue - 1, f64[rank]
     shrinkages       for the momentum: eigenvalue ** -1/2 - 1, f64[rank]
-    scratch          f64[2, stride]
+    scratch          f64[3, stride]
     """
 
     variance: Array[f64]
     mass_deviation: Array[f64]
+    whitening: Whitening
+    coupled: boolean
     rank: i64
     directions: Array[f64]
     stretches: Array[f64]
@@ -82,11 +113,13 @@ def new_metric(vectors: Vectors) -> Metric:
     return Metric(
         variance=vectors.vector(1.0),
         mass_deviation=vectors.vector(1.0),
+        whitening=whitening_of(None),
+        coupled=False,
         rank=0,
         directions=np.zeros(1),
         stretches=np.zeros(1),
         shrinkages=np.zeros(1),
-        scratch=vectors.rows(2),
+        scratch=vectors.rows(3),
         dimension=vectors.dimension,
         stride=vectors.stride,
     )
@@ -104,6 +137,8 @@ def install(metric: Metric, scales: Scales) -> None:
     metric.stretches = np.append(scales.eigenvalues - 1.0, 0.0)
     metric.shrinkages = np.append(scales.eigenvalues**-0.5 - 1.0, 0.0)
     metric.rank = scales.rank
+    metric.whitening = whitening_of(scales.whitener)
+    metric.coupled = scales.rank > 0 or scales.whitener is not None
 
 
 def installed(metric: Metric) -> Scales:
@@ -111,7 +146,15 @@ def installed(metric: Metric) -> Scales:
     scale = np.sqrt(np.asarray(metric.variance))
     rank = metric.rank
     rows = np.asarray(metric.directions)[: rank * metric.stride].reshape(rank, metric.stride)[:, : metric.dimension]
-    return Scales(scale, rows / scale, np.asarray(metric.stretches)[:rank] + 1.0)
+    return Scales(scale, rows / scale, np.asarray(metric.stretches)[:rank] + 1.0, whitener_in(metric.whitening))
+
+
+@native(rare=True)
+def make_diagonal(metric: Metric) -> None:
+    """Give up all but the variances."""
+    metric.rank = 0
+    metric.whitening.dimension = 0
+    metric.coupled = False
 
 
 @native
@@ -186,10 +229,18 @@ def add_directions(metric: Metric, weights: Array[f64], vector: Array[f64], resu
 @native(contract=True)
 def velocity_of(metric: Metric, momentum: Array[f64], velocity: Array[f64]) -> None:
     """velocity = inverse mass times momentum; the two do not overlap."""
+    pushing = momentum
+    if metric.whitening.dimension > 0:
+        pushing = metric.scratch[2 * metric.stride :]
+        for i in simd(metric.dimension):
+            pushing[i] = momentum[i]
+        solve_lower(metric.whitening, pushing)
     for i in simd(metric.dimension):
-        velocity[i] = metric.variance[i] * momentum[i]
+        velocity[i] = metric.variance[i] * pushing[i]
     if metric.rank > 0:
-        add_directions(metric, metric.stretches, momentum, velocity)
+        add_directions(metric, metric.stretches, pushing, velocity)
+    if metric.whitening.dimension > 0:
+        solve_upper(metric.whitening, velocity)
 
 
 @native
@@ -210,3 +261,5 @@ def scale_momentum(metric: Metric, momentum: Array[f64]) -> None:
             momentum[i] += deviation[i] * shifts[i]
     for i in simd(metric.dimension):
         momentum[i] *= deviation[i]
+    if metric.whitening.dimension > 0:
+        times_lower(metric.whitening, momentum)

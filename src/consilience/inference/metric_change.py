@@ -11,7 +11,7 @@ LARGEST_EXACT = 250  # coordinates
 
 
 def log_ratios(new: Scales, old: Scales) -> NDArray[np.float64]:
-    """Logs of the eigenvalues of `new` relative to `old`.
+    """Logs of the eigenvalues of `new` relative to `old`, which are in the same coordinates.
 
     Exact up to 250 coordinates; beyond, those within the span of both metrics' directions, and the ratios of the
     variances coordinate by coordinate.

@@ -23,6 +23,8 @@ def error_bound(draws: Matrix, gradients: Matrix, scales: Scales) -> float:
     As log(x)^2 <= x + 1/x - 2, the squared logs of the eigenvalues of G sum to at most tr A + tr B - 2 d, and those of
     G / c to tr A / c + c tr B - 2 d: with the best c to 2 sqrt(tr A tr B) - 2 d. Traces of covariances have no bias.
     """
+    if scales.whitener is not None:
+        draws, gradients = scales.whitener.seen(draws), scales.whitener.slopes(gradients)
     with np.errstate(all="ignore"):
         inner = _square(draws / scales.scale, scales, scales.eigenvalues)
         outer = _square(gradients * scales.scale, scales, 1.0 / scales.eigenvalues)

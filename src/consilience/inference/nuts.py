@@ -427,7 +427,7 @@ def transition(nuts: Nuts, step_size: f64) -> boolean:
     copy(motion, trajectory.momentum_sum, n)
     copy(point.position, trajectory.positions, n)
     copy(point.gradient, trajectory.gradients, n)
-    if metric.rank > 0:
+    if metric.coupled:
         velocity_of(metric, trajectory.gradients, trajectory.drifts)
     start_energy = kinetic_energy(motion, motion[stride:], n) - point.logp
 

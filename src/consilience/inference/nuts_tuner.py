@@ -25,8 +25,9 @@ from consilience.inference.tuner import Reason, TuningSetting, Windows
 
 ALONE_TUNE: Final = 400  # transitions of a chain that tunes by itself
 FEWEST_FOR_TWO: Final = 85  # transitions: two chains know less of each other
-RETUNED_ACCEPT: Final = 0.95
+RETUNED_ACCEPT: Final = {"divergences": 0.95, "smallest steps": 0.99}  # at least, by the reason
 GRADIENTS_KEPT: Final = 400  # draws of each chain, whose gradients may be needed for a new metric
+MOST_NUMBERS: Final = 1 << 24  # in these
 LARGEST_METRIC_ERROR: Final = 1.0  # root mean square of log variances
 MANY: Final = 200  # coordinates, beyond which a metric to compare with is learnt
 ENOUGH: Final = 200  # from at most so many draws; a bound on the metric's error always is
@@ -82,6 +83,7 @@ class NutsTuner:
                 operations=setting.operations,
                 columns=setting.columns,
                 initialize=kernel.initialize,
+                curvature=setting.curvature if kernel.metric == "auto" else None,
             )
         )
 
@@ -98,7 +100,8 @@ class NutsTuner:
     @property
     def answers(self) -> frozenset[Reason]:
         """See `tuner.Tuner`."""
-        return frozenset() if "divergences" in self.restarts else frozenset(("divergences",))
+        last = max((list(RETUNED_ACCEPT).index(r) for r in self.restarts if r in RETUNED_ACCEPT), default=-1)
+        return frozenset(list(RETUNED_ACCEPT)[last + 1 :])
 
     @property
     def interval(self) -> int:
@@ -108,7 +111,7 @@ class NutsTuner:
     @property
     def gradients(self) -> int:
         """See `tuner.Tuner`."""
-        return GRADIENTS_KEPT
+        return min(GRADIENTS_KEPT, max(1, MOST_NUMBERS // (self.setting.chains * self.setting.dimension)))
 
     def next(self) -> Segment:
         """See `tuner.Tuner`."""
@@ -174,7 +177,7 @@ class NutsTuner:
         # In many dimensions the estimate's cost grows with the cube of the draws, and some suffice to contradict.
         if len(present.scale) <= MANY:
             draws, gradients = _together(seen(windows, chains))
-        learnt = fisher_metric.estimate(draws, gradients, self.kernel.metric, self.setting.operations)
+        learnt = fisher_metric.estimate(draws, gradients, self.kernel.metric, self.setting.operations, present.whitener)
         if learnt is None:
             return False
         ratios = log_ratios(learnt, present)
@@ -185,18 +188,17 @@ class NutsTuner:
         self.restarts.append(reason)
         chains = sorted(windows[-1])
         self.living = tuple(chains)
-        if reason == "divergences":
-            self.target_accept = max(RETUNED_ACCEPT, self.kernel.target_accept)
+        self.target_accept = max(RETUNED_ACCEPT.get(reason, 0.0), self.target_accept)
         groups: Sequence[tuple[int, ...]] = [self.living] if self.pooled else [(c,) for c in self.living]
         retuning = Retuning(
             groups,
             {c: self.steps.get(c, windows[-1][c].step_size) for c in self.living},  # chains may not have tuned at all
             self.target_accept,
-            CAUTION if reason == "divergences" else 0.0,
+            CAUTION if reason in RETUNED_ACCEPT else 0.0,
             self.setting.columns,
             self.setting.chains,
         )
-        retuning.learn_metric(seen(windows, chains), self.kernel.metric, self.setting.operations)
+        retuning.learn_metric(seen(windows, chains), self.kernel.metric, self.setting.operations, self.scales)
         self.stage = retuning
         self.finished = False
 
@@ -212,7 +214,7 @@ class NutsTuner:
             "living": list(self.living),
             "arrived": list(self.arrived),
             "target_accept": self.target_accept,
-            "scales": [[s.scale, s.directions, s.eigenvalues] for s in different],
+            "scales": [s.save() for s in different],
             "metric": {str(c): [s is d for d in different].index(True) for c, s in self.scales.items()},
             "steps": {str(c): step for c, step in self.steps.items()},
             "reviewed": self.reviewed,
@@ -225,7 +227,7 @@ class NutsTuner:
 
     def load(self, state: Mapping[str, Any]) -> None:
         """See `tuner.Tuner`."""
-        different = [Scales(*parts) for parts in state["scales"]]
+        different = [Scales.load(parts) for parts in state["scales"]]
         self.living, self.arrived = tuple(state["living"]), tuple(state["arrived"])
         self.target_accept = state["target_accept"]
         self.scales = {int(c): different[which] for c, which in state["metric"].items()}

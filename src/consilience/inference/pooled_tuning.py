@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,14 @@ from consilience.inference.columns import Columns
 from consilience.inference.messages import Matrix, Segment, Window
 from consilience.inference.metric import Scales, diagonal
 from consilience.inference.metric_change import log_ratios
+from consilience.inference.metric_error import error_bound
 from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.step_size_regression import step_size_for
 from consilience.record import Record
+
+if TYPE_CHECKING:
+    from consilience.inference.curvature import Curvature
+    from consilience.inference.whitening import Whitener
 
 ALONE = 15  # transitions each chain makes by itself at first
 WINDOW_GROWTH = 1.5
@@ -30,7 +35,14 @@ DEPTH_TOGETHER = 8
 LARGEST_CHANGE = 1.0  # of a log variance, beyond which the step size is searched anew
 STEADY_METRIC = 0.5  # root mean square of the log variances' change
 STEADY_STEP = 0.3  # standard deviation over chains of the mean log step size
+MOST_NUMBERS = 1 << 23  # of draws in a window, and of those kept for the metric: 64 MiB, and as much for gradients
 SETTLED_SHARE = 2 / 3  # of a window, whose transitions decide on the step size
+LONG_TRAJECTORIES = 24.0  # leapfrog steps of a transition, beyond which the curvature may be worth what it costs
+MUCH_WORK = 5e8  # operations of the gradients of so many transitions as a run has, likewise
+TRANSITIONS = 1600
+NEARER = 0.8  # times the bound on the error of a diagonal metric, that the one in other coordinates has to come to
+CURVATURE_POINTS = 8
+MOST_WHITENERS = 3  # found one after the other, as the points become better
 
 
 def tuning_window(number: int) -> int:
@@ -62,6 +74,7 @@ class TuningPlan(Record):
     operations      of one gradient, if known: see `fisher_metric.estimate`
     columns         the windows' statistics
     initialize         whether chains climb to the typical set first
+    curvature       of the log density, where it may be sparse; None: not to be had
     """
 
     chains: int
@@ -75,6 +88,7 @@ class TuningPlan(Record):
     operations: float | None
     columns: Columns
     initialize: bool
+    curvature: Curvature | None = None
 
 
 class WindowReport(Record):
@@ -106,9 +120,11 @@ class PooledTuning:
         self.step: Averaging | None = None
         self.arrived: tuple[int, ...] = ()
         self.threshold = -math.inf  # of the log density, for draws that count
-        self.history: list[tuple[int, dict[int, tuple[Matrix, Matrix, Matrix]]]] = []  # draws, gradients, lp by chain
+        # first transition, of how many each is kept, and draws, gradients, lp by chain
+        self.history: list[tuple[int, int, dict[int, tuple[Matrix, Matrix, Matrix]]]] = []
         self.reports: list[WindowReport] = []
         self.finished = False
+        self.whiteners = 0  # that were found; -1: none is to be looked for any more
 
     def next(self) -> Segment:
         """What the chains do next."""
@@ -136,6 +152,7 @@ class PooledTuning:
         count = next_tuning_window(self.number, self.done, plan.length)
         if plan.length is None:
             count = min(count, plan.most - self.done)
+        count = min(count, max(ALONE, MOST_NUMBERS // (plan.chains * plan.dimension)))
         return Segment("tuning", count, self._for_arrived(together, alone), gradients=True, anew=first)
 
     @property
@@ -170,15 +187,18 @@ class PooledTuning:
 
     def _remember(self, windows: Mapping[int, Window]) -> None:
         lp = self.plan.columns.of("log density")
-        kept = {c: (w.draws, w.gradients, w.statistics[lp]) for c, w in windows.items() if w.gradients is not None}
-        self.history.append((self.done, kept))
         begin = (self.done + len(next(iter(windows.values())).draws)) // 2
+        every = max(1, -(-begin * len(windows) * self.plan.dimension // MOST_NUMBERS))
+        kept = {c: (w.draws, w.gradients, w.statistics[lp]) for c, w in windows.items() if w.gradients is not None}
+        if every > 1:
+            kept = {c: (x[::every].copy(), g[::every].copy(), level[::every]) for c, (x, g, level) in kept.items()}
+        self.history.append((self.done, every, kept))
         while len(self.history) > 1 and self.history[1][0] <= begin:
             del self.history[0]
 
     def _alone(self, windows: Mapping[int, Window]) -> None:
         self._see_who_arrived(windows)
-        learnt = self._metric(self.done // 2)
+        learnt = self._metric(self.done // 2, self._whitener(windows))
         if learnt is None:
             learnt = diagonal(np.ones(self.plan.dimension))
         self.scales = learnt
@@ -194,9 +214,10 @@ class PooledTuning:
         self._see_who_arrived(windows)
         before = self.scales
         assert before is not None
-        learnt = self._metric(self.done // 2)
+        learnt = self._metric(self.done // 2, self._whitener(windows))
         step = self._step_size(windows)
-        ratios = np.zeros(1) if learnt is None else log_ratios(learnt, before)
+        other = learnt is not None and learnt.whitener is not before.whitener
+        ratios = np.zeros(1) if learnt is None or other else log_ratios(learnt, before)
         change = float(np.sqrt(np.mean((ratios - ratios.mean()) ** 2)))
         largest = float(np.max(np.abs(ratios - np.median(ratios))))
         at_end = self.done >= self.end
@@ -207,6 +228,7 @@ class PooledTuning:
         self.reports.append(WindowReport(self.done, step, rank, change, self.arrived))
         steady = (
             plan.length is None
+            and not other
             and self.done >= plan.fewest
             and change < STEADY_METRIC
             and self._spread_of_steps(windows) < STEADY_STEP
@@ -215,7 +237,7 @@ class PooledTuning:
         self.step = Averaging(step, math.log(1.2 * step), 10)
         if steady or at_end:
             self.finished = True
-        elif largest > LARGEST_CHANGE:
+        elif other or largest > LARGEST_CHANGE:
             self.searching = True
         else:
             self.number += 1
@@ -228,22 +250,65 @@ class PooledTuning:
         self.arrived = tuple(c for c, level in levels.items() if level >= threshold)
         self.threshold = threshold
 
-    def _metric(self, begin: int) -> Scales | None:
+    def _whitener(self, windows: Mapping[int, Window]) -> Whitener | None:
+        """What gives the coordinates of the metric from now on.
+
+        Where trajectories are long it comes from the curvature at the last points, up to so many times. It goes for
+        good once draws and gradients are no nearer to independent normal ones in its coordinates than in the others.
+        """
+        plan, present = self.plan, None if self.scales is None else self.scales.whitener
+        if plan.curvature is None or self.whiteners < 0 or not self.arrived:
+            return present
+        length = self._mean_steps(windows)
+        operations = plan.operations if plan.operations is not None else float(plan.dimension)
+        due = length > LONG_TRAJECTORIES and length * operations * TRANSITIONS > MUCH_WORK
+        if present is None and not due:
+            return None
+        draws, gradients = self._taught(self.done // 2)
+        plain = fisher_metric.estimate(draws, gradients, "diag")
+        if plain is None:
+            return present
+        if due and self.whiteners < MOST_WHITENERS:
+            each = -(-CURVATURE_POINTS // len(self.arrived))
+            late = [windows[c].draws[len(windows[c].draws) // 2 :] for c in self.arrived]
+            points = np.concatenate([some[:: -max(1, len(some) // each)][:each] for some in late])
+            present = plan.curvature.whitener(points, plain.scale) or present
+            self.whiteners += 1
+        whitened = fisher_metric.estimate(draws, gradients, "diag", None, present)
+        if present is not None and whitened is not None:
+            bounds = [error_bound(draws, gradients, scales) for scales in (plain, whitened)]
+            if bounds[1] < NEARER * bounds[0]:
+                return present
+        if self.whiteners == MOST_WHITENERS or present is None:
+            self.whiteners = -1
+        return None
+
+    def _mean_steps(self, windows: Mapping[int, Window]) -> float:
+        """Leapfrog steps of a transition, in the later half of what the arrived chains did."""
+        place = self.plan.columns.names.index("n_steps")
+        rows = [windows[c].statistics[place] for c in self.arrived if c in windows]
+        return float(np.concatenate([row[len(row) // 2 :] for row in rows]).mean())
+
+    def _metric(self, begin: int, whitener: Whitener | None) -> Scales | None:
         """The metric of the arrived chains' transitions from `begin` on."""
+        draws, gradients = self._taught(begin)
+        return fisher_metric.estimate(draws, gradients, self.plan.form, self.plan.operations, whitener)
+
+    def _taught(self, begin: int) -> tuple[Matrix, Matrix]:
+        """Draws and gradients of the arrived chains' transitions from `begin` on."""
         draws, gradients = [], []
-        for first, kept in self.history:
+        for first, every, kept in self.history:
             for c in self.arrived:
                 if c in kept:
                     x, g, lp = kept[c]
-                    late = max(0, begin - first)
+                    late = -(-max(0, begin - first) // every)
                     good = lp[late:] >= self.threshold
                     all_good = good.all()
                     draws.append(x[late:] if all_good else x[late:][good])
                     gradients.append(g[late:] if all_good else g[late:][good])
         if not draws:
-            return None
-        plan = self.plan
-        return fisher_metric.estimate(np.concatenate(draws), np.concatenate(gradients), plan.form, plan.operations)
+            return (np.empty((0, self.plan.dimension)),) * 2
+        return np.concatenate(draws), np.concatenate(gradients)
 
     def _step_size(self, windows: Mapping[int, Window]) -> float:
         return pooled_step_size([windows[c] for c in self.arrived], self.plan.columns, self.plan.target_accept)
@@ -255,15 +320,16 @@ class PooledTuning:
 
     def save(self) -> dict[str, Any]:
         """Its state as numbers, strings and arrays, in dictionaries and lists."""
-        scales, step = self.scales, self.step
+        step = self.step
         return {
             "done": self.done,
             "number": self.number,
             "searching": self.searching,
             "arrived": list(self.arrived),
-            "scales": None if scales is None else [scales.scale, scales.directions, scales.eigenvalues],
+            "scales": None if self.scales is None else self.scales.save(),
+            "whiteners": self.whiteners,
             "step": None if step is None else [step.step, step.anchor, step.count],
-            "history": [[first, {str(c): list(kept) for c, kept in chains.items()}] for first, chains in self.history],
+            "history": [[*at, {str(c): list(kept) for c, kept in chains.items()}] for *at, chains in self.history],
             "reports": [[r.transitions, r.step_size, r.rank, r.change, list(r.arrived)] for r in self.reports],
         }
 
@@ -271,10 +337,12 @@ class PooledTuning:
         """Take over a state that was saved."""
         self.done, self.number, self.searching = state["done"], state["number"], state["searching"]
         self.arrived = tuple(state["arrived"])
-        self.scales = None if state["scales"] is None else Scales(*state["scales"])
+        self.scales = None if state["scales"] is None else Scales.load(state["scales"])
+        self.whiteners = state["whiteners"]
         self.step = None if state["step"] is None else Averaging(*state["step"])
         self.history = [
-            (first, {int(c): tuple(kept) for c, kept in chains.items()}) for first, chains in state["history"]
+            (first, *(every or [1]), {int(c): tuple(kept) for c, kept in chains.items()})
+            for first, *every, chains in state["history"]
         ]
         self.reports = [WindowReport(t, s, r, c, tuple(a)) for t, s, r, c, a in state["reports"]]
 

@@ -56,14 +56,18 @@ class Retuning:
         points: Mapping[int, tuple[Matrix, Matrix]],
         form: fisher_metric.Form,
         operations: float | None,
+        present: Mapping[int, Scales],
     ) -> None:
-        """A metric from draws and gradients by chain; where they determine none the present one stays."""
+        """A metric from draws and gradients by chain, in the coordinates of the present one; that stays where they
+        determine none.
+        """
         for group in self.groups:
             if not len(points[group[0]][0]):
                 continue
             draws = np.concatenate([points[c][0] for c in group])
             gradients = np.concatenate([points[c][1] for c in group])
-            scales = fisher_metric.estimate(draws, gradients, form, operations)
+            whitener = present[group[0]].whitener if group[0] in present else None
+            scales = fisher_metric.estimate(draws, gradients, form, operations, whitener)
             if scales is not None:
                 self.scales.update(dict.fromkeys(group, scales))
 
@@ -105,7 +109,7 @@ class Retuning:
         return {
             "groups": [list(group) for group in self.groups],
             "steps": {str(c): step for c, step in self.steps.items()},
-            "scales": {str(c): [s.scale, s.directions, s.eigenvalues] for c, s in self.scales.items()},
+            "scales": {str(c): s.save() for c, s in self.scales.items()},
             "target_accept": self.target_accept,
             "caution": self.caution,
             "windows": self.windows,
@@ -123,7 +127,7 @@ class Retuning:
             chains,
         )
         retuning.windows = state["windows"]
-        learnt = {int(c): Scales(*parts) for c, parts in state["scales"].items()}
+        learnt = {int(c): Scales.load(parts) for c, parts in state["scales"].items()}
         for group in retuning.groups:  # one metric of all, not one for each
             retuning.scales.update({c: learnt[group[0]] for c in group if c in learnt})
         return retuning

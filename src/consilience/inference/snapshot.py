@@ -29,7 +29,10 @@ def take(record: Any) -> dict[str, Any]:
     values = {}
     for owner, field, name in fields(record):
         value = getattr(owner, field)
-        values[name] = value.copy() if isinstance(value, np.ndarray) else value
+        # What nobody writes to is shared; zeros of memory that was never written to take none in such a copy.
+        if isinstance(value, np.ndarray) and value.flags.writeable:
+            value = value.copy() if value.any() else np.zeros(value.shape, value.dtype)
+        values[name] = value
     return values
 
 
@@ -46,8 +49,9 @@ def put_back(record: Any, values: Mapping[str, Any]) -> None:
         value, present = values[name], getattr(owner, field)
         if not isinstance(present, np.ndarray):
             setattr(owner, field, value)
-        elif present.shape == np.shape(value):
+        elif present.shape == np.shape(value) and present.flags.writeable:
             present[...] = value
         else:
-            setattr(owner, field, np.array(value, present.dtype))
+            own = not isinstance(value, np.ndarray) or value.flags.writeable
+            setattr(owner, field, np.array(value, present.dtype) if own else value)
             release(owner)

@@ -7,12 +7,15 @@ chains, so that neither threads nor their timing have a part in the draws.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from consilience.inference.block import Block
 from consilience.inference.columns import Columns
 from consilience.inference.messages import Command, Segment, Window
 from consilience.record import Record
+
+if TYPE_CHECKING:
+    from consilience.inference.curvature import Curvature
 
 Reason = str  # why sampling may begin again: the name of a remedy of `run.remedies`
 Windows = Sequence[Mapping[int, Window]]  # the windows of all chains, in the order in which they were made
@@ -41,6 +44,7 @@ class TuningSetting(Record, eq=False):
     lengths             how long they are to tune
     operations          floating-point operations of one evaluation with its gradient, if known
     blocks              what each kernel moves
+    curvature           of the log density, where it may be sparse; None: not to be had
     """
 
     chains: int
@@ -49,6 +53,7 @@ class TuningSetting(Record, eq=False):
     lengths: TuningLengths = TuningLengths()
     operations: float | None = None
     blocks: tuple[Block, ...] = ()
+    curvature: Curvature | None = None
 
 
 class Tuner(Protocol):

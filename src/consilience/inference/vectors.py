@@ -37,8 +37,9 @@ class Vectors:
         self._place = (self._place + count * self.stride) % PAGE
         return memory[skipped : skipped + count * self.stride]
 
-    def vector(self, values: NDArray[np.float64] | float = 0.0) -> NDArray[np.float64]:
+    def vector(self, values: NDArray[np.float64] | float | None = None) -> NDArray[np.float64]:
         """One vector, float64[dimension]."""
         row = self.rows(1)[: self.dimension]
-        row[:] = values
+        if values is not None:  # zeros are there, and take no memory until they are written to
+            row[:] = values
         return row

@@ -20,6 +20,8 @@ from consilience.ir.op import Op
 from consilience.ir.types import DTYPES, TensorType, dtype_name, dtype_of, numpy_dtype
 
 SHORT = 64  # bytes of an array that is its own key
+LONG = 4096  # bytes from which on machine code uses an array where it lies
+LINE = 64  # bytes of a cache line
 
 _serials = itertools.count()
 
@@ -136,7 +138,32 @@ def constant(value: Node | npt.ArrayLike, dtype: str | None = None) -> Node:
         raise DtypeError("masked arrays have no meaning as constants; fill or drop the masked entries first.")
     array = _as_array(value)
     kind = dtype_of(array) if dtype is None else dtype
+    if array.nbytes > LONG:
+        return Node(_constant(on_a_line(array, numpy_dtype(kind))))
     return Node(_constant(np.array(array, dtype=numpy_dtype(kind), order="C", copy=True)))
+
+
+def on_a_line(array: npt.NDArray[Any], dtype: np.dtype[Any] | None = None) -> npt.NDArray[Any]:
+    """A contiguous copy that machine code can use where it lies: it starts on a cache line, and another one follows."""
+    kind = np.dtype(array.dtype if dtype is None else dtype)
+    size = array.size * kind.itemsize
+    raw = np.empty(size + 2 * LINE, np.uint8)
+    start = -raw.ctypes.data % LINE
+    copy = raw[start : start + size].view(kind).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def is_on_a_line(array: npt.NDArray[Any]) -> bool:
+    """Whether it is such a copy, or a contiguous view of one from its beginning."""
+    raw, place = array.base, array.ctypes.data
+    return (
+        isinstance(raw, np.ndarray)
+        and raw.dtype == np.uint8
+        and array.flags.c_contiguous
+        and place % LINE == 0
+        and raw.ctypes.data + raw.nbytes >= place + array.nbytes + LINE
+    )
 
 
 def _constant(stored: npt.NDArray[Any]) -> Constant:

@@ -24,7 +24,6 @@ from consilience.lower.kernel_code import combine, index_offset
 from consilience.lower.loop_kernel import LoopKernel
 from consilience.lower.plan import plan, views_of
 from consilience.lower.scalar_code import MEMORY, code, convert, from_memory, register_type, to_memory
-from consilience.lower.scatter import write_scatter
 from consilience.lower.steps import (
     BranchStep,
     CallStep,
@@ -33,7 +32,6 @@ from consilience.lower.steps import (
     LoopStep,
     Program,
     ScalarStep,
-    ScatterStep,
     Step,
     inner_steps,
 )
@@ -209,8 +207,6 @@ class Writer:
             sources = [Argument(v, self.pointer(frame, v)) for v in step.sources]
             targets = [Argument(v, self.pointer(frame, v)) for v in step.targets]
             routines.write(frame.b, step.node, sources, targets)
-        elif isinstance(step, ScatterStep):
-            self._scatter(frame, step)
         elif isinstance(step, LoopStep):
             self._loop(frame, step)
         else:
@@ -331,17 +327,6 @@ class Writer:
             b.store(to_memory(b, root.dtype, value), pointer)
         b.ret(b.get(status))
 
-    def _scatter(self, frame: Frame, step: ScatterStep) -> None:
-        write_scatter(
-            frame.b,
-            step,
-            target=self.pointer(frame, step.target),
-            values=self.pointer(frame, step.values) if step.values.storage.place != "iota" else None,
-            indices=[self.pointer(frame, v) if v.storage.place != "iota" else None for v in step.indices],
-            status=frame.status,
-            lanes=self.target.lanes,
-        )
-
     def _branch(self, frame: Frame, step: BranchStep) -> None:
         b = frame.b
         with b.if_(self.scalar(frame, step.condition)):
@@ -444,7 +429,7 @@ def _number(node: Node) -> bool | int | float | None:
 def _count_loops(steps: Sequence[Step]) -> int:
     total = 0
     for step in steps:
-        if isinstance(step, KernelStep | ScatterStep):
+        if isinstance(step, KernelStep):
             total += 1
         total += sum(_count_loops(inner) for inner, _ in inner_steps(step))
     return total

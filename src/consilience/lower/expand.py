@@ -33,6 +33,7 @@ from consilience.lower.primitives import (
     SparsePullbackWithMemory,
 )
 from consilience.lower.structured import expand_block_diagonal, expand_diagonal, expand_kronecker
+from consilience.lower.views import static
 from consilience.native.routines import SMALL
 from consilience.ops import (
     AlteredGradient,
@@ -180,7 +181,7 @@ def _matmul(node: Node) -> Node:
     if a.ndim == 1 and b.ndim == 1:
         return _total(a * b, 0)
     if a.ndim == 1:
-        if b.ndim == 2:
+        if b.ndim == 2 and (a.dtype not in FLOATS or min(static(b.static_shape)) <= FEW_COLUMNS):
             return _matrix_vector(transpose(b), a)
         return squeeze(Node(MatMul(), expand_dims(a, 0), b), -2)
     if b.ndim == 1:

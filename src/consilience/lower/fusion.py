@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from consilience.ir import Node
 from consilience.lower import segments
-from consilience.lower.forms import LOOP, Forms, components, fused
+from consilience.lower.forms import LOOP, READ, SCATTER, Forms, components, domain_of
 from consilience.lower.loop_kernel import Instruction, Leaf, LoopKernel, Operand, Reduction, Root, StoreRoot, collapse
 from consilience.lower.scalar_code import HEAVY
 from consilience.lower.views import IOTA, Lengths, View, broadcast, proved_inside, static
-from consilience.ops import Cast, Elementwise, Index, Reduce
+from consilience.ops import Cast, Elementwise, Index, IndexUpdate, Reduce
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, gather_place
 from consilience.record import Record, replace
 
@@ -41,7 +41,7 @@ def weight(node: Node) -> int:
     """Rough number of instructions of one element."""
     if isinstance(node.op, Elementwise) and node.op.function in HEAVY:
         return HEAVY_WEIGHT
-    return 2 if isinstance(node.op, Index) else max(1, len(node.inputs) - 1)
+    return 2 if isinstance(node.op, Index | IndexUpdate) else max(1, len(node.inputs) - 1)
 
 
 def parts(forms: Forms, nodes: list[Node]) -> list[list[Node]]:
@@ -79,6 +79,7 @@ class _Assembly:
         self.memory_numbers: dict[tuple[object, int], int] = {}
         self.invariants: dict[Node, int] = {}
         self.body: list[Instruction] = []
+        self.numbers: dict[Instruction, int] = {}
         self.place: dict[Node, Operand] = {}
         self.roots: list[Root] = []
         self.results: list[Node] = []
@@ -115,6 +116,9 @@ class _Assembly:
             return self.place[node]
         if self.forms.scalar_like(node):
             return ("invariant", self.invariants.setdefault(node, len(self.invariants)))
+        if self.forms.form.get(node) == READ:
+            self.place[node] = _value(self, node)
+            return self.place[node]
         view = self.buffer(self.in_order(node))
         assert view is not None, f"{node!r} has no place in memory"
         return self.leaf(broadcast(view, shape), node.dtype, shape)
@@ -132,8 +136,10 @@ class _Assembly:
         return ("leaf", self.leaves.setdefault(leaf, len(self.leaves)))
 
     def add(self, instruction: Instruction) -> Operand:
-        self.body.append(instruction)
-        return ("body", len(self.body) - 1)
+        number = self.numbers.setdefault(instruction, len(self.body))
+        if number == len(self.body):
+            self.body.append(instruction)
+        return ("body", number)
 
     def finished(self, domain: Lengths) -> KernelStep:
         dtypes = tuple(node.dtype for node in self.invariants)
@@ -161,6 +167,8 @@ def build(forms: Forms, buffer: Callable[[Node], View | None], nodes: list[Node]
                 parts.roots.append(
                     StoreRoot(parts.place[node], parts.memory(target), node.dtype, parts.strides(target, shape))
                 )
+        elif forms.form[node] == SCATTER:
+            _scatter(parts, node)
         else:
             _reduction(parts, node)
     return replace(parts.finished(domain), nodes=nodes)
@@ -214,19 +222,33 @@ def index_view(view: View, shape: Lengths, place: int, rank: int) -> View:
     return View(view.storage, view.offset, (*[0] * lead, *inner.strides, *[0] * tail), shape)
 
 
-def _gather(parts: _Assembly, node: Node, op: Index, shape: Lengths) -> Operand:
-    source = parts.buffer(node.inputs[0])
-    assert source is not None
-    if node.inputs[1:] == (parts.index,) and op.specification == (Gather(),) and source.storage is not IOTA:
-        # One element per group.
-        leaf = Leaf(parts.memory(View(source.storage, source.offset, (), ())), node.dtype, (source.strides[0], 0))
-        return ("leaf", parts.leaves.setdefault(leaf, len(parts.leaves)))
+def _scatter(parts: _Assembly, node: Node) -> None:
+    """Values written or added, one after the other, to a target that holds the elements of before."""
+    op = node.op
+    assert isinstance(op, IndexUpdate)
+    base, values, *arrays = node.inputs
+    target = parts.buffer(node)
+    assert target is not None
+    shape = static(values.static_shape)
+    value = parts.operand(values, shape)
+    memory, strides, operands, details = _indexed(parts, Node(Index(op.specification), base, *arrays), target, shape)
+    place = _places(parts, operands, details, shape)
+    mode = "add" if op.mode == "inc" else op.mode
+    parts.roots.append(StoreRoot(value, parts.memory(memory), node.dtype, strides, mode, place))
+
+
+def _indexed(
+    parts: _Assembly, node: Node, source: View, shape: Lengths
+) -> tuple[View, Lengths, tuple[Operand, ...], tuple[tuple[int, int, bool], ...]]:
+    """Of an index with arrays: where it begins, affine strides over the loops, its arrays and what they address."""
+    op = node.op
+    assert isinstance(op, Index)
     strides, offset, axes, place, rank = gather_layout(op, node, source)
     operands: list[Operand] = []
     details: list[tuple[int, int, bool]] = []
     for array, (length, stride) in zip(node.inputs[1:], axes, strict=True):
         details.append((length, stride, proved_inside(array, length)))
-        if array in parts.place and fused(parts.forms, node, array):
+        if array in parts.place and domain_of(array) == tuple(n for n in shape if n != 1):
             operands.append(parts.place[array])
         elif parts.forms.scalar_like(array):
             operands.append(parts.operand(array, shape))
@@ -234,15 +256,33 @@ def _gather(parts: _Assembly, node: Node, op: Index, shape: Lengths) -> Operand:
             view = parts.buffer(parts.in_order(array))
             assert view is not None
             operands.append(parts.leaf(index_view(view, shape, place, rank), array.dtype, shape))
+    begin = View(source.storage, source.offset + offset, (), ())
+    return begin, parts.strides(View(source.storage, 0, strides, shape), shape), tuple(operands), tuple(details)
+
+
+def _places(
+    parts: _Assembly, operands: tuple[Operand, ...], details: tuple[tuple[int, int, bool], ...], shape: Lengths
+) -> Operand:
+    """What index arrays add to an offset, checked once for all elements of the axes that they do not vary with."""
+    nowhere = parts.strides(View(IOTA, 0, (0,) * len(shape), shape), shape)
+    return parts.add(Instruction("gather", "int64", operands, (-1, nowhere, details)))
+
+
+def _gather(parts: _Assembly, node: Node, op: Index, shape: Lengths) -> Operand:
+    source = parts.buffer(node.inputs[0])
+    assert source is not None
+    if node.inputs[1:] == (parts.index,) and op.specification == (Gather(),) and source.storage is not IOTA:
+        # One element per group.
+        leaf = Leaf(parts.memory(View(source.storage, source.offset, (), ())), node.dtype, (source.strides[0], 0))
+        return ("leaf", parts.leaves.setdefault(leaf, len(parts.leaves)))
+    begin, strides, operands, details = _indexed(parts, node, source, shape)
     if source.storage is IOTA:
         # The elements of a range are their places: the checked positions plus what the other axes add.
-        nowhere = parts.strides(View(IOTA, 0, (0,) * len(shape), shape), shape)
-        checked = parts.add(Instruction("gather", node.dtype, tuple(operands), (-1, nowhere, tuple(details))))
-        rest = parts.leaf(View(IOTA, source.offset + offset, strides, shape), node.dtype, shape)
-        return parts.add(Instruction("add", node.dtype, (checked, rest)))
-    base = View(source.storage, source.offset + offset, (), ())
-    detail = (parts.memory(base), parts.strides(View(base.storage, 0, strides, shape), shape), tuple(details))
-    return parts.add(Instruction("gather", node.dtype, tuple(operands), detail))
+        rest = ("leaf", parts.leaves.setdefault(Leaf(-1, node.dtype, strides, begin.offset), len(parts.leaves)))
+        return parts.add(Instruction("add", node.dtype, (_places(parts, operands, details, shape), rest)))
+    if any(strides):  # rows: their beginnings are found outside the loop over their elements
+        operands, details = (_places(parts, operands, details, shape),), ((0, 1, True),)
+    return parts.add(Instruction("gather", node.dtype, operands, (parts.memory(begin), strides, details)))
 
 
 def _reduction(parts: _Assembly, node: Node) -> None:

@@ -33,6 +33,9 @@ IDENTITY = {"sum": 0, "prod": 1, "any": 0, "all": 1}
 SHORT_BODY = 10
 LONG_LOOP = 256
 ACCUMULATORS = 4
+# Up to this many elements at the end of a row are stored one by one. Masked stores of AVX2 take some 20 cycles on
+# AMD's processors (Fog, Instruction tables, VMASKMOVPD m256, y, y of Zen).
+FEW_STORES = 3
 
 
 def identity(kind: str, dtype: str) -> float | int | bool:
@@ -89,6 +92,7 @@ class _Nest:
         self.indices: list[Value] = []
         self.values: dict[tuple[Operand, int], Value] = {}
         self.pointers: dict[tuple[int, tuple[int, ...], int], Value] = {}
+        self.tail = 0  # elements of a masked vector, where that is known
 
 
 def _depth_of_strides(strides: Sequence[int]) -> int:
@@ -247,6 +251,11 @@ def _vector_loop(
         lane = b.iota(i64.vector(lanes))
         body(index, b.cmp("lt", lane, b.splat(b.sub(length, index), lanes)), 0)
 
+    def last(index: Value) -> None:
+        nest.tail = size % lanes
+        masked(index)
+        nest.tail = 0
+
     if lanes == 1:
         with b.for_(start, length) as index:
             body(index, None, 0)
@@ -255,14 +264,14 @@ def _vector_loop(
         with b.for_(start, length, lanes) as index:
             masked(index)
         return
-    if fixed and size <= lanes:
-        zero = b.const(i64, 0)
-        if size == lanes:
-            body(zero, None, 0)
-        else:
-            masked(zero)
+    if fixed and size == lanes:
+        body(b.const(i64, 0), None, 0)
         return
-    if fixed and size < 16 * lanes and size % lanes and len(nest.kernel.body) > SHORT_BODY:
+    if fixed and size < lanes:
+        last(b.const(i64, 0))
+        return
+    writes_rows = rank > 1 and any(isinstance(root, StoreRoot) for root in nest.kernel.roots)
+    if fixed and size < 16 * lanes and size % lanes and len(nest.kernel.body) > SHORT_BODY and not writes_rows:
         # A short loop with a long body: one masked body costs less than writing the body twice.
         with b.for_(0, length, lanes) as index:
             masked(index)
@@ -272,7 +281,10 @@ def _vector_loop(
     with b.for_(0, whole, stride) as index:
         for slot in range(copies):
             body(b.add(index, b.const(i64, slot * lanes)) if slot else index, None, slot)
-    if not fixed or size % stride:
+    if fixed and rank > 1 and size % stride < lanes:
+        if size % stride:
+            last(whole)
+    elif not fixed or size % stride:
         with b.for_(whole, length, lanes) as index:
             if fixed and size % lanes == 0:
                 body(index, None, 0)
@@ -307,8 +319,14 @@ def _compute(
             nest.values[("leaf", n), lanes] = _read(nest, leaf, depth, lanes, mask)
     for n, step in enumerate(kernel.body):
         if body_depths[n] == depth:
-            operands = [_operand(nest, o, lanes) for o in step.operands]
+            one = step.function == "gather" and all(_uniform(nest, o) for o in step.operands)
+            operands = [_operand(nest, o, 1 if one else lanes) for o in step.operands]
             nest.values[("body", n), lanes] = _instruction(nest, step, operands, depth, lanes, mask)
+
+
+def _uniform(nest: _Nest, operand: Operand) -> bool:
+    """Whether a value is the same for all lanes."""
+    return operand[0] == "invariant" or (operand, 1) in nest.values
 
 
 def _operand(nest: _Nest, operand: Operand, lanes: int) -> Value:
@@ -317,7 +335,7 @@ def _operand(nest: _Nest, operand: Operand, lanes: int) -> Value:
     if known is None:
         kind, n = operand
         scalar = nest.invariants[n] if kind == "invariant" else nest.values[operand, 1]
-        known = nest.b.splat(scalar, lanes)
+        known = nest.b.splat(scalar, lanes) if lanes > 1 else scalar
         nest.values[operand, lanes] = known
     return known
 
@@ -349,22 +367,38 @@ def _read(nest: _Nest, leaf: Leaf, depth: int, lanes: int, mask: Value | None) -
     if lanes == 1:
         pointer = _address(nest, leaf.memory, leaf.dtype, leaf.strides, depth)
         return from_memory(b, leaf.dtype, b.load(MEMORY[leaf.dtype], pointer))
-    stride = leaf.strides[-1]
-    memory = MEMORY[leaf.dtype].vector(lanes)
+    return _vector(nest, leaf.memory, leaf.dtype, leaf.strides, depth, lanes, mask)
+
+
+def _vector(
+    nest: _Nest,
+    number: int,
+    dtype: str,
+    strides: Sequence[int],
+    depth: int,
+    lanes: int,
+    mask: Value | None,
+    start: Value | None = None,
+) -> Value:
+    """Elements of several lanes that lie in a row, or evenly spaced; `start` is added to their offset."""
+    b = nest.b
+    stride = strides[-1]
+    memory = MEMORY[dtype].vector(lanes)
+    pointer = _address(nest, number, dtype, strides, depth if stride == 1 else depth - 1)
+    if start is not None:
+        pointer = b.offset(pointer, start, MEMORY[dtype])
     if stride == 1:
-        pointer = _address(nest, leaf.memory, leaf.dtype, leaf.strides, depth)
         if mask is None:
             value = b.load(memory, pointer)
         else:
             value = b.masked_load(memory, pointer, mask, b.const(memory, 0))
-        return from_memory(b, leaf.dtype, value)
-    pointer = _address(nest, leaf.memory, leaf.dtype, leaf.strides, depth - 1)
+        return from_memory(b, dtype, value)
     lane = b.iota(i64.vector(lanes))
     index = b.add(b.splat(nest.indices[depth - 1], lanes), lane)
     if mask is not None:  # lanes beyond the end read the first element
         index = b.select(mask, index, b.const(index.type, 0))
     index = b.mul(index, b.const(index.type, stride))
-    return from_memory(b, leaf.dtype, b.gather(memory, pointer, index))
+    return from_memory(b, dtype, b.gather(memory, pointer, index))
 
 
 def _count(nest: _Nest, leaf: Leaf, depth: int, lanes: int) -> Value:
@@ -394,9 +428,11 @@ def _instruction(
     assert isinstance(memory, int)
     assert isinstance(strides, tuple)
     assert isinstance(axes, tuple)
-    index = index_offset(b, operands, axes, nest.status, mask)
-    if memory < 0:  # places in an index range
+    index = index_offset(b, operands, axes, nest.status, mask if operands[0].type.lanes > 1 else None)
+    if memory < 0:  # the places themselves
         return index
+    if index.type.lanes < lanes:
+        return _vector(nest, memory, step.dtype, strides, depth, lanes, mask, index)
     pointer = _address(nest, memory, step.dtype, strides, depth - 1 if lanes > 1 else depth)
     if lanes == 1:
         return from_memory(b, step.dtype, b.load(MEMORY[step.dtype], b.offset(pointer, index, MEMORY[step.dtype])))
@@ -485,8 +521,11 @@ def _store(nest: _Nest, root: StoreRoot, value: Value, rank: int, lanes: int, ma
     # LLVM (22.1, AVX-512) makes a masked store of truncated integers, where one lane is left, a store of the integer
     # before truncation, which writes beyond the end. Lane by lane it cannot.
     spills = mask is not None and memory.integer and memory.size < 8
-    if lanes == 1 or (root.strides[-1] == 1 and not spills):
+    together = root.strides[-1:] == (1,) and (root.place is None or _uniform(nest, root.place))
+    if lanes == 1 or (together and not spills):
         pointer = _address(nest, root.memory, root.dtype, root.strides, rank)
+        if root.place is not None:
+            pointer = b.offset(pointer, _operand(nest, root.place, 1), memory)
         if kind is not None:
             vector = memory.vector(lanes) if lanes > 1 else memory
             if mask is None:
@@ -497,6 +536,9 @@ def _store(nest: _Nest, root: StoreRoot, value: Value, rank: int, lanes: int, ma
         stored = to_memory(b, root.dtype, value)
         if mask is None:
             b.store(stored, pointer)
+        elif 0 < nest.tail <= FEW_STORES:
+            for lane in range(nest.tail):
+                b.store(b.extract(stored, lane), b.offset(pointer, b.const(i64, lane), memory))
         else:
             b.masked_store(stored, pointer, mask)
         return
@@ -510,12 +552,16 @@ def _store_strided(
     b = nest.b
     memory = MEMORY[root.dtype]
     base = _address(nest, root.memory, root.dtype, root.strides, rank - 1)
+    places = None if root.place is None else _operand(nest, root.place, lanes)
     for lane in range(lanes):
         with ExitStack() as guard:
             if mask is not None:
                 guard.enter_context(b.if_(b.extract(mask, lane)))
             position = b.add(nest.indices[rank - 1], b.const(i64, lane))
-            pointer = b.offset(base, b.mul(position, b.const(i64, root.strides[-1])), memory)
+            offset = b.mul(position, b.const(i64, root.strides[-1]))
+            if places is not None:
+                offset = b.add(offset, b.extract(places, lane))
+            pointer = b.offset(base, offset, memory)
             part = b.extract(value, lane)
             if kind is not None:
                 part = combine(b, kind, from_memory(b, root.dtype, b.load(memory, pointer)), part, root.dtype)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from consilience.lower.views import Lengths
-from consilience.record import Record
+from consilience.record import Record, replace
 
 # Operands inside a kernel: ("leaf", i), ("invariant", i) or ("body", i).
 Operand = tuple[str, int]
@@ -32,7 +32,7 @@ class Instruction(Record):
     """One computed value: a scalar function, "cast", or "gather".
 
     detail   for a gather (memory number, affine strides, ((length, stride, proved), …) per index operand); from
-             memory -1 come the checked places themselves
+             memory -1 come the checked places themselves, counted in elements
     """
 
     function: str
@@ -42,13 +42,17 @@ class Instruction(Record):
 
 
 class StoreRoot(Record):
-    """A value written to memory; `mode` is "set" or "add"."""
+    """A value written to memory; `mode` is "set" or "add".
+
+    place   for a scatter, what index arrays add to the offset that the strides give: a gather from memory -1
+    """
 
     value: Operand
     memory: int
     dtype: str
     strides: Lengths
     mode: str = "set"
+    place: Operand | None = None
 
 
 class Reduction(Record):
@@ -102,7 +106,8 @@ class LoopKernel(Record):
         for root in self.roots:
             value = f"{root.value[0]} {root.value[1]}"
             if isinstance(root, StoreRoot):
-                lines.append(f"  {root.mode} memory {root.memory} strides {list(root.strides)} = {value}")
+                place = "" if root.place is None else f" at {root.place[0]} {root.place[1]}"
+                lines.append(f"  {root.mode} memory {root.memory} strides {list(root.strides)}{place} = {value}")
             else:
                 target = f"memory {root.memory} strides {list(root.strides)}" if root.memory >= 0 else "register"
                 lines.append(f"  {target} = {root.kind} over {list(root.axes)} of {value}")
@@ -138,7 +143,7 @@ def collapse(kernel: LoopKernel) -> LoopKernel:
     roots: list[Root] = []
     for root in kernel.roots:
         if isinstance(root, StoreRoot):
-            roots.append(StoreRoot(root.value, root.memory, root.dtype, strides(root.strides), root.mode))
+            roots.append(replace(root, strides=strides(root.strides)))
         else:
             over = tuple(i for i, group in enumerate(groups) if group[0] in root.axes)
             kept = strides(root.strides) if root.memory >= 0 else ()

@@ -16,7 +16,6 @@ from consilience.lower.steps import (
     LoopStep,
     Program,
     ScalarStep,
-    ScatterStep,
     Step,
     inner_steps,
 )
@@ -39,10 +38,6 @@ def views_of(step: Step, buffers: Mapping[Node, View]) -> Iterator[View]:
     elif isinstance(step, CallStep):
         yield from step.sources
         yield from step.targets
-    elif isinstance(step, ScatterStep):
-        yield step.target
-        yield step.values
-        yield from step.indices
     elif isinstance(step, LoopStep):
         yield step.count
         for number in step.numbers:

@@ -15,10 +15,13 @@ from consilience.errors import MissingRuleError
 from consilience.ir import Constant, Node, TupleType, constant, topological
 from consilience.lower import fusion
 from consilience.lower.forms import (
+    IN_LOOPS,
     INVARIANT,
     LEAF,
     LOOP,
+    READ,
     REDUCE,
+    SCATTER,
     STEP,
     TUPLE,
     VIEW,
@@ -35,7 +38,6 @@ from consilience.lower.steps import (
     CallStep,
     Program,
     ScalarStep,
-    ScatterStep,
     Step,
     written,
 )
@@ -129,14 +131,16 @@ class Lowering:
                 keeps[available(forms, node)].append(written(node, kept[node]))
             if form == INVARIANT:
                 scalars[level].append(node)
-            elif form in (LOOP, REDUCE):
+            elif form in IN_LOOPS:
+                if form == SCATTER:
+                    keeps[level] += self._laid_down(forms, node)
                 if forms.form[node] == REDUCE and 0 in static(node.inputs[0].static_shape):
                     levels[level] += self._empty_reduction(forms, node)
                 elif 0 not in domain_of(node):
                     groups[level].setdefault(domain_of(node), []).append(node)
             elif form in (STEP, TUPLE):
                 levels[level] += self._own_step(forms, node)
-            elif form in (LEAF, VIEW):
+            elif form in (LEAF, VIEW, READ):
                 pass
             else:
                 raise AssertionError(form)
@@ -243,7 +247,7 @@ class Lowering:
                 readers = list(node.inputs[1:])
             elif isinstance(node.op, Scan):
                 readers = read_in_memory(node)
-            elif isinstance(node.op, Index) and forms.form[node] == LOOP:
+            elif isinstance(node.op, Index) and forms.form[node] in (LOOP, READ):
                 readers = list(node.inputs[:1])
             for operand in readers:
                 if operand not in given and forms.in_register(operand) and operand not in wanted:
@@ -309,31 +313,30 @@ class Lowering:
                 steps.append(fusion.copy(source, part, node.dtype))
         return steps
 
+    def _laid_down(self, forms: Forms, node: Node) -> list[Step]:
+        """The elements of before, of which an update changes some."""
+        base, target = node.inputs[0], self.buffers[node]
+        if not target.size:
+            return []
+        if forms.scalar_like(base):
+            return [fusion.fill(base, target)]
+        return [fusion.copy(self.buffers[base], target, node.dtype)]
+
     def _update(self, forms: Forms, node: Node) -> list[Step]:
         """A changed copy: first the old elements, then the new ones."""
         op = node.op
         assert isinstance(op, IndexUpdate)
-        base, values, *indices = node.inputs
-        target = self.buffers[node]
-        if not target.size:
-            return []
-        steps: list[Step] = []
-        if forms.scalar_like(base):
-            steps.append(fusion.fill(base, target))
+        base, values = node.inputs
+        steps = self._laid_down(forms, node)
+        if not steps or not math.prod(static(values.static_shape)):
+            return steps
+        part = apply_view(Node(Index(op.specification), base), self.buffers[node])
+        assert part is not None
+        if forms.form.get(values) == INVARIANT and op.mode == "set":
+            steps.append(fusion.fill(values, part))
         else:
-            steps.append(fusion.copy(self.buffers[base], target, node.dtype))
-        if not math.prod(static(values.static_shape)):
-            return steps
-        if not indices:
-            part = apply_view(Node(Index(op.specification), base), target)
-            assert part is not None
-            if forms.form.get(values) == INVARIANT and op.mode == "set":
-                steps.append(fusion.fill(values, part))
-            else:
-                transfer = fusion.copy if op.mode == "set" else fusion.accumulate
-                steps.append(transfer(self.buffers[values], part, node.dtype))
-            return steps
-        steps.append(ScatterStep(node, target, self.buffers[values], [self.buffers[i] for i in indices]))
+            transfer = fusion.copy if op.mode == "set" else fusion.accumulate
+            steps.append(transfer(self.buffers[values], part, node.dtype))
         return steps
 
     def _branch(self, forms: Forms, node: Node) -> list[Step]:

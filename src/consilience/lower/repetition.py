@@ -20,7 +20,6 @@ from consilience.lower.steps import (
     CarriedTensor,
     Element,
     LoopStep,
-    ScatterStep,
     Step,
     inner_steps,
     written,
@@ -153,8 +152,6 @@ def _storages(steps: Iterable[Step]) -> Iterator[Storage]:
             views = step.memories
         elif isinstance(step, CallStep):
             views = [*step.sources, *step.targets]
-        elif isinstance(step, ScatterStep):
-            views = [step.target, step.values, *step.indices]
         elif isinstance(step, LoopStep):
             views = [element.whole for element in step.elements]
         for view in views:

@@ -26,7 +26,7 @@ from consilience.ir import (
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import lengths_in, replaced, source_of
 from consilience.ir.side_tables import carry, name_of, set_name
-from consilience.ops import Cond, Item, LengthOf, apply
+from consilience.ops import BroadcastTo, Cond, Item, LengthOf, apply
 from consilience.ops.assertion import require
 from consilience.ops.parameter_check import Asserted
 
@@ -71,6 +71,8 @@ def _specialised(outputs: Sequence[Node], lengths: Mapping[dims.Atom, Dim]) -> d
             op = replaced(node.op, lengths, region)
         if isinstance(op, LengthOf) and not isinstance(op.length, Dimension):
             memo[node] = constant(op.length, "int64")
+        elif isinstance(op, BroadcastTo) and op.shape == inputs[0].static_shape:
+            memo[node] = inputs[0]  # lengths that were two are one
         elif op is node.op and all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
             memo[node] = node
         else:

@@ -40,15 +40,6 @@ class CallStep(Record):
     targets: list[View]
 
 
-class ScatterStep(Record):
-    """Values written or added to places given by index arrays."""
-
-    node: Node
-    target: View
-    values: View
-    indices: list[View]
-
-
 class BranchStep(Record):
     """One of two step lists, chosen by a scalar.
 
@@ -136,7 +127,7 @@ class LoopStep(Record):
     buffers: dict[Node, View]
 
 
-Step: TypeAlias = "ScalarStep | KeepStep | KernelStep | CallStep | ScatterStep | BranchStep | LoopStep"
+Step: TypeAlias = "ScalarStep | KeepStep | KernelStep | CallStep | BranchStep | LoopStep"
 
 
 def inner_steps(step: Step) -> Iterator[tuple[list[Step], dict[Node, View]]]:
@@ -211,8 +202,6 @@ class _Printer:
                 lines.append(f"{indent}  with {'; '.join(where + results)}")
             elif isinstance(step, CallStep):
                 lines.append(f"{indent}{step.targets} = {step.node.op!r}{step.sources}")
-            elif isinstance(step, ScatterStep):
-                lines.append(f"{indent}{step.target!r} {step.node.op!r} {step.values!r} at {step.indices}")
             elif isinstance(step, LoopStep):
                 lines += self.loop(step, indent)
             else:

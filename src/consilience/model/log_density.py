@@ -157,7 +157,7 @@ class ModelDensity:
     ) -> dict[str, Array]:
         """Named values on their own scales for positions (draws, dimension); leading axis draws.
 
-        deterministics   whether what is `derived` is computed too, or the names of some: then these alone
+        deterministics   whether what is `derived` is computed too, or names of values of any kind: then these alone
 
         Where a deterministic has no value, as the inverse of a singular matrix, those of the draw are
         NaN, with a warning.

@@ -226,7 +226,7 @@ class DensityPrograms:
             named = {name: node for name, node in named.items() if not has_batches([node])}
         free = dict(zip([v.name for v in self.free], self.terms.constrained, strict=True))
         if isinstance(deterministics, tuple):
-            chosen = {name: named[name] for name in deterministics}
+            chosen = {name: named[name] if name in named else free[name] for name in deterministics}
         else:
             chosen = {**free, **named} if deterministics else free
         outputs = list(chosen.values())

@@ -18,7 +18,7 @@ from consilience.distributions import context
 from consilience.distributions.autoregression import AR
 from consilience.distributions.densities import parameter_violation, with_shape
 from consilience.distributions.distribution import Distribution
-from consilience.distributions.mathematics import absolute, exp, less, log, where
+from consilience.distributions.mathematics import absolute, exp, less, log, square, where
 from consilience.distributions.multivariate_normal import MvNormal, factor_solve, lower_triangle, matrix_times
 from consilience.distributions.parameters import known_value
 from consilience.distributions.random_variable import distribution_of, random_variables
@@ -35,6 +35,7 @@ from consilience.ops import Elementwise
 from consilience.ops.elementwise import cast
 from consilience.ops.linalg import Cholesky, MatMul, diagonal, matmul, matrix_transpose, solve
 from consilience.ops.reduce import reduce
+from consilience.ops.reductions import mean
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import ExpandDims, Reshape, Squeeze, broadcast_to, expand_dims, eye
 from consilience.rewrite.rules import simplify
@@ -105,14 +106,7 @@ def noncenter(model: Model, var_names: Names | Mapping[str, Any] | Mapping[str |
                 )
             raws[name], result = found
             graphs[name] = cast(broadcast_to(_within_range(node, result), node.static_shape), node.dtype)
-    rebuilt = Rebuilt(model, graphs, set()).model(dict.fromkeys(degrees, "named_deterministics"))
-    made = {v.name: [v] for v in rebuilt.free}
-    for name, parts in raws.items():
-        made[name] = [_raw_variable(rebuilt, name, f"{name}{end}", raw) for end, raw in parts.items()]
-    rebuilt.free = [one for v in model.free for one in made[v.name]]
-    rebuilt.named = {v.name: v.node for v in rebuilt.free if v.name not in rebuilt.named} | rebuilt.named
-    rebuilt.cache.clear()
-    return rebuilt
+    return written_by(model, graphs, raws)
 
 
 def _degree(name: str, node: Node, given: Any) -> Node | None:
@@ -130,6 +124,22 @@ def _degree(name: str, node: Node, given: Any) -> Node | None:
             f"the centredness of `{name}` must be one number or fit its shape {node.static_shape}, got {array.shape}."
         )
     return constant(array, node.dtype) if array.any() else None
+
+
+def written_by(model: Model, graphs: Mapping[str, Node], raws: Mapping[str, Mapping[str, Node]]) -> Model:
+    """The model with free variables as functions of others, which take their places.
+
+    graphs   the functions by the names of the variables
+    raws     the others by the ends of their names, for each variable
+    """
+    rebuilt = Rebuilt(model, graphs, set()).model(dict.fromkeys(graphs, "named_deterministics"))
+    made = {v.name: [v] for v in rebuilt.free}
+    for name, parts in raws.items():
+        made[name] = [_raw_variable(rebuilt, name, f"{name}{end}", raw) for end, raw in parts.items()]
+    rebuilt.free = [one for v in model.free for one in made[v.name]]
+    rebuilt.named = {v.name: v.node for v in rebuilt.free if v.name not in rebuilt.named} | rebuilt.named
+    rebuilt.cache.clear()
+    return rebuilt
 
 
 def _raw_variable(made: Model, name: str, full: str, raw: Node) -> FreeVariable:
@@ -416,3 +426,55 @@ def centred_hierarchies(model: ModelVariables) -> list[str]:
             if not random.isdisjoint(topological(others)):
                 found.append(variable.name)
     return found
+
+
+def standard_variables(model: ModelVariables) -> list[str]:
+    """Names of free variables symmetric around 0 of constant scale, in models that have a positive free variable, too.
+
+    They may be parts of products with estimated scales.
+    """
+    found, scaled = [], False
+    for variable in model.free:
+        bound = distribution_of(variable.node)
+        lower = getattr(bound.bound_support, "lower", None)
+        scaled = scaled or (isinstance(lower, int | float) and lower >= 0)
+        if bound.title in SYMMETRIC and variable.inside:
+            location, scale = (bound.by_name()[str(name)] for name in LOCATION_SCALE[bound.title])
+            middle = known_value(location)
+            if middle is not None and not np.any(middle) and known_value(scale) is not None:
+                found.append(variable.name)
+    return found if scaled else []
+
+
+def field_scale(rv: Node) -> Node | None:
+    """The scale of a field, with length 1 along the axes of an event that share it; None for other variables."""
+    bound = distribution_of(rv)
+    named = bound.by_name()
+    if isinstance(bound, RandomWalk):
+        step = distribution_of(bound.innovation_dist)
+        if isinstance(step, MvNormal):
+            return expand_dims(_deviations(step), -2)
+        return expand_dims(step.by_name()[LOCATION_SCALE[step.title][1]], -1) if step.title in LOCATION_SCALE else None
+    if bound.title in ("AR", "ICAR"):
+        return expand_dims(named["sigma"], -1)
+    if bound.title == "CAR":
+        return expand_dims(named["tau"] ** -0.5, -1)
+    if bound.title == "MvNormal" and "tau" in named:
+        return mean(diagonal(named["tau"]), -1, keepdims=True) ** -0.5
+    return None
+
+
+def _deviations(step: MvNormal) -> Node:
+    """Standard deviations of the elements of a vector, or of each given the others, whichever is at hand."""
+    named = step.by_name()
+    if "chol" in named:
+        return reduce("sum", square(lower_triangle(named["chol"])), -1) ** 0.5
+    return diagonal(named["tau"]) ** -0.5 if "tau" in named else diagonal(step.cov) ** 0.5
+
+
+def fields(model: ModelVariables) -> dict[str, Node]:
+    """The scales of those fields of a model whose scale is estimated, by name."""
+    random = {v.node for v in model.free}
+    summed = {v.node for v in model.marginalized}
+    found = {v.name: field_scale(v.node) for v in model.free if v.inside and summed.isdisjoint(topological([v.node]))}
+    return {n: scale for n, scale in found.items() if scale is not None and random & set(topological([scale]))}

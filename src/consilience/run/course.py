@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -28,14 +29,19 @@ from consilience.inference.messages import Command, Matrix, Segment, Window
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import as_plain, replace
 from consilience.run import forecast, verdicts
+from consilience.run.disk_windows import DiskWindows
 from consilience.run.engine import Chains
 from consilience.run.monitor import Monitor, Monitored
 from consilience.run.plan import RunPlan
 from consilience.run.remedies import REMEDIES, Look, Remedy, Restart
+from consilience.run.remedies.coordinates import reparametrize_early, rescale_fields
 from consilience.run.stray_chains import stray_chains
 from consilience.run.verdicts import Sight, Verdict, check_after
 
 MOST_REQUESTS: Final = 8  # of a run; remedies that ask for more are not heard
+MOST_COPIED: Final = 1 << 25  # numbers of draws in a copy of them: 256 MiB
+MOST_SEEN: Final = 1 << 23  # where few would do
+BLOCK: Final = 64  # coordinates, at least, that are taken together
 MOST_SEPARATED: Final = 20  # scalars remembered; a chain that left a place left it in all of them: 5 to 25 ms each
 
 
@@ -45,8 +51,8 @@ class RunCourse:
     plan                 what is asked of it
     chains               what is to be known of the chains
     monitored            what is watched
-    other_coordinates    gives, of draws (chain, draw, coordinate), a run of the same posterior in other coordinates, or
-                         None where these are no better; None: there are no others
+    other_coordinates    gives, of draws (chain, draw, coordinate) and whether they are of tuning, a run of the same
+                         posterior in other coordinates, or None where these are no better; None: there are no others
     tuning_windows       windows of all tuning, in order; without draws unless they are kept
     tuning_evaluations   evaluations of the log density by the end of tuning, by all chains, draws that were given up
                          included
@@ -55,6 +61,7 @@ class RunCourse:
                          was in other coordinates included
     prepared             of these, those to the first check of every attempt to sample, from where it began to tune
     given_up             evaluations of the log density, by chain, of a run in other coordinates that this one follows
+    folder               where draws are on the disk rather than in memory, if they are many; None: they never are
     successor            the run to go on with in other coordinates, once there is one; this one is then at its end
     verdict              once the run has come to its end by itself
     """
@@ -65,7 +72,7 @@ class RunCourse:
         chains: Chains,
         tuner: Tuner,
         monitored: Monitored,
-        other_coordinates: Callable[[Matrix], Any] | None = None,
+        other_coordinates: Callable[[Matrix, bool], Any] | None = None,
     ) -> None:
         self.plan = plan
         self.chains = chains
@@ -85,6 +92,7 @@ class RunCourse:
         self.affordable = self._affordable()
         self.improper = ""  # in words, how the target seems to be improper; then few draws are made
         self.diverged: Sight | None = None  # what the draws showed that were given up for divergences
+        self.folder: Path | None = None
         self.news: list[Event] = []
         self.last_attempt = 0  # restarts before the segment taken in last, and whether it was one of sampling
         self.last_sampled = False
@@ -123,6 +131,12 @@ class RunCourse:
         return forecast.NO_MEMORY
 
     @property
+    def smallest_steps(self) -> bool:
+        """Whether chains have tuned for the smallest steps, in the coordinates they have now."""
+        changes = [i for i, reason in enumerate(self.restarts) if reason in ("coordinates", "fields")]
+        return "smallest steps" in self.restarts[max(changes, default=0) :]
+
+    @property
     def remedies(self) -> tuple[Remedy, ...]:
         """What may be done where draws show the need."""
         heard = len(self.restarts) < MOST_REQUESTS
@@ -146,7 +160,9 @@ class RunCourse:
             return
         self.strays = () if self.tuner.finished else stray_chains(windows, self.chains.columns)
         spent = self._note_tuning(windows)
-        if self.tuner.finished:
+        if request := rescale_fields(self, windows) or reparametrize_early(self, windows, spent):
+            self.begin_again(request)
+        elif self.tuner.finished:
             self._see_whether_improper(windows, spent)
             self._sample()
 
@@ -169,7 +185,7 @@ class RunCourse:
         self.tuning_windows.append(kept)
         earlier = self.tuning_evaluations
         self.tuning_evaluations = sum(w.evaluations + self.given_up[c] for c, w in windows.items())
-        if self.restarts in ([], ["coordinates"]):
+        if {"fields", "coordinates"}.issuperset(self.restarts):
             self.tuned += next(iter(windows.values())).statistics.shape[1]
         return self.tuning_evaluations - earlier
 
@@ -192,18 +208,18 @@ class RunCourse:
 
     def begin_again(self, request: Restart) -> None:
         """What there is becomes tuning; tune or sample again."""
-        attempt = self.stage
-        assert isinstance(attempt, Attempt)
         self.restarts.append(request.reason)
         self.news.append(Restarted(request.said))
         if request.successor is not None:
             self.successor = request.successor
             self.verdict = Verdict("interrupted", "the run goes on in other coordinates")
             return
+        attempt = self.stage
+        assert isinstance(attempt, Attempt)
         for windows in attempt.windows:
             self._note_tuning(windows)
-        if request.reason == "divergences":
-            self.diverged = attempt.sight()
+        if request.reason in ("divergences", "smallest steps"):
+            self.diverged = attempt.sight(self.diverged)
         self.since = self.spent
         self.tuner.again(request.reason, request.windows)
         self.stage = self.tuner
@@ -212,13 +228,13 @@ class RunCourse:
         if self.tuner.finished:
             self._sample(request.revisited)
 
-    def follow(self, evaluations: Sequence[int], spent: float, prepared: float) -> None:
-        """Go on in other coordinates after another run, whose chains made so many evaluations in so many seconds."""
-        self.spent = self.since = spent
-        self.prepared = prepared
-        self.restarts.append("coordinates")
-        self.given_up = tuple(evaluations)
-        self.tuning_evaluations = sum(evaluations)
+    def follow(self, other: RunCourse, evaluations: Sequence[int]) -> None:
+        """Go on in other coordinates after another run, whose chains made so many evaluations."""
+        self.spent = self.since = other.spent
+        self.prepared = other.prepared
+        self.restarts = list(other.restarts)
+        self.given_up = tuple(map(sum, zip(evaluations, other.given_up, strict=True)))
+        self.tuning_evaluations = sum(self.given_up)
 
     def extend(self, plan: RunPlan) -> None:
         """Ask for more: a course that has ended goes on with other lengths or another rule."""
@@ -286,6 +302,9 @@ class Attempt:
         self.started = False
         self.due = False  # whether it is time for a check
         self.windows: list[dict[int, Window]] = []
+        many = course.last * course.chains.count * course.chains.dimension > MOST_SEEN
+        folder = course.folder if many else None
+        self.on_disk = None if folder is None else DiskWindows(folder, course.chains.count, course.chains.dimension)
         self.monitor = self._new_monitor()
         self.watched = 0  # windows that the monitor was given
         self.separated: set[str] = set(revisited[0]) if revisited else set()  # scalars in which chains were far apart
@@ -328,6 +347,8 @@ class Attempt:
         if longest is not None:
             end = min(end, self.count + longest)
         ahead = 0 if interval or end >= self.last else self._end_of_round(end) - end
+        if longest is not None:
+            ahead = min(ahead, longest)
         return Segment("sampling", end - self.count, commands, gradients=self._needs_gradients(), ahead=ahead)
 
     def _needs_gradients(self) -> bool:
@@ -339,7 +360,8 @@ class Attempt:
         lost = [c for c in self.chains if c not in windows]
         if lost:
             self._leave_out(lost)
-        self.windows.append({c: self._kept(windows[c]) for c in self.chains})
+        kept = {c: self._kept(windows[c]) for c in self.chains}
+        self.windows.append(kept if self.on_disk is None else self.on_disk.take(self.count, kept))
         check = self.next_check(self.count)
         self.count += len(windows[self.chains[0]].draws)
         self.due = self.count >= check
@@ -381,19 +403,35 @@ class Attempt:
             return np.zeros(0)
         return np.concatenate([windows[chain].statistics[place] for windows in self.windows])
 
-    def draws(self) -> Matrix:
-        """All draws (chain, draw, coordinate)."""
-        return np.stack([np.concatenate([some[c].draws for some in self.windows]) for c in self.chains])
+    def draws(self, numbers: int = MOST_COPIED) -> Matrix:
+        """Draws (chain, draw, coordinate) in a copy: all, or evenly spread ones with at most so many numbers."""
+        most = max(1, numbers // (len(self.chains) * self.course.chains.dimension))
+        places = np.arange(self.count - 1, -1, -max(1, -(-self.count // most)))[::-1]  # with the last
+        found = np.empty((len(self.chains), len(places), self.course.chains.dimension))
+        begin = 0
+        for some in self.windows:
+            end = begin + len(some[self.chains[0]].draws)
+            here = slice(*np.searchsorted(places, [begin, end]).tolist())
+            for chain, c in enumerate(self.chains):
+                np.take(some[c].draws, places[here] - begin, axis=0, out=found[chain, here], mode="clip")
+            begin = end
+        return found
 
     @property
     def divergences(self) -> int:
         """Of all chains."""
         return int(sum(self.column("divergence", c).sum() for c in self.chains))
 
-    def sight(self) -> Sight:
-        """What the draws so far show."""
-        draws = self.draws()
-        return Sight(draws.std(axis=(0, 1)), draws.shape[0] * draws.shape[1], self.divergences)
+    def sight(self, before: Sight | None = None) -> Sight:
+        """What the draws so far show; `before`: see `verdicts.sight`."""
+        width = max(BLOCK, MOST_SEEN // (len(self.chains) * max(1, self.count)))
+        found = []
+        for begin in range(0, self.course.chains.dimension, width):
+            own = slice(begin, begin + width)
+            draws = [np.concatenate([some[c].draws[:, own] for some in self.windows]) for c in self.chains]
+            found.append(verdicts.sight(np.stack(draws), self.divergences, before))
+        widths, errors = (np.concatenate([getattr(one, name) for one in found]) for name in ("widths", "errors"))
+        return replace(found[0], widths=widths, errors=errors)
 
     @property
     def diverges(self) -> bool:
@@ -489,6 +527,8 @@ class Attempt:
         rule = self.course.plan.rule
         self._catch_up()
         failure = self.monitor.check(rule, at_end)
+        if self.on_disk is not None:
+            self.on_disk.rest()
         if failure is None and self.separated:
             seen = self.revisited[1] if self.revisited else None
             failure = verdicts.poorly_known_quantile(self.monitor, self.separated, rule, seen)
@@ -530,10 +570,11 @@ class Attempt:
             lost,
             course.diverged,
             None if course.diverged is None else self.sight(),
+            course.smallest_steps,
         )
         missed = ""
         if course.monitored.missed is not None and verdict.status != "not_converged":
-            missed = course.monitored.missed(self.draws())
+            missed = course.monitored.missed(self.draws(MOST_SEEN))
         if missed:
             self.figures = replace(figures, passed=False)
         return Look(failure, figures.ess, at_end, verdict, low_energy, missed)
@@ -545,7 +586,16 @@ class Attempt:
         if missing:
             reason = f"chains {missing} had not come to where the others are when tuning ended"
             return Verdict("chains_disagree", reason)
+        total = self.count * len(self.chains)
+        if self._diverges_a_little(look) and not verdicts.surely_too_many(self.divergences, total):
+            return None  # more draws tell the rate
         return look.verdict
+
+    def _diverges_a_little(self, look: Look) -> bool:
+        """Whether divergences of the smallest steps are all that speaks against draws, and there may be more draws."""
+        verdict = look.verdict
+        smallest = self.course.smallest_steps and not look.at_end
+        return smallest and verdict is not None and verdict.status == "not_converged" and verdict.divergences
 
     def _of_failing(self, failure: Failure, look: Look, limit: str) -> Verdict | None:
         """Whether chains disagree, as two checks have to find, or it is the end."""
@@ -573,7 +623,7 @@ class Attempt:
     def _improper(self) -> str:
         """In words, how the target seems to be improper, by all draws; empty if nothing speaks for it."""
         look = self.course.monitored.improper
-        return "" if look is None else look(self.draws())
+        return "" if look is None else look(self.draws(MOST_SEEN))
 
     def _note_separated(self, names: Sequence[str]) -> None:
         """Remember scalars in which chains are far from each other, as many as there is time to look at again."""

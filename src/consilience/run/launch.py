@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,7 @@ from consilience.errors import InitialPointError, SamplingError
 from consilience.events import Listener
 from consilience.inference import tuner as tuners
 from consilience.inference.block import block_of
+from consilience.inference.curvature import Curvature
 from consilience.inference.density import LogDensity
 from consilience.inference.jump_tuner import Jumping, asked_jumps
 from consilience.inference.kernel import Kernel, MarkovChain
@@ -28,6 +30,9 @@ from consilience.run.threads.chain_worker import ChainWorker
 from consilience.run.threads.engine import ThreadEngine
 from consilience.run.threads.thread_pool import usable_cores
 
+# Of a window of sampling, 64 MiB: it is copied to where draws are kept, and to those who are told of it.
+WINDOW_NUMBERS: Final = 1 << 23
+
 
 def launch(
     density: LogDensity,
@@ -41,8 +46,9 @@ def launch(
     operations: float | None = None,
     listeners: Iterable[Listener] = (),
     keep: Keep | None = None,
-    other_coordinates: Callable[[NDArray[np.float64]], Supervisor | None] | None = None,
+    other_coordinates: Callable[[NDArray[np.float64], bool], Supervisor | None] | None = None,
     starts: Callable[[int, int], NDArray[np.float64]] | None = None,
+    curvature: Curvature | None = None,
 ) -> Running:
     """A run with one chain from each starting point, ready to start.
 
@@ -60,6 +66,7 @@ def launch(
                      other coordinates that goes on in place of this one, or None; asked where a run decides its length
     starts           gives further starting points (coordinate,) for chains that fail while tuning, by the chain's
                      number and theirs, from 1; draws depend on it, so that it has to give the same again
+    curvature        of the log density, where it may be sparse; None: not to be had
     raises           InitialPointError if the starting points have another shape
     """
     points = check_points(initial_points, density.dimension)
@@ -68,7 +75,7 @@ def launch(
         raise SamplingError(f"{type(kernel).__name__} needs at least {kernel.fewest_chains} chains, got {chains}.")
     columns, parts = kernel.columns, kernel.parts
     watched = monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension)))
-    facts = Chains(chains, dimension, columns)
+    facts = Chains(chains, dimension, columns, longest=max(1, WINDOW_NUMBERS // (chains * dimension)))
     setting = tuners.TuningSetting(
         chains=chains,
         dimension=dimension,
@@ -76,6 +83,7 @@ def launch(
         lengths=plan,
         operations=operations,
         blocks=tuple(block_of(density, part.vars, part.needs) for part in parts) if kernel.joint else (),
+        curvature=curvature,
     )
     tuner: tuners.Tuner = kernel.tuner(setting) or SelfTuning(setting)
     asked = asked_jumps(kernel)

@@ -131,29 +131,22 @@ def of_all_chains(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draws (chain, transition, coordinate) and statistics (chain, statistic, transition) of all segments, copied once.
 
-    Windows of tuning may have statistics only. `share`: as soon as a chain is copied its windows are made views of
-    the copy, so that both are there for one chain at a time only.
+    Windows of tuning may have statistics only. `share`: as soon as a window is copied it is made a view of the copy,
+    so that both are there for one window at a time only.
     """
     if not windows:
         return np.empty((len(chains), 0, dimension)), np.empty((len(chains), columns, 0))
     first = chains[0]
     draws = np.empty((len(chains), sum(len(some[first].draws) for some in windows), dimension))
     table = np.empty((len(chains), columns, sum(some[first].statistics.shape[1] for some in windows)))
-    for place, c in enumerate(chains):
-        np.concatenate([some[c].draws for some in windows], out=draws[place])
-        np.concatenate([some[c].statistics for some in windows], axis=1, out=table[place])
-        if share:
-            _make_views(windows, c, draws[place], table[place])
-    return draws, table
-
-
-def _make_views(
-    windows: Sequence[dict[int, Window]], chain: int, draws: NDArray[np.float64], table: NDArray[np.float64]
-) -> None:
-    """Let the windows of a chain be parts of these arrays, which hold the same numbers."""
     row = column = 0
     for some in windows:
-        window = some[chain]
-        next_row, next_column = row + len(window.draws), column + window.statistics.shape[1]
-        some[chain] = replace(window, draws=draws[row:next_row], statistics=table[:, column:next_column])
-        row, column = next_row, next_column
+        rows = slice(row, row + len(some[first].draws))
+        places = slice(column, column + some[first].statistics.shape[1])
+        for place, c in enumerate(chains):
+            draws[place, rows] = some[c].draws
+            table[place, :, places] = some[c].statistics
+            if share:
+                some[c] = replace(some[c], draws=draws[place, rows], statistics=table[place, :, places])
+        row, column = rows.stop, places.stop
+    return draws, table

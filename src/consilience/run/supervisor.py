@@ -12,6 +12,7 @@ from typing import Protocol
 
 from consilience.events import CheckFigures, DrawsMade, Event, Progress, RunEnded, RunStarted
 from consilience.inference.messages import Window
+from consilience.record import replace
 from consilience.run.course import Attempt, RunCourse
 from consilience.run.engine import Engine
 from consilience.run.plan import RunPlan
@@ -121,7 +122,7 @@ class Supervisor:
         self.check_seconds = other.check_seconds
         self.tuning_seconds = sum(other.engine.seconds)
         self.engine.follow(other.engine)
-        self.course.follow(other.engine.evaluations, other.course.spent, other.course.prepared)
+        self.course.follow(other.course, other.engine.evaluations)
         if other.engine.stopping:
             self.by_user = other.by_user
             self.engine.stop()
@@ -167,6 +168,7 @@ class Supervisor:
             self._tell_of(attempt, windows)
             self.check_seconds += time.perf_counter() - began
             self._keep(windows)
+            del windows  # or they would be there until the next ones come
         self.engine.end()
         self._keep({}, last=True)
         assert course.verdict is not None
@@ -244,14 +246,22 @@ class Supervisor:
         dimension = engine.chains.dimension
         windows = [] if attempt is None else list(attempt.windows)
         if self.partial:
+            if last and attempt is not None and attempt.on_disk is not None:
+                self.partial = attempt.on_disk.take(attempt.count, self.partial)
             windows.append(self.partial)
+        stored = None
+        if attempt is not None and attempt.on_disk is not None and chains == tuple(range(engine.chains.count)):
+            stored = attempt.on_disk.all(sum(len(some[chains[0]].draws) for some in windows))
         tuning = [some for some in course.tuning_windows if all(c in some for c in chains)]
-        draws, table = of_all_chains(windows, chains, dimension, len(columns.types), last)
+        plain = (
+            windows if stored is None else [{c: replace(w, draws=w.draws[:0]) for c, w in s.items()} for s in windows]
+        )
+        draws, table = of_all_chains(plain, chains, dimension, len(columns.types), last)
         warm, warm_table = of_all_chains(tuning, chains, dimension, len(columns.types), last)
         evaluations, seconds = engine.evaluations, engine.seconds
         return Run(
             chains=chains,
-            draws=draws,
+            draws=draws if stored is None else stored,
             statistics=name_statistics(table, columns),
             warmup_draws=warm,
             warmup_statistics=name_statistics(warm_table, columns),

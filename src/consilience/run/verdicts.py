@@ -31,7 +31,9 @@ FEWEST_DIVERGENCES = 3  # of which a rate can be told
 CLEAN_ENOUGH_RATE = 0.001  # after it, up to which draws are kept
 WELL_MIXED = 0.2  # effective draws per draw, from which on a few divergences are accidents
 SAME_WIDTH = 0.1  # change of a log standard deviation, up to which smaller steps have shown nothing new
-NOISE = 3.0  # standard errors of it, likewise
+NOISE = 3.0  # standard errors of it, likewise; more where it is the greatest of many coordinates
+BATCHES = 5  # of each chain
+SMALLEST = 0.05  # probability, up to which divergences of the smallest steps say that they are too many
 FORECAST_SIZE = 50.0  # effective draws, below which nobody can tell how many draws would do
 LEAST_EBFMI = 0.3
 DISAGREEING_RHAT = 1.2
@@ -50,13 +52,30 @@ class Sight(Record, eq=False):
     """What draws showed.
 
     widths       standard deviations float64 (coordinate,)
-    draws        how many there were, of all chains
+    errors       standard errors of their logarithms, likewise
+    draws        how many there were, of all chains and attempts
     divergences  among them
     """
 
     widths: NDArray[np.float64]
+    errors: NDArray[np.float64]
     draws: int
     divergences: int
+
+
+def sight(draws: Matrix, divergences: int, before: Sight | None = None) -> Sight:
+    """What draws (chain, draw, coordinate) show; `before` counts what diverged before them, too.
+
+    The errors are those of the means of batches, of squares of what is left of the mean (Geyer 1992, section 3.2).
+    """
+    mean = draws.mean(axis=(0, 1))
+    count = min(BATCHES, draws.shape[1])
+    parts = np.stack([((some - mean) ** 2).mean(axis=0) for own in draws for some in np.array_split(own, count)])
+    squares = parts.mean(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = parts.std(axis=0, ddof=1) / (2.0 * math.sqrt(len(parts)) * squares)
+    seen, diverged = (0, 0) if before is None else (before.draws, before.divergences)
+    return Sight(np.sqrt(squares), errors, seen + draws.shape[0] * draws.shape[1], diverged + divergences)
 
 
 class Verdict(Record):
@@ -65,11 +84,13 @@ class Verdict(Record):
     status   see `consilience.sample.sample`
     reason   in words; empty where there is nothing to say
     worst    name of the first scalar that fails, or empty
+    divergences   whether nothing but divergences speaks against the draws
     """
 
     status: Status
     reason: str = ""
     worst: str = ""
+    divergences: bool = False
 
 
 def energy_is_low(energies: Sequence[NDArray[np.float64]]) -> bool:
@@ -102,6 +123,13 @@ def too_many_divergences(divergences: int, draws: int, bound: float = RETUNE_RAT
     return divergences >= FEWEST_DIVERGENCES and divergences / draws > bound
 
 
+def surely_too_many(divergences: int, draws: int) -> bool:
+    """Whether so many divergences are unlikely where their rate is one that keeps draws from no certificate."""
+    mean = CLEAN_ENOUGH_RATE * draws
+    fewer = math.fsum(math.exp(k * math.log(mean) - mean - math.lgamma(k + 1.0)) for k in range(divergences))
+    return 1.0 - fewer < SMALLEST
+
+
 def most_divergences(before: Sight | None) -> float:
     """Divergences per draw up to which draws are kept; `before`: see `of_passing`."""
     return CLEAN_ENOUGH_RATE if before else RETUNE_RATE
@@ -116,6 +144,7 @@ def of_passing(
     lost: Sequence[int] = (),
     before: Sight | None = None,
     now: Sight | None = None,
+    smallest: bool = False,
 ) -> Verdict:
     """The verdict on draws for which the rule holds; `draws` are those of all chains.
 
@@ -128,6 +157,7 @@ def of_passing(
     witnesses    chains that began by themselves; one is told of
     lost         chains that were left out: where the others are is not all there was to see
     before, now  what the draws that were given up for divergences showed, and what these show; None: there were none
+    smallest     whether these have the smallest steps: where one or two diverge then, and all is as wide, was no tail
     """
     if lost:
         which = f"chain {lost[0]} was" if len(lost) == 1 else f"chains {', '.join(map(str, lost))} were"
@@ -140,6 +170,7 @@ def of_passing(
             "not_converged",
             f"divergences: {divergences} of {draws} draws{' even with smaller steps' if before else ''}, so the "
             "posterior is not explored everywhere; reparameterize, for example non-centered, or raise `target_accept`",
+            divergences=not low_energy,
         )
     if low_energy:
         return Verdict(
@@ -150,29 +181,26 @@ def of_passing(
     alone = (ONE_CHAIN,) if witnesses == 1 else ()
     doubts = []
     said = f"{before.divergences} of {before.draws} draws had diverged" if before else ""
-    if before is not None and now is not None and (change := width_change(before, now, size)) > 1.0:
+    if before is not None and now is not None and (change := width_change(before, now)) > 1.0:
         doubts.append(
             f"{said}, and with smaller steps a standard deviation changed by a factor of {change:.2f}: tails in which "
             "steps diverge may still be missing"
         )
-    elif (before or divergences) and size < WELL_MIXED * draws:
+    elif (divergences >= FEWEST_DIVERGENCES if smallest else before or divergences) and size < WELL_MIXED * draws:
         since = f"{divergences} of {draws} draws diverged" if divergences else ""
         known = " and ".join(filter(None, (f"{said} before the chains took smaller steps" if said else "", since)))
         doubts.append(f"{known}, and chains come seldom to all places: tails in which steps diverge may be missing")
     status: Status = "converged_with_divergences" if doubts else "converged"
-    return Verdict(status, "; ".join((*doubts, *alone)))
+    return Verdict(status, "; ".join((*doubts, *alone)), divergences=bool(doubts))
 
 
-def width_change(before: Sight, now: Sight, size: float) -> float:
-    """By which factor the standard deviation of a coordinate changed most, where that is more than noise; 1 else.
-
-    size   effective draws of the scalar that is known least now; a standard deviation of so many has a relative error
-           of 1 / sqrt(2 size), and those before are worth as much each
-    """
+def width_change(before: Sight, now: Sight) -> float:
+    """By which factor the standard deviation of a coordinate changed most, where that is more than noise; 1 else."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        change = float(np.abs(np.log(now.widths / before.widths)).max(initial=0.0))
-    error = math.sqrt((1.0 + now.draws / before.draws) / (2.0 * max(size, 1.0)))
-    return math.exp(change) if not change <= max(SAME_WIDTH, NOISE * error) else 1.0
+        change = np.abs(np.log(now.widths / before.widths))
+    errors = np.hypot(np.nan_to_num(before.errors), np.nan_to_num(now.errors))
+    noise = math.sqrt(NOISE**2 + 2.0 * math.log(max(1, len(change)))) * errors
+    return float(np.exp(change[change > np.maximum(SAME_WIDTH, noise)].max(initial=0.0)))
 
 
 def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: int, limit: str) -> Verdict:

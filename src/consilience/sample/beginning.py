@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.inference import NUTS, Kernel
+from consilience.inference.curvature import Curvature
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
 from consilience.model.starting_point import starting_positions
@@ -22,8 +23,11 @@ from consilience.sample.plan import ModelPlan
 from consilience.sample.separate_modes import SeparateModes
 from consilience.sample.step_methods import DivisibleDensity
 
+if TYPE_CHECKING:
+    from consilience.model.curvature_pattern import CurvaturePattern
+
 Floats = npt.NDArray[np.float64]
-OtherCoordinates: TypeAlias = Callable[[Floats], Supervisor | None]
+OtherCoordinates: TypeAlias = Callable[[Floats, bool], Supervisor | None]
 """See `run.launch`."""
 Begin: TypeAlias = Callable[[ModelDensity, Floats | int, ModelPlan, OtherCoordinates | None], Running]
 """An engine with its settings: density, starting points (or so many, where they are put somewhere later), plan."""
@@ -88,8 +92,15 @@ def on_threads(
         monitored=monitored,
         operations=density.operations,
         other_coordinates=other_coordinates,
+        curvature=Curvature(density, partial(_pattern, density), threads(cores)),
         starts=partial(_another_start, density, plan, seed, search, count) if plan.noise else None,
     )
+
+
+def _pattern(density: ModelDensity) -> CurvaturePattern | None:
+    from consilience.model.curvature_pattern import curvature_pattern  # few runs need it
+
+    return curvature_pattern(density)
 
 
 def _another_start(

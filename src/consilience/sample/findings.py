@@ -21,6 +21,7 @@ from consilience.model.reparametrization import centred_hierarchies
 from consilience.model.variables import ModelVariables
 from consilience.run import Run
 from consilience.run.lock_step import ChEES
+from consilience.sample.results import LARGE
 
 if TYPE_CHECKING:
     from consilience.sample.work import Work
@@ -119,8 +120,9 @@ def divergence_location(work: Work, run: Run, raised: bool) -> str:
     if not sum(map(len, places)):
         return ""
     names = work.running.monitored.names
-    where = describe(names, run.draws.reshape(-1, run.draws.shape[2]), np.concatenate(places))
-    if work.plan.centredness is not None:
+    some = run.draws[:, :: max(1, run.draws.size // LARGE)]  # where there are many, some tell
+    where = describe(names, some.reshape(-1, some.shape[2]), np.concatenate(places))
+    if work.plan.all_centredness:
         return where
     nowhere = "" if raised else without_density(work.density.model, np.concatenate([d.ends for d in run.divergences]))
     return nowhere or f"{where} {other_coordinates(work.model)}".strip()

@@ -34,8 +34,9 @@ def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
     to 32 in all; others, unless they are named, cannot be told from their coordinates, or cost more than they tell.
     """
     model = density.model
-    shown = {f"{name}_raw": f"standardized {name}" for name in plan.centredness or ()}
-    shown |= {f"{name}_init_raw": f"standardized start of {name}" for name in plan.centredness or ()}
+    written = (*(plan.centredness or ()), *(plan.fields or ()))
+    shown = {f"{name}_raw": f"standardized {name}" for name in written}
+    shown |= {f"{name}_init_raw": f"standardized start of {name}" for name in written}
     names = tuple(coordinate_names(density, shown))
     derived = density.derived
     unknown = [n for n in plan.monitor if n not in derived and n not in {v.name for v in model.free}]
@@ -46,7 +47,7 @@ def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
         )
     left = MOST_ELEMENTS
     whole_numbers = [v.name for v in model.marginalized if v.name in derived]
-    named = dict.fromkeys((*plan.monitor, *(plan.centredness or ())))
+    named = dict.fromkeys((*plan.monitor, *written))
     for name in whole_numbers:
         size = math.prod(density.shape_of(name)[0])
         if name not in named and 0 < size <= left:

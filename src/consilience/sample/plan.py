@@ -31,6 +31,7 @@ class ModelPlan(RunPlan):
     marginalized names of the discrete variables that are summed out while chains move, and drawn again from their draws
     summed_values how many values of such without end are summed, by name, as draws came near to where fewer would end
     centredness  of hierarchies that are partially non-centred, as numbers or lists by name; None: there are none
+    fields       that move in units of their scale: the centredness and middle of each by name; None: there are none
     store        where the draws are written to
     """
 
@@ -44,7 +45,13 @@ class ModelPlan(RunPlan):
     marginalized: tuple[str, ...] = ()
     summed_values: Mapping[str, int] | None = None
     centredness: Mapping[str, Any] | None = None
+    fields: Mapping[str, Any] | None = None
     store: str | None = None
+
+    @property
+    def all_centredness(self) -> dict[str, Any]:
+        """Of hierarchies and of fields, by name."""
+        return {**(self.centredness or {}), **{name: degree for name, (degree, _) in (self.fields or {}).items()}}
 
     @property
     def of_the_run(self) -> dict[str, Any]:

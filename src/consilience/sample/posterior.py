@@ -12,7 +12,7 @@ from consilience.distributions.seeds import seed_from
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import NUTS, Kernel
 from consilience.model.model import Model, modelcontext
-from consilience.model.reparametrization import centred_hierarchies
+from consilience.model.reparametrization import centred_hierarchies, fields, standard_variables
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
@@ -120,9 +120,10 @@ def sample(
                    "metric": draws that contradict the metric lead to another tuning with one made of them.
                    "coordinates": hierarchies whose draws diverge, would have to be many times as many, or hardly move
                    between energies go on in partially non-centred coordinates, as `pm.noncenter` writes them, each
-                   element as far as the draws ask for: once, with a restart. The variables of the result stay those of
-                   the model, and its attribute `centredness` tells what was chosen. Only where the run decides its
-                   length, chains begin by `init="lbfgs"`, and no number of jumps is given.
+                   element as far as the draws ask for: once, with a restart. Large random walks, AR, CAR and ICAR
+                   fields with an estimated scale go on in units of it, early in tuning. The variables of the result
+                   stay those of the model, and its attribute `centredness` tells what was chosen. Only where the run
+                   decides its length, chains begin by `init="lbfgs"`, and no number of jumps is given.
                    "jumps": where several modes were found before, a jump between them before each transition, from the
                    first draw on. 4 jumps between past points of all chains, with a restart, where the run decides its
                    length and chains disagree, or do not come back to where some of them were; `nuts={"jumps": 4}` has
@@ -182,7 +183,8 @@ def sample(
     climbing = init == "lbfgs"
     free = initvals is None and climbing
     alone = draws is None and free
-    movable = "coordinates" in may and alone and bool(centred_hierarchies(owner))
+    other = centred_hierarchies(owner) or fields(owner) or standard_variables(owner)  # coordinates there may be
+    movable = "coordinates" in may and alone and bool(other)
     plan = ModelPlan(
         draws=None if draws is None else whole_number("draws", draws, 1),
         tune=tune,

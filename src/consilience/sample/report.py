@@ -31,6 +31,7 @@ PROMISES: Final = {
 }
 RESTARTS: Final = {
     "divergences": "steps diverged: the chains tuned again, to take smaller steps",
+    "smallest steps": "divergences left a doubt: the chains tuned again, to take the smallest steps",
     "metric": "the draws contradicted the metric: the chains tuned again, with one made of these draws",
     "jumps": "chains did not come and go between regions: they sampled again, with jumps between these",
     "coordinates": "the draws were hard to make: the run went on in partially non-centred coordinates",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
+LARGE = 1 << 23  # numbers, 64 MiB, of which no second copy is made
 FEWEST_ROWS = 2000  # per thread: below it starting one takes longer than the work
 
 
@@ -56,29 +58,52 @@ def tree(work: Work, run: Run) -> Posterior:
 def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
     """Draws (chain, draw, coordinate) as named arrays (chain, draw, …).
 
+    Of very many numbers there is one copy: variables without a transform are parts of them that cannot be written to.
+
     lazily   deterministics of known shape are computed when they are looked at
     """
     chains, count, dimension = draws.shape
-    flat = np.ascontiguousarray(draws).reshape(chains * count, dimension)
-    derived = [name for name in work.plan.names if name in work.density.derived]
-    expanded = work.density.expand(flat, bool(derived) and not lazily)
-    arrays: dict[str, Any] = {
-        name: values.reshape(chains, count, *values.shape[1:]) for name, values in expanded.items()
-    }
+    density, names = work.density, work.plan.names
+
+    def rows() -> Array:
+        return np.ascontiguousarray(draws).reshape(chains * count, dimension)
+
+    def expanded(wanted: bool | Sequence[str]) -> dict[str, Any]:
+        found = density.expand(rows(), wanted) if wanted != [] else {}
+        return {name: values.reshape(chains, count, *values.shape[1:]) for name, values in found.items()}
+
+    large, derived = draws.size > LARGE, [name for name in names if name in density.derived]
+    if large:
+        arrays: dict[str, Any] = parts(density, draws)
+        moved = [v.name for v in density.model.free if v.name in names and v.name not in arrays]
+        if draws.flags.c_contiguous:
+            arrays |= expanded(moved) | (expanded(derived) if not lazily else {})
+        else:  # they are on the disk
+            arrays, lazily = arrays | {name: deferred(density, draws, name) for name in moved}, True
+    else:
+        arrays = expanded(bool(derived) and not lazily)
     if lazily:
-        nodes = work.density.derived
-        several = {v.name for v in work.density.model.marginalized}  # which take one pass together
-        at_once = [n for n in derived if n in several or any(map(is_computed, nodes[n].static_shape))]
-        found = work.density.expand(flat, at_once) if at_once else {}
-        arrays |= {name: values.reshape(chains, count, *values.shape[1:]) for name, values in found.items()}
-        arrays |= {name: deferred(work.density, draws, name) for name in derived if name not in found}
+        several = {v.name for v in density.model.marginalized}  # which take one pass together
+        lengths = {name: density.derived[name].static_shape for name in derived}
+        found = expanded([name for name in derived if name in several or any(map(is_computed, lengths[name]))])
+        arrays |= found | {name: deferred(density, draws, name) for name in derived if name not in found}
     kept = {name: arrays[name] for name in work.plan.names}
     if "include_transformed" in work.plan.extras:
-        owners = {s.key: s.variable.name for s in work.density.layout.stretches}
-        for key, values in work.density.layout.transformed(flat).items():
+        owners = {s.key: s.variable.name for s in density.layout.stretches}
+        for key, values in density.layout.transformed(rows()).items():
             if owners[key] in kept:
                 kept[key] = values.reshape(chains, count, *values.shape[1:])
     return kept
+
+
+def parts(density: ModelDensity, draws: Array) -> dict[str, Array]:
+    """Variables whose values are their coordinates, as views of draws (chain, draw, coordinate)."""
+    found = {}
+    for s in density.layout.stretches:
+        if s.variable.sampled is None and s.variable.node.dtype == draws.dtype:
+            found[s.variable.name] = own = draws[:, :, s.slice].reshape(*draws.shape[:2], *s.shape)
+            own.flags.writeable = False
+    return found
 
 
 def deferred(density: ModelDensity, draws: Array, name: str) -> Deferred:
@@ -86,9 +111,13 @@ def deferred(density: ModelDensity, draws: Array, name: str) -> Deferred:
     shape, dtype = density.shape_of(name)
 
     def compute(chains: Array, places: Array) -> Array:
-        some = draws[np.ix_(chains, places)]
-        values = in_parallel(lambda part: density.expand(part, [name])[name], some.reshape(-1, some.shape[2]))
-        return values.reshape(*some.shape[:2], *shape)
+        values = np.empty((len(chains), len(places), *shape), dtype)
+        size = max(1, LARGE // max(1, len(chains) * max(draws.shape[2], math.prod(shape))))
+        for here in (slice(begin, begin + size) for begin in range(0, len(places), size)):
+            some = draws[np.ix_(chains, places[here])]
+            found = in_parallel(lambda part: density.expand(part, [name])[name], some.reshape(-1, some.shape[2]))
+            values[:, here] = found.reshape(*some.shape[:2], *shape)
+        return values
 
     return Deferred((*draws.shape[:2], *shape), dtype, compute)
 
@@ -123,7 +152,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "retuned": int("divergences" in run.restarts),
         "restarts": json.dumps(run.restarts),
         "marginalized": json.dumps(work.plan.marginalized),
-        "centredness": json.dumps(work.plan.centredness or {}),
+        "centredness": json.dumps(work.plan.all_centredness),
         "diverged_before": json.dumps(_diverged_before(run)),
         "notes": json.dumps([*run.notes, *run.moves]),
         "regions": json.dumps(_regions(work)),

@@ -172,8 +172,10 @@ class SeparateModes:
         The heaviest region that no draw has come to, or a region of no mass that many have. Where draws ascend to none
         of the regions, these are looked for from the draws too.
         """
-        seen = self._visits(draws)
-        if seen.elsewhere > UNKNOWN_SHARE and self.search_from(draws):
+        known, seen = self.found, self._visits(draws)
+        if seen.elsewhere > UNKNOWN_SHARE:
+            self.search_from(draws)
+        if self.found is not known:  # also where those that count are the same
             seen = self._visits(draws)
         if unvisited := seen.unvisited(self.found):
             return self._unvisited(max(unvisited, key=lambda one: one.share))

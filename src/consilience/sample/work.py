@@ -21,7 +21,6 @@ from consilience.inference import Kernel
 from consilience.model.centredness import less_centred
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
-from consilience.model.reparametrization import noncenter
 from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
 from consilience.output.display import reporter
@@ -32,7 +31,7 @@ from consilience.run.handle import interrupts_stop
 from consilience.run.lock_step import ChEES
 from consilience.run.supervisor import Supervisor
 from consilience.run.verdicts import Verdict
-from consilience.sample.beginning import Begin, Floats
+from consilience.sample.beginning import Begin, Floats, OtherCoordinates
 from consilience.sample.findings import failures, warn
 from consilience.sample.plan import ModelPlan, identity
 from consilience.sample.predictive import compute_log_likelihood, compute_log_prior
@@ -90,24 +89,37 @@ class Work:
         self.running = begin(density, points, plan, other)
         self.running.supervisor.keep = checkpoint
 
-    def in_other_coordinates(self, draws: Floats) -> Supervisor | None:
+    def in_other_coordinates(self, draws: Floats, tuning: bool) -> Supervisor | None:
         """The run to go on with, given draws (chain, draw, coordinate); None where they ask for no other coordinates.
 
-        The density of this run is that of the new coordinates from then on, and its checkpoint is that of the new run.
+        Those of `tuning` tell of large fields alone. The density of this run is that of the new coordinates from then
+        on, and its checkpoint is that of the new run.
         """
         try:
-            return self.context.run(self._partially_noncentred, draws)
+            return self.context.run(self._recoordinated, draws, tuning)
         except ConsilienceError as error:  # the run goes on as it was, and says so at its end
-            self.notes.append(f"the hierarchies stay in the model's own coordinates: {error}")
+            note = f"hierarchies and fields stay in the model's own coordinates: {error}"
+            self.notes += [note] if note not in self.notes else []
             return None
 
-    def _partially_noncentred(self, draws: Floats) -> Supervisor | None:
+    def _recoordinated(self, draws: Floats, tuning: bool) -> Supervisor | None:
+        from consilience.model import scale_mixtures  # few models need these
+        from consilience.model.fields import suited
+
         flat = draws.reshape(-1, draws.shape[-1])[:: -(-draws.shape[0] * draws.shape[1] // MOST_DRAWS)]
         values = {name: a[None] for name, a in self.density.expand(flat, False).items()}
-        centredness = {name: np.asarray(c).tolist() for name, c in less_centred(self._moved, values).items()}
-        if not centredness:
+        less = {} if tuning else less_centred(self._moved, values) | scale_mixtures.suited(self._moved, values)
+        fields = suited(self._moved, values, any_scale=not tuning)
+        centredness = {name: np.asarray(c).tolist() for name, c in less.items() if name not in fields}
+        if not centredness and not fields:
             return None
-        return self._begin_again(replace(self.plan, centredness=centredness), None).supervisor
+        plan = replace(
+            self.plan, centredness=centredness or None, fields={**(self.plan.fields or {}), **fields} or None
+        )
+        # Chains that did not come to the neck of a hierarchy begin wide; those of a field are where they should be.
+        points = None if centredness else draws[np.linspace(0, len(draws) - 1, self.points).astype(int), -1]
+        other = self.in_other_coordinates if tuning else None
+        return self._begin_again(plan, points, other).supervisor
 
     @property
     def _moved(self) -> Model:
@@ -116,17 +128,29 @@ class Work:
         assert isinstance(moved, Model)
         return moved
 
-    def _begin_again(self, plan: ModelPlan, points: Floats | None) -> Running:
-        """A run of the same posterior under another plan, from these points or wide ones; this one's from then on."""
+    def _begin_again(
+        self, plan: ModelPlan, points: Floats | None, other_coordinates: OtherCoordinates | None = None
+    ) -> Running:
+        """A run of the same posterior under another plan; this one's from then on.
+
+        points              of this run, from which that one begins; None: wide ones
+        other_coordinates   of that run, which may change them in turn
+        """
         density = model_density(rewritten(self.model, plan))
         if points is None:
-            points = starting_positions(density, self.points, self.running.seed, None, width=WIDE)
-        running = self.begin(density, points, plan, None)
+            places = starting_positions(density, self.points, self.running.seed, None, width=WIDE)
+        else:
+            from consilience.model.fields import standardized
+
+            values = self.density.expand(points, False)
+            places = density.unconstrained({**values, **standardized(self._moved, plan.fields or {}, values)})
+        running = self.begin(density, places, plan, other_coordinates)
         if self.checkpoint is not None:
             assert isinstance(self.kernel, Kernel)
             known = identity(signature(density), self.kernel, plan, self.running.chains, self.running.seed)
             self.checkpoint.begin_again(known, plan.of_the_result)
         running.supervisor.keep = self.checkpoint
+        running.supervisor.course.folder = self.running.supervisor.course.folder
         self.density, self.plan = density, plan
         return running
 
@@ -161,7 +185,7 @@ class Work:
 
     def _cut_short(self, run: Run, diverging: bool) -> list[str]:
         """Summed variables of which draws, or ends of steps that diverged, need more values."""
-        names = self.density.cut_short(run.draws.reshape(-1, run.draws.shape[2]))
+        names = list(dict.fromkeys(name for draws in run.draws for name in self.density.cut_short(draws)))
         ends = np.concatenate([d.ends for d in run.divergences]) if diverging and run.divergences else np.empty((0, 0))
         return names or (self.density.cut_short(ends[np.isfinite(ends).all(axis=1)]) if ends.size else [])
 
@@ -223,6 +247,7 @@ class Work:
                 self.netcdf = store
             elif kind == ".zarr":
                 self.store = Storing.create(self, store, overwrite)
+                self.running.supervisor.course.folder = Path(store).absolute().parent
             else:
                 raise SamplingError(f'`store` must end in ".zarr" or ".nc", got {store!r}.')
         except BaseException:
@@ -312,8 +337,14 @@ def rewritten(model: Model, plan: ModelPlan) -> Model:
         from consilience.model.tails import sum_at_least
 
         sum_at_least(model, plan.summed_values)
+    if plan.fields is not None:
+        from consilience.model.fields import rescale  # few models need it
+
+        made = rescale(made, plan.fields)
     if plan.centredness is not None:
-        made = noncenter(made, plan.centredness)
+        from consilience.model import scale_mixtures  # few models need it
+
+        made = scale_mixtures.rewritten(made, plan.centredness)
     if made is not model:
         made.coordinates = model.coordinates
         derived = [name for name in made.conditional_deterministics if name not in model.conditional_deterministics]

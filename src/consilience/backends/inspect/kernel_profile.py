@@ -28,7 +28,6 @@ from consilience.lower.steps import (
     LoopStep,
     Program,
     ScalarStep,
-    ScatterStep,
     Step,
     inner_steps,
 )
@@ -285,7 +284,7 @@ def _nodes(step: Step) -> list[Node]:
     match step:
         case ScalarStep() | KernelStep():
             found = list(step.nodes)
-        case KeepStep() | CallStep() | ScatterStep():
+        case KeepStep() | CallStep():
             found = [step.node]
         case _:
             found = []
@@ -318,9 +317,9 @@ def _bytes(step: Step, program: Program) -> int:
                 walked = [n for n, s in zip(kernel.domain, strides, strict=True) if s]
                 places[memory, strides] = int(np.prod(walked, dtype=int)) * numpy_dtype(dtype).itemsize
         for body in kernel.body:
-            if body.function == "gather":
-                source = body.detail[0]
-                assert isinstance(source, int)
+            source = body.detail[0] if body.function == "gather" else -1
+            assert isinstance(source, int)
+            if source >= 0:
                 places[source, ()] = int(np.prod(kernel.domain)) * numpy_dtype(body.dtype).itemsize
         return sum(places.values())
     views: dict[tuple[object, int], View] = {}

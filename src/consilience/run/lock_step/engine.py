@@ -54,7 +54,7 @@ def launch(
     device: Any = None,
     precision: str = "float64",
     climb: bool = True,
-    other_coordinates: Callable[[Floats], Supervisor | None] | None = None,
+    other_coordinates: Callable[[Floats, bool], Supervisor | None] | None = None,
 ) -> Running:
     """A run of so many chains, ready to start; `device`, `precision`, `climb` as in `LockStepEngine`.
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
+from consilience.inference.messages import Window
 from consilience.run.remedies.remedy import Look, Restart
 from consilience.run.verdicts import MANY, least_needed
 
 if TYPE_CHECKING:
-    from consilience.run.course import Attempt
+    from consilience.run.course import Attempt, RunCourse
+
+LONG: Final = 32  # evaluations a transition, from which on coordinates are looked at while chains tune
+MANY_EARLY: Final = 0.05  # divergences in a transition of a window of tuning
+SAID: Final = "partially non-centred coordinates suit the draws better: tuning and sampling again in them"
 
 
 def reparametrize(attempt: Attempt, look: Look | None) -> Restart | None:
@@ -28,11 +36,53 @@ def reparametrize(attempt: Attempt, look: Look | None) -> Restart | None:
     attempt.asked_for_coordinates = True
     if course.monitored.present_normals() is not None:  # separate regions: draws of all of them tell of none
         return None
-    successor = course.other_coordinates(attempt.draws())
+    successor = course.other_coordinates(attempt.draws(), False)
     if successor is None:
         return None
-    said = "partially non-centred coordinates suit the draws better: tuning and sampling again in them"
-    return Restart("coordinates", said, successor=successor)
+    return Restart("coordinates", SAID, successor=successor)
+
+
+def rescale_fields(course: RunCourse, windows: Mapping[int, Window]) -> Restart | None:
+    """Once, where as many transitions of tuning have been made as there must be.
+
+    What a large field needs is plain from few draws of it, and a whole attempt to sample without would be dear.
+    """
+    made = next(iter(windows.values())).statistics.shape[1]
+    due = course.tuned - made < max(1, course.plan.min_tune) <= course.tuned and not course.restarts
+    if not due or not _may_ask_early(course):
+        return None
+    successor = _successor(course, windows, True)
+    said = "a field and its scale hold each other: tuning again in coordinates in which the scale is free"
+    return None if successor is None else Restart("fields", said, successor=successor)
+
+
+def reparametrize_early(course: RunCourse, windows: Mapping[int, Window], spent: int) -> Restart | None:
+    """Where many steps diverge on long trajectories: the tuning to come and an attempt to sample are saved.
+
+    spent   evaluations for these windows
+    """
+    made = next(iter(windows.values())).statistics.shape[1]
+    due = made > 0 and 2 * course.plan.min_tune <= course.tuned and set(course.restarts) <= {"fields"}
+    place = course.chains.columns.place("divergence")
+    if not due or place is None or course.plan.draws is not None or not _may_ask_early(course):
+        return None
+    if spent < LONG * made * len(windows):
+        return None
+    if sum(w.statistics[place].sum() for w in windows.values()) < MANY_EARLY * made * len(windows):
+        return None
+    successor = _successor(course, windows, False)
+    return None if successor is None else Restart("coordinates", SAID, successor=successor)
+
+
+def _may_ask_early(course: RunCourse) -> bool:
+    """Whether there are other coordinates, and all chains are where the others are."""
+    arrived = set(course.tuner.arrived) == set(range(course.chains.count))
+    return course.other_coordinates is not None and arrived and course.monitored.present_normals() is None
+
+
+def _successor(course: RunCourse, windows: Mapping[int, Window], tuning: bool) -> Any:
+    assert course.other_coordinates is not None
+    return course.other_coordinates(np.stack([window.draws for window in windows.values()]), tuning)
 
 
 def _is_far(attempt: Attempt, size: float) -> bool:

@@ -6,6 +6,7 @@ supervisor while no worker has it.
 
 from __future__ import annotations
 
+import ctypes
 import math
 import mmap
 import sys
@@ -44,6 +45,13 @@ def pages(shape: tuple[int, ...]) -> NDArray[np.float64]:
     else:  # private: a process that is forked must not write into these draws
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return np.frombuffer(memory, np.float64).reshape(shape)
+
+
+def give_back_memory() -> None:
+    """Return to the system what the allocator has free between blocks that live on (glibc only)."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 class Fault(Record):
@@ -216,7 +224,7 @@ class ChainWorker:
 
     def settle(self, window: Window, total: int) -> None:
         """The window was taken in, `total` transitions after the beginning: a fault from now on leads back there."""
-        self.snapshot = window.snapshot
+        self.snapshot, self.origin = window.snapshot, {}  # which is not needed again
         self.after = (total, window.evaluations)
         self.settled_faults = len(self.faults)
 

@@ -23,9 +23,10 @@ from consilience.record import replace
 from consilience.run.engine import Chains, Engine, Overseer
 from consilience.run.result import joined
 from consilience.run.threads import reports
-from consilience.run.threads.chain_worker import FEWEST_BROKEN, ChainWorker, Fault
+from consilience.run.threads.chain_worker import FEWEST_BROKEN, ChainWorker, Fault, give_back_memory
 from consilience.run.threads.thread_pool import Delivery, ThreadPool
 
+MANY: Final = 10_000  # coordinates, from which on free memory goes back to the system after every segment
 MOST_STARTS: Final = 4  # of a chain, besides its first
 MOST_STARTS_OF_STRAY: Final = 1  # where it does not fail, but comes to a place without mass
 LAST_STATE, ANOTHER_START, LEFT_OUT = "last state", "another start", "left out"
@@ -152,6 +153,8 @@ class ThreadEngine(Engine):
 
     def _dispatch(self, segment: Segment, overseer: Overseer) -> None:
         """Have every chain do the segment; what was begun ahead counts if it is the same."""
+        if self.chains.dimension >= MANY:
+            give_back_memory()  # of the windows before and what was learnt from them
         self._segment = segment
         number = self.number + 1
         expected = not segment.commands and not segment.begin
@@ -215,6 +218,7 @@ class ThreadEngine(Engine):
             delivery = arrived[worker.index]
             assert delivery.window is not None
             worker.settle(delivery.window, delivery.total)
+        self._arrived = {}  # what has been handed on is the course's
         return {
             worker.index: window for worker in self._living() if (window := arrived[worker.index].window) is not None
         }
@@ -333,9 +337,12 @@ class ThreadEngine(Engine):
             worker.drop_rows()
             worker.drop_chain()
         self._arrived = {}
+        self._states = {}
         self._early.clear()
         while not self.pool.deliveries.empty():  # of segments that were given up
             self.pool.deliveries.get()
+        if self.chains.dimension >= MANY:
+            give_back_memory()
 
     def again(self) -> None:
         self.stopping = False

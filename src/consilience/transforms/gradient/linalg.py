@@ -42,7 +42,7 @@ def _matmul(node: Node, g: Node, position: int) -> Node:
         # y[..., i] = sum over j of a[..., i, j] b[j]
         if position == 0:
             return expand_dims(g, -1) * expand_dims(b, 0)
-        return rows(a).mT @ reshape(g, (product(g.static_shape),))
+        return reshape(g, (product(g.static_shape),)) @ rows(a)
     if position == 0:
         return g @ b.mT
     if b.ndim == 2:
