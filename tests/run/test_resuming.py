@@ -96,7 +96,7 @@ def test_states_of_earlier_checkpoints_are_read(tmp_path: Path) -> None:
     path = next(path for path, stage in tape.moments if stage == "Attempt")
     _, about, state = checkpoints.read(path)
     older = {new: old for old, new in checkpoints.OLDER.items()}
-    course = {name: value for name, value in state["controller"].items() if name != "spent"}
+    course = {name: value for name, value in state["controller"].items() if name not in ("spent", "since", "prepared")}
     sampling = {n: value for n, value in course["sampling"].items() if n not in ("began", "looked", "needs")}
     course["sampling"] = {older.get(name, name): value for name, value in sampling.items()} | {"before": ""}
     running = launch(NORMAL, NUTS(), points(5), EarlyChecks(), seed=3)

@@ -6,7 +6,6 @@ One file holds the state between two segments and the windows up to then; both a
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -202,11 +201,11 @@ def _as_now(saved: Mapping[str, Any]) -> dict[str, Any]:
     attempt = saved["sampling"]
     if attempt is not None:
         renamed = {OLDER.get(name, name): value for name, value in attempt.items()}
-        attempt = {"began": 0.0, "looked": math.inf, "needs": [], **renamed}
+        attempt = {"began": 0.0, "looked": False, "needs": [], **renamed}
     diverged = saved["diverged"]
     if diverged is not None and "errors" not in diverged:  # then by how many draws there were
         diverged = {**diverged, "errors": 0.0 * diverged["widths"] + (2.0 * diverged["draws"]) ** -0.5}
-    return {"spent": 0.0, **saved, "sampling": attempt, "diverged": diverged}
+    return {"spent": 0.0, "since": 0.0, "prepared": 0.0, **saved, "sampling": attempt, "diverged": diverged}
 
 
 def _block(course: RunCourse, windows: Mapping[int, Window]) -> dict[str, Any]:

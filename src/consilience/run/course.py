@@ -59,6 +59,7 @@ class RunCourse:
     restarts             reasons for which draws became part of tuning
     spent                seconds, pauses left out, until the last window was there; those of the run that was cut off or
                          was in other coordinates included
+    prepared             of these, those to the first check of every attempt to sample, from where it began to tune
     given_up             evaluations of the log density, by chain, of a run in other coordinates that this one follows
     folder               where draws are on the disk rather than in memory, if they are many; None: they never are
     successor            the run to go on with in other coordinates, once there is one; this one is then at its end
@@ -87,7 +88,7 @@ class RunCourse:
         self.successor: Any = None
         self.tuned = 0  # transitions of each chain in the first tuning
         self.restarts: list[Reason] = []
-        self.spent = 0.0
+        self.spent = self.since = self.prepared = 0.0  # since: when this attempt began to tune
         self.affordable = self._affordable()
         self.improper = ""  # in words, how the target seems to be improper; then few draws are made
         self.diverged: Sight | None = None  # what the draws showed that were given up for divergences
@@ -195,6 +196,9 @@ class RunCourse:
 
     def _judge(self, attempt: Attempt) -> None:
         """Look at the draws if it is time to, and do what follows."""
+        if attempt.due and not attempt.looked:
+            attempt.looked = True
+            self.prepared += self.spent - self.since
         request = attempt.check() if attempt.due else None
         if attempt.figures is not None:
             self.news.append(attempt.figures)
@@ -216,6 +220,7 @@ class RunCourse:
             self._note_tuning(windows)
         if request.reason in ("divergences", "smallest steps"):
             self.diverged = attempt.sight(self.diverged)
+        self.since = self.spent
         self.tuner.again(request.reason, request.windows)
         self.stage = self.tuner
         if self.chains.once and attempt.asked_for_coordinates:
@@ -225,7 +230,8 @@ class RunCourse:
 
     def follow(self, other: RunCourse, evaluations: Sequence[int]) -> None:
         """Go on in other coordinates after another run, whose chains made so many evaluations."""
-        self.spent = other.spent
+        self.spent = self.since = other.spent
+        self.prepared = other.prepared
         self.restarts = list(other.restarts)
         self.given_up = tuple(map(sum, zip(evaluations, other.given_up, strict=True)))
         self.tuning_evaluations = sum(self.given_up)
@@ -243,7 +249,8 @@ class RunCourse:
         self._judge(attempt)
 
     SAVED = (
-        "living", "copies", "strays", "tuning_evaluations", "given_up", "tuned", "restarts", "spent", "improper",
+        "living", "copies", "strays", "tuning_evaluations", "given_up", "tuned", "restarts", "spent", "since",
+        "prepared", "improper",
     )  # fmt: skip
 
     def save(self) -> dict[str, Any]:
@@ -307,7 +314,7 @@ class Attempt:
         self.figures: CheckFigures | None = None
         self.asked_for_coordinates = False
         self.began = course.spent
-        self.looked = math.inf  # seconds spent at the first look
+        self.looked = False  # whether there was a check
         self.needs: list[forecast.Need] = []  # what looks found missing, where the run decides
 
     @property
@@ -486,7 +493,6 @@ class Attempt:
             return ""
         assert figures is not None
         self.needs.append(need := forecast.need_of(failure, self.count, plan.rule))
-        self.looked = min(self.looked, course.spent)
         bound, draws = verdicts.most_divergences(course.diverged), self.count * len(self.chains)
         ending = forecast.never(self.needs, len(self.chains))
         if self.count >= forecast.LONGER * course.fewest and verdicts.too_many_divergences(
@@ -502,7 +508,7 @@ class Attempt:
         if plan.patience is None:
             return ""
         per_draw = (course.spent - self.began) / self.count
-        allowed = max(plan.patience, forecast.MULTIPLE * self.looked)
+        allowed = max(plan.patience, forecast.MULTIPLE * course.prepared)
         seconds = (max(need.at_least, figures.next_check) - self.count) * per_draw
         nearly_there = need.wanted <= figures.next_check
         if course.spent + seconds <= allowed * (forecast.NEAR_THE_END if nearly_there else 1.0):

@@ -14,7 +14,9 @@ from consilience.diagnostics.stopping_rule import Failure, StoppingRule
 from consilience.record import Record
 from consilience.run.verdicts import FORECAST_SIZE, LEAST_SHARE, least_needed
 
-MULTIPLE: Final = 5.0  # of the seconds to the first look at draws, which a run may take where these were many
+MULTIPLE: Final = (
+    5.0  # of the seconds that tuning and the draws of the first checks took, which a run may take if that is more
+)
 LONGER: Final = 8.0  # times the draws of an earlier look, over which draws must have become worth more
 FAR: Final = 8.0  # times the draws there are, up to which a goal is near
 NEAR: Final = 3.0  # times `LONGER`, near a goal
