@@ -29,7 +29,7 @@ SHIFTS: Final = (0.0, 1e-6, 1e-4, 1e-2, 0.1, 1.0)  # times the diagonal, added u
 LEAST_SHARE: Final = 1e-3  # of a shared coordinate's curvature, that may be left of it given all others
 
 
-class Pattern(Protocol):
+class SparsityPattern(Protocol):
     """Where second derivatives may have entries: see `model.curvature_pattern`.
 
     shared   coordinates that act together with too many others, int64
@@ -73,7 +73,7 @@ class Curvature:
     spent     evaluations so far
     """
 
-    def __init__(self, density: LogDensity, pattern: Callable[[], Pattern | None], threads: int = 1) -> None:
+    def __init__(self, density: LogDensity, pattern: Callable[[], SparsityPattern | None], threads: int = 1) -> None:
         self.density = density
         self._pattern = pattern
         self.threads = threads
