@@ -64,7 +64,7 @@ class _Probes(Record, eq=False):
     sums: Floats
 
 
-class Curvature:
+class SparseCurvature:
     """The curvature of one density.
 
     density   the target

@@ -25,7 +25,7 @@ from consilience.inference.step_size_regression import step_size_for
 from consilience.record import Record
 
 if TYPE_CHECKING:
-    from consilience.inference.curvature import Curvature
+    from consilience.inference.curvature import SparseCurvature
     from consilience.inference.whitening import Whitener
 
 ALONE = 15  # transitions each chain makes by itself at first
@@ -88,7 +88,7 @@ class TuningPlan(Record):
     operations: float | None
     columns: Columns
     initialize: bool
-    curvature: Curvature | None = None
+    curvature: SparseCurvature | None = None
 
 
 class WindowReport(Record):

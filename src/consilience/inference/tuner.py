@@ -15,7 +15,7 @@ from consilience.inference.messages import Command, Segment, Window
 from consilience.record import Record
 
 if TYPE_CHECKING:
-    from consilience.inference.curvature import Curvature
+    from consilience.inference.curvature import SparseCurvature
 
 Reason = str  # why sampling may begin again: the name of a remedy of `run.remedies`
 Windows = Sequence[Mapping[int, Window]]  # the windows of all chains, in the order in which they were made
@@ -53,7 +53,7 @@ class TuningSetting(Record, eq=False):
     lengths: TuningLengths = TuningLengths()
     operations: float | None = None
     blocks: tuple[Block, ...] = ()
-    curvature: Curvature | None = None
+    curvature: SparseCurvature | None = None
 
 
 class Tuner(Protocol):

@@ -13,7 +13,7 @@ from consilience.errors import InitialPointError, SamplingError
 from consilience.events import Listener
 from consilience.inference import tuner as tuners
 from consilience.inference.block import block_of
-from consilience.inference.curvature import Curvature
+from consilience.inference.curvature import SparseCurvature
 from consilience.inference.density import LogDensity
 from consilience.inference.jump_tuner import Jumping, asked_jumps
 from consilience.inference.kernel import Kernel, MarkovChain
@@ -48,7 +48,7 @@ def launch(
     keep: Keep | None = None,
     other_coordinates: Callable[[NDArray[np.float64], bool], Supervisor | None] | None = None,
     starts: Callable[[int, int], NDArray[np.float64]] | None = None,
-    curvature: Curvature | None = None,
+    curvature: SparseCurvature | None = None,
 ) -> Running:
     """A run with one chain from each starting point, ready to start.
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.inference import NUTS, Kernel
-from consilience.inference.curvature import Curvature
+from consilience.inference.curvature import SparseCurvature
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
 from consilience.model.starting_point import starting_positions
@@ -92,7 +92,7 @@ def on_threads(
         monitored=monitored,
         operations=density.operations,
         other_coordinates=other_coordinates,
-        curvature=Curvature(density, partial(_pattern, density), threads(cores)),
+        curvature=SparseCurvature(density, partial(_pattern, density), threads(cores)),
         starts=partial(_another_start, density, plan, seed, search, count) if plan.noise else None,
     )
 
