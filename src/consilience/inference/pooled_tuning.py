@@ -40,9 +40,9 @@ SETTLED_SHARE = 2 / 3  # of a window, whose transitions decide on the step size
 LONG_TRAJECTORIES = 24.0  # leapfrog steps of a transition, beyond which the curvature may be worth what it costs
 MUCH_WORK = 5e8  # operations of the gradients of so many transitions as a run has, likewise
 TRANSITIONS = 1600
-NEARER = 0.8  # times the bound on the error of a diagonal metric, that the one in other coordinates has to come to
+NEAR = 0.25  # bound on the error of a diagonal metric, up to which its coordinates are near enough
+NEARER = 0.8  # times the bound in the present coordinates, that the one in others has to come to
 CURVATURE_POINTS = 8
-MOST_WHITENERS = 3  # found one after the other, as the points become better
 
 
 def tuning_window(number: int) -> int:
@@ -124,7 +124,6 @@ class PooledTuning:
         self.history: list[tuple[int, int, dict[int, tuple[Matrix, Matrix, Matrix]]]] = []
         self.reports: list[WindowReport] = []
         self.finished = False
-        self.whiteners = 0  # that were found; -1: none is to be looked for any more
 
     def next(self) -> Segment:
         """What the chains do next."""
@@ -251,13 +250,14 @@ class PooledTuning:
         self.threshold = threshold
 
     def _whitener(self, windows: Mapping[int, Window]) -> Whitener | None:
-        """What gives the coordinates of the metric from now on.
+        """What gives the coordinates of the metric from now on: those in which the draws and gradients so far are nearest
+        to independent normal ones.
 
-        Where trajectories are long it comes from the curvature at the last points, up to so many times. It goes for
-        good once draws and gradients are no nearer to independent normal ones in its coordinates than in the others.
+        Where trajectories are long the curvature at the last points gives others, as long as the present ones are not
+        near enough. It takes a few tens of gradients, where windows take thousands.
         """
         plan, present = self.plan, None if self.scales is None else self.scales.whitener
-        if plan.curvature is None or self.whiteners < 0 or not self.arrived:
+        if plan.curvature is None or not self.arrived:
             return present
         length = self._mean_steps(windows)
         operations = plan.operations if plan.operations is not None else float(plan.dimension)
@@ -265,23 +265,24 @@ class PooledTuning:
         if present is None and not due:
             return None
         draws, gradients = self._taught(self.done // 2)
-        plain = fisher_metric.estimate(draws, gradients, "diag")
-        if plain is None:
+        if not len(draws):
             return present
-        if due and self.whiteners < MOST_WHITENERS:
+        error = {whitener: self._error(draws, gradients, whitener) for whitener in dict.fromkeys((None, present))}
+        if error[present] > NEAR and due:
+            plain = fisher_metric.estimate(draws, gradients, "diag")
             each = -(-CURVATURE_POINTS // len(self.arrived))
             late = [windows[c].draws[len(windows[c].draws) // 2 :] for c in self.arrived]
             points = np.concatenate([some[:: -max(1, len(some) // each)][:each] for some in late])
-            present = plan.curvature.whitener(points, plain.scale) or present
-            self.whiteners += 1
-        whitened = fisher_metric.estimate(draws, gradients, "diag", None, present)
-        if present is not None and whitened is not None:
-            bounds = [error_bound(draws, gradients, scales) for scales in (plain, whitened)]
-            if bounds[1] < NEARER * bounds[0]:
-                return present
-        if self.whiteners == MOST_WHITENERS or present is None:
-            self.whiteners = -1
-        return None
+            found = None if plain is None else plan.curvature.whitener(points, plain.scale)
+            if found is not None:
+                error[found] = self._error(draws, gradients, found)
+        best = min(error, key=error.__getitem__)
+        return best if error[best] < NEARER * error[present] else present
+
+    def _error(self, draws: Matrix, gradients: Matrix, whitener: Whitener | None) -> float:
+        """Bound on the error of a diagonal metric in these coordinates; see `metric_error`."""
+        learnt = fisher_metric.estimate(draws, gradients, "diag", None, whitener)
+        return math.inf if learnt is None else error_bound(draws, gradients, learnt)
 
     def _mean_steps(self, windows: Mapping[int, Window]) -> float:
         """Leapfrog steps of a transition, in the later half of what the arrived chains did."""
@@ -327,7 +328,6 @@ class PooledTuning:
             "searching": self.searching,
             "arrived": list(self.arrived),
             "scales": None if self.scales is None else self.scales.save(),
-            "whiteners": self.whiteners,
             "step": None if step is None else [step.step, step.anchor, step.count],
             "history": [[*at, {str(c): list(kept) for c, kept in chains.items()}] for *at, chains in self.history],
             "reports": [[r.transitions, r.step_size, r.rank, r.change, list(r.arrived)] for r in self.reports],
@@ -338,7 +338,6 @@ class PooledTuning:
         self.done, self.number, self.searching = state["done"], state["number"], state["searching"]
         self.arrived = tuple(state["arrived"])
         self.scales = None if state["scales"] is None else Scales.load(state["scales"])
-        self.whiteners = state["whiteners"]
         self.step = None if state["step"] is None else Averaging(*state["step"])
         self.history = [
             (first, *(every or [1]), {int(c): tuple(kept) for c, kept in chains.items()})

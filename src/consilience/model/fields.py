@@ -27,6 +27,7 @@ from consilience.ops.shape import broadcast_to
 LARGE: Final = 200  # elements, from which on a field is worth it
 KNOWN: Final = 25.0  # directions that data fix, from which on they tell the scale well enough for a fixed middle
 SPREAD: Final = 0.5  # of the logarithm of a scale that is told so
+SHIFT: Final = 0.1  # squared standard deviations, by the mean of an element, from which on a middle was a wrong one
 MOST: Final = 0.4  # of a field's directions that data fix: beyond there is little to win
 
 Chosen: TypeAlias = Mapping[str, tuple[float, Any]]
@@ -121,3 +122,11 @@ def suited(model: Model, draws: Mapping[str, Any], any_scale: bool = True) -> di
         elif share <= MOST and any_scale and distribution_of(model.named[name]).title in ("CAR", "ICAR", "MvNormal"):
             found[name] = (0.5 * share, None)
     return found
+
+
+def moved(chosen: tuple[float, Any], before: tuple[float, Any], draws: Any) -> bool:
+    """Whether a field's draws (draw, …) have another middle than when coordinates were chosen for it before."""
+    if chosen[1] is None or before[1] is None:
+        return False
+    shift = np.asarray(chosen[1]) - np.asarray(before[1])
+    return bool((shift**2 / np.maximum(draws.var(axis=0), 1e-300)).mean() > SHIFT)

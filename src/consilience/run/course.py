@@ -139,7 +139,7 @@ class RunCourse:
     @property
     def remedies(self) -> tuple[Remedy, ...]:
         """What may be done where draws show the need."""
-        heard = len(self.restarts) < MOST_REQUESTS
+        heard = len(self.restarts) - self.restarts.count("fields") < MOST_REQUESTS
         return tuple(REMEDIES[name] for name in REMEDIES if name in self.plan.remedies) if heard else ()
 
     def next(self) -> Segment | None:

@@ -104,13 +104,21 @@ class Work:
 
     def _recoordinated(self, draws: Floats, tuning: bool) -> Supervisor | None:
         from consilience.model import scale_mixtures  # few models need these
-        from consilience.model.fields import suited
+        from consilience.model.fields import moved, suited
 
         flat = draws.reshape(-1, draws.shape[-1])[:: -(-draws.shape[0] * draws.shape[1] // MOST_DRAWS)]
-        values = {name: a[None] for name, a in self.density.expand(flat, False).items()}
-        less = {} if tuning else less_centred(self._moved, values) | scale_mixtures.suited(self._moved, values)
-        fields = suited(self._moved, values, any_scale=not tuning)
-        centredness = {name: np.asarray(c).tolist() for name, c in less.items() if name not in fields}
+        if tuning:
+            known, values = self._with_fields(flat)
+            before = self.plan.fields or {}
+            fields = suited(known, {name: a[None] for name, a in values.items()}, any_scale=False)
+            if not any(name not in before or moved(own, before[name], values[name]) for name, own in fields.items()):
+                return None
+            centredness = {}
+        else:
+            values = {name: a[None] for name, a in self.density.expand(flat, False).items()}
+            less = less_centred(self._moved, values) | scale_mixtures.suited(self._moved, values)
+            fields = suited(self._moved, values)
+            centredness = {name: np.asarray(c).tolist() for name, c in less.items() if name not in fields}
         if not centredness and not fields:
             return None
         plan = replace(
@@ -120,6 +128,15 @@ class Work:
         points = None if centredness else draws[np.linspace(0, len(draws) - 1, self.points).astype(int), -1]
         other = self.in_other_coordinates if tuning else None
         return self._begin_again(plan, points, other).supervisor
+
+    def _with_fields(self, positions: Floats) -> tuple[Model, dict[str, Floats]]:
+        """The model that the chains move in, but with fields in the model's own units, and its variables' values."""
+        values = self.density.expand(positions, False)
+        if not self.plan.fields:
+            return self._moved, values
+        return rewritten(self.model, replace(self.plan, fields=None)), {
+            **values, **self.density.expand(positions, list(self.plan.fields))
+        }  # fmt: skip
 
     @property
     def _moved(self) -> Model:
@@ -142,8 +159,8 @@ class Work:
         else:
             from consilience.model.fields import standardized
 
-            values = self.density.expand(points, False)
-            places = density.unconstrained({**values, **standardized(self._moved, plan.fields or {}, values)})
+            known, values = self._with_fields(points)
+            places = density.unconstrained({**values, **standardized(known, plan.fields or {}, values)})
         running = self.begin(density, places, plan, other_coordinates)
         if self.checkpoint is not None:
             assert isinstance(self.kernel, Kernel)

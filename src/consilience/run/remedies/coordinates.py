@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LONG: Final = 32  # evaluations a transition, from which on coordinates are looked at while chains tune
 MANY_EARLY: Final = 0.05  # divergences in a transition of a window of tuning
+MOST_FIELDS: Final = 4  # times that fields get other coordinates
 SAID: Final = "partially non-centred coordinates suit the draws better: tuning and sampling again in them"
 
 
@@ -43,13 +44,13 @@ def reparametrize(attempt: Attempt, look: Look | None) -> Restart | None:
 
 
 def rescale_fields(course: RunCourse, windows: Mapping[int, Window]) -> Restart | None:
-    """Once, where as many transitions of tuning have been made as there must be.
+    """Where as many transitions of tuning have been made as there must be, and again as long as fields move on.
 
-    What a large field needs is plain from few draws of it, and a whole attempt to sample without would be dear.
+    What a large field needs is plain from few draws of it, and a whole attempt to sample without would be dear. But as
+    long as its scale crawls, so does the field: draws in the new coordinates tell better ones.
     """
-    made = next(iter(windows.values())).statistics.shape[1]
-    due = course.tuned - made < max(1, course.plan.min_tune) <= course.tuned and not course.restarts
-    if not due or not _may_ask_early(course):
+    due = course.tuned >= max(1, course.plan.min_tune) and set(course.restarts) <= {"fields"}
+    if not due or len(course.restarts) >= MOST_FIELDS or not _may_ask_early(course):
         return None
     successor = _successor(course, windows, True)
     said = "a field and its scale hold each other: tuning again in coordinates in which the scale is free"
