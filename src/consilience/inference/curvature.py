@@ -23,10 +23,13 @@ from consilience.record import Record
 Floats = NDArray[np.float64]
 STEP: Final = 1e-4  # of a difference, in standard deviations of the draws
 MOST_SHARED: Final = 64  # coordinates with columns of their own
+MOST_DENSE: Final = 300  # coordinates that may all be such, where nothing is sparse
 MOST_FILL: Final = 40_000_000  # entries of the factor's envelope, beyond which none is made
 ROWS: Final = 4_000_000  # numbers in one batch of positions
 SHIFTS: Final = (0.0, 1e-6, 1e-4, 1e-2, 0.1, 1.0)  # times the diagonal, added until a factor exists
-LEAST_SHARE: Final = 1e-3  # of a shared coordinate's curvature, that may be left of it given all others
+MOST_GRADIENTS: Final = 2_000  # for one factor, but for as many as FEWEST_POINTS take
+FEWEST_POINTS: Final = 2
+LEAST_SHARE: Final = 1e-6  # of a shared coordinate's curvature, that may be left of it given all others
 
 
 class SparsityPattern(Protocol):
@@ -83,11 +86,13 @@ class SparseCurvature:
     def _probes(self) -> _Probes | None:
         from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-        found = self._pattern()
+        found, dimension = self._pattern(), self.density.dimension
         if found is None:
-            return None
+            nothing = np.zeros(0, np.int64)
+            every = _Probes(nothing, np.arange(dimension), nothing, 0, nothing, nothing, np.zeros((0, 0)))
+            return every if dimension <= MOST_DENSE else None
         shared = np.sort(np.asarray(found.shared, np.int64))
-        field = np.setdiff1d(np.arange(self.density.dimension), shared)
+        field = np.setdiff1d(np.arange(dimension), shared)
         inner = found.pairs[field][:, field].tocsr()
         order = np.argsort(reverse_cuthill_mckee(inner, symmetric_mode=True))
         entries = inner.tocoo()
@@ -106,12 +111,6 @@ class SparseCurvature:
             found.sums[:, field].toarray(),
         )
 
-    @property
-    def cost(self) -> int | None:
-        """Evaluations that the curvature at one point takes; None where it is not sparse."""
-        probes = self._probes
-        return None if probes is None else 2 * (probes.count + len(probes.shared))
-
     def whitener(self, points: Floats, widths: Floats) -> Whitener | None:
         """The factor of the mean curvature at points (point, coordinate); None where there is none.
 
@@ -126,6 +125,7 @@ class SparseCurvature:
         if probes is None:
             return None
         n, k = len(probes.field), len(probes.shared)
+        points = points[: max(FEWEST_POINTS, MOST_GRADIENTS // max(1, 2 * (probes.count + k)))]
         seeds = np.zeros((probes.count + k, self.density.dimension))
         seeds[probes.colours, probes.field] = widths[probes.field]
         seeds[probes.count + np.arange(k), probes.shared] = widths[probes.shared]
@@ -137,10 +137,11 @@ class SparseCurvature:
         inner = _without_sums(inner, seeds[: probes.count][:, probes.field], probes)
         values = inner[probes.colours[probes.columns], probes.rows] / widths[probes.field[probes.columns]]
         matrix = sparse.csc_matrix((values, (probes.rows, probes.columns)), shape=(n, n))
+        first = _factor(0.5 * (matrix + matrix.T), probes.field, len(widths))
+        if first is None or not k:
+            return first
         outer = outer / widths[probes.shared][:, None]
-        return _factor(
-            0.5 * (matrix + matrix.T), outer[:, probes.field].T, outer[:, probes.shared], probes, len(widths)
-        )
+        return _with_border(first, outer, outer[:, probes.shared], probes.shared)
 
     def _products(self, points: Floats, steps: Floats) -> Floats | None:
         """Minus second derivatives times each step, averaged over the points where the density has a value."""
@@ -178,17 +179,21 @@ def _without_sums(products: Floats, seeds: Floats, probes: _Probes) -> Floats:
     return products
 
 
-def _factor(inner: Any, across: Floats, corner: Floats, probes: _Probes, dimension: int) -> Whitener | None:
-    """The factor of [[inner, across], [across', corner]]; coordinates that are in neither have a unit diagonal."""
+def _factor(inner: Any, field: NDArray[np.int64], dimension: int) -> Whitener | None:
+    """The factor of a sparse matrix over the coordinates `field`; the others have a unit diagonal, and come last."""
+    others = np.setdiff1d(np.arange(dimension), field)
+    whole = np.ones(dimension)
+    if not len(field):
+        nothing = np.zeros(0)
+        return Whitener(others, np.zeros(dimension + 1, np.int64), nothing.astype(np.int32), nothing, whole)
     from scipy import sparse
     from scipy.sparse.linalg import splu
 
     diagonal = inner.diagonal()
-    sizes = np.abs(diagonal)
-    sizes = np.where(sizes > 0.0, sizes, 1.0)  # of what nothing depends on
-    field = probes.field
+    free = diagonal == 0.0  # what nothing depends on
+    sizes = np.where(free, 1.0, np.abs(diagonal))
     for shift in SHIFTS:
-        shifted = (inner + sparse.diags(shift * sizes + np.where(diagonal == 0.0, 1.0, 0.0))).tocsc()
+        shifted = (inner + sparse.diags(shift * sizes + free)).tocsc()
         try:
             found = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         except RuntimeError:  # singular
@@ -198,35 +203,43 @@ def _factor(inner: Any, across: Floats, corner: Floats, probes: _Probes, dimensi
             break
     else:
         return None
-    order = np.argsort(found.perm_c)
+    order = field[np.argsort(found.perm_c)]
     lower = (found.L @ sparse.diags(np.sqrt(pivots))).tocsc()
     below = sparse.tril(lower, -1, format="csc")
-    starts = [below.indptr.astype(np.int64)]
-    rows, entries = field[order[below.indices]], below.data
-    columns, whole = [field[order]], np.ones(dimension)
-    whole[columns[0]] = lower.diagonal()
-    k = len(probes.shared)
-    if k:
-        # The border: L^-1 across, as more rows of each column; and what is left of the corner.
-        first = Whitener(columns[0], starts[0], rows.astype(np.int32), entries, whole.copy())
-        own = np.zeros((k, dimension))
-        own[:, field] = across.T
-        border = first.slopes(own)[:, columns[0]]
-        rest = corner - border @ border.T
-        size = np.sqrt(np.maximum(np.abs(np.diag(corner)), 1e-300))
-        weights, vectors = np.linalg.eigh(0.5 * (rest + rest.T) / np.outer(size, size))
-        rest = (vectors * np.maximum(weights, LEAST_SHARE)) @ vectors.T * np.outer(size, size)
-        last = np.linalg.cholesky(rest)
-        joined = sparse.vstack([below, sparse.csc_matrix(border)], format="csc")
-        joined.sort_indices()
-        places = np.concatenate([field[order], probes.shared])
-        tail = sparse.csc_matrix(np.tril(last, -1))
-        rows = np.concatenate([places[joined.indices], probes.shared[tail.indices]])
-        entries = np.concatenate([joined.data, tail.data])
-        starts = [joined.indptr.astype(np.int64), tail.indptr[1:].astype(np.int64) + joined.nnz]
-        whole[probes.shared] = np.diag(last)
-        columns.append(probes.shared)
-    listed = np.concatenate(columns)
-    others = np.setdiff1d(np.arange(dimension), listed)
-    ends = np.concatenate([*starts, np.full(len(others), len(entries), np.int64)])
-    return Whitener(np.concatenate([listed, others]), ends, rows.astype(np.int32), entries, whole.copy())
+    whole[order] = lower.diagonal()
+    starts = np.concatenate([below.indptr.astype(np.int64), np.full(len(others), below.nnz, np.int64)])
+    return Whitener(np.concatenate([order, others]), starts, order[below.indices].astype(np.int32), below.data, whole)
+
+
+def _with_border(first: Whitener, across: Floats, corner: Floats, shared: NDArray[np.int64]) -> Whitener:
+    """The factor with full rows and columns for `shared`, which have a unit diagonal in `first`.
+
+    across   of these columns, float64 (shared, coordinate)
+    corner   of these rows and columns; what is left of it given the rest counts by its size where it is
+             negative (Betancourt 2013, arXiv:1212.4693)
+    """
+    from scipy import sparse
+
+    own = across.copy()
+    own[:, shared] = 0.0
+    border = first.slopes(own)
+    rest = corner - border @ border.T
+    size = np.sqrt(np.maximum(np.abs(np.diag(corner)), 1e-300))
+    weights, vectors = np.linalg.eigh(0.5 * (rest + rest.T) / np.outer(size, size))
+    last = np.linalg.cholesky((vectors * np.maximum(np.abs(weights), LEAST_SHARE)) @ vectors.T * np.outer(size, size))
+    count = len(first.columns)
+    inner = first.columns[~np.isin(first.columns, shared)]
+    listed = np.concatenate([inner, shared])
+    place = np.empty(count, np.int64)
+    place[listed] = np.arange(count)
+    each = np.diff(first.starts)
+    columns = np.repeat(place[first.columns], each)
+    bordered = sparse.coo_matrix(border[:, inner])
+    tail = sparse.coo_matrix(np.tril(last, -1))
+    rows = np.concatenate([place[first.rows], len(inner) + bordered.row, len(inner) + tail.row])
+    columns = np.concatenate([columns, bordered.col, len(inner) + tail.col])
+    values = np.concatenate([first.entries, bordered.data, tail.data])
+    joined = sparse.csc_matrix((values, (rows, columns)), shape=(count, count))
+    whole = first.diagonal.copy()
+    whole[shared] = np.diag(last)
+    return Whitener(listed, joined.indptr.astype(np.int64), listed[joined.indices].astype(np.int32), joined.data, whole)

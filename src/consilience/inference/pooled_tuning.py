@@ -250,8 +250,8 @@ class PooledTuning:
         self.threshold = threshold
 
     def _whitener(self, windows: Mapping[int, Window]) -> Whitener | None:
-        """What gives the coordinates of the metric from now on: those in which the draws and gradients so far are nearest
-        to independent normal ones.
+        """What gives the coordinates of the metric from now on: those in which draws and gradients are nearest to
+        independent normal ones.
 
         Where trajectories are long the curvature at the last points gives others, as long as the present ones are not
         near enough. It takes a few tens of gradients, where windows take thousands.

@@ -6,6 +6,7 @@ move the field as it is crawl along the scale. Given z, which has the pattern of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
@@ -83,6 +84,12 @@ def _copy(model: Model) -> Model:
         made = Rebuilt(model, {}, set()).model()
     made.name = ""  # of what is added here
     return made
+
+
+def large(model: Model) -> bool:
+    """Whether fields with an estimated scale may be large enough for other coordinates."""
+    lengths = [model.named[name].static_shape for name in fields(model)]
+    return any(math.prod(n if isinstance(n, int) else LARGE for n in shape) >= LARGE for shape in lengths)
 
 
 def suited(model: Model, draws: Mapping[str, Any], any_scale: bool = True) -> dict[str, tuple[float, Any]]:

@@ -104,8 +104,10 @@ class Work:
 
     def _recoordinated(self, draws: Floats, tuning: bool) -> Supervisor | None:
         from consilience.model import scale_mixtures  # few models need these
-        from consilience.model.fields import moved, suited
+        from consilience.model.fields import large, moved, suited
 
+        if tuning and not self.plan.fields and not large(self._moved):
+            return None
         flat = draws.reshape(-1, draws.shape[-1])[:: -(-draws.shape[0] * draws.shape[1] // MOST_DRAWS)]
         if tuning:
             known, values = self._with_fields(flat)
@@ -159,8 +161,8 @@ class Work:
         else:
             from consilience.model.fields import standardized
 
-            known, values = self._with_fields(points)
-            places = density.unconstrained({**values, **standardized(known, plan.fields or {}, values)})
+            free, values = self._with_fields(points)
+            places = density.unconstrained({**values, **standardized(free, plan.fields or {}, values)})
         running = self.begin(density, places, plan, other_coordinates)
         if self.checkpoint is not None:
             assert isinstance(self.kernel, Kernel)

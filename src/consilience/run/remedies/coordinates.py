@@ -49,7 +49,8 @@ def rescale_fields(course: RunCourse, windows: Mapping[int, Window]) -> Restart 
     What a large field needs is plain from few draws of it, and a whole attempt to sample without would be dear. But as
     long as its scale crawls, so does the field: draws in the new coordinates tell better ones.
     """
-    due = course.tuned >= max(1, course.plan.min_tune) and set(course.restarts) <= {"fields"}
+    made = next(iter(windows.values())).statistics.shape[1]
+    due = made > 0 and course.tuned >= course.plan.min_tune and set(course.restarts) <= {"fields"}
     if not due or len(course.restarts) >= MOST_FIELDS or not _may_ask_early(course):
         return None
     successor = _successor(course, windows, True)
