@@ -41,7 +41,7 @@ LONG_TRAJECTORIES = 24.0  # leapfrog steps of a transition, beyond which the cur
 MUCH_WORK = 5e8  # operations of the gradients of so many transitions as a run has, likewise
 TRANSITIONS = 1600
 NEAR = 0.25  # bound on the error of a diagonal metric, up to which its coordinates are near enough
-NEARER = 0.8  # times the bound in the present coordinates, that the one in others has to come to
+NEARER = 0.5  # times the bound in the present coordinates, that the one in others has to come to
 CURVATURE_POINTS = 8
 
 

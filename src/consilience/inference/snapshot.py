@@ -31,7 +31,8 @@ def take(record: Any) -> dict[str, Any]:
         value = getattr(owner, field)
         # What nobody writes to is shared; zeros of memory that was never written to take none in such a copy.
         if isinstance(value, np.ndarray) and value.flags.writeable:
-            value = value.copy() if value.any() else np.zeros(value.shape, value.dtype)
+            bits = value.view(np.int64) if value.dtype == np.float64 else value  # also those of -0.0
+            value = value.copy() if bits.any() else np.zeros(value.shape, value.dtype)
         values[name] = value
     return values
 
