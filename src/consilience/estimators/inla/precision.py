@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 from consilience.estimators.inla.band_inverse import invert_band
+from consilience.inference.colouring import colours_of
 from consilience.record import Record
 
 Floats = npt.NDArray[np.float64]
@@ -108,7 +109,7 @@ def structure_of(pattern: sparse.csr_matrix) -> Structure:
 def _arranged(pattern: sparse.csr_matrix, full: Integers, order: Integers, width: int) -> Structure:
     n = pattern.shape[0]
     inner = pattern[order][:, order].tocsr()
-    colours = _colours(inner)
+    colours = colours_of(inner)
     count = int(colours.max()) + 1 if len(order) else 0
     product = np.empty(n, np.int64)  # in which a column is found
     product[order] = colours
@@ -140,22 +141,6 @@ def _arranged(pattern: sparse.csr_matrix, full: Integers, order: Integers, width
         (in_border, i[in_border], j[in_border]),
         (in_corner, i[in_corner], j[in_corner]),
     )
-
-
-def _colours(inner: sparse.csr_matrix) -> Integers:
-    """A colour for each column, such that no row has entries in two columns of one colour."""
-    n = inner.shape[0]
-    colours = np.full(n, -1, np.int64)
-    indices, starts = inner.indices, inner.indptr
-    for j in range(n):
-        taken: set[int] = set()
-        for row in indices[starts[j] : starts[j + 1]]:
-            taken.update(colours[indices[starts[row] : starts[row + 1]]].tolist())
-        colour = 0
-        while colour in taken:
-            colour += 1
-        colours[j] = colour
-    return colours
 
 
 class Factor:
