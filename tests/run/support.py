@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import random
 import shutil
 import tempfile
@@ -109,6 +110,7 @@ class WatchedKernel:
         self.hook = hook
         self.inner: Kernel = NUTS() if inner is None else inner
         self.chains: list[Watched] = []
+        self.numbers = itertools.count()  # chains are made on several threads
 
     fewest_chains = 1
 
@@ -130,7 +132,7 @@ class WatchedKernel:
     def chain(
         self, density: LogDensity, position: NDArray[np.float64], key: int, tune: int, stop: NDArray[np.int64]
     ) -> Watched:
-        watched = Watched(self.inner.chain(density, position, key, tune, stop), len(self.chains), self.hook)
+        watched = Watched(self.inner.chain(density, position, key, tune, stop), next(self.numbers), self.hook)
         self.chains.append(watched)
         return watched
 

@@ -40,6 +40,7 @@ SETTLED_SHARE = 2 / 3  # of a window, whose transitions decide on the step size
 LONG_TRAJECTORIES = 24.0  # leapfrog steps of a transition, beyond which the curvature may be worth what it costs
 MUCH_WORK = 5e8  # operations of the gradients of so many transitions as a run has, likewise
 TRANSITIONS = 1600
+MUCH_TOO_LONG = 4.0  # times the fourth root of the dimension: twice the steps of a trajectory among unit normals
 NEAR = 0.25  # bound on the error of a diagonal metric, up to which its coordinates are near enough
 NEARER = 0.5  # times the bound in the present coordinates, that the one in others has to come to
 CURVATURE_POINTS = 8
@@ -124,6 +125,7 @@ class PooledTuning:
         self.history: list[tuple[int, int, dict[int, tuple[Matrix, Matrix, Matrix]]]] = []
         self.reports: list[WindowReport] = []
         self.finished = False
+        self.longest = math.inf  # leapfrog steps that whitened coordinates may take: those before; 0: none are taken
 
     def next(self) -> Segment:
         """What the chains do next."""
@@ -254,7 +256,8 @@ class PooledTuning:
         independent normal ones.
 
         Where trajectories are long the curvature at the last points gives others, as long as the present ones are not
-        near enough. It takes a few tens of gradients, where windows take thousands.
+        near enough. It takes a few tens of gradients, where windows take thousands. Coordinates with which pooled
+        windows take more steps than before are given up for good.
         """
         plan, present = self.plan, None if self.scales is None else self.scales.whitener
         if plan.curvature is None or not self.arrived:
@@ -262,13 +265,17 @@ class PooledTuning:
         length = self._mean_steps(windows)
         operations = plan.operations if plan.operations is not None else float(plan.dimension)
         due = length > LONG_TRAJECTORIES and length * operations * TRANSITIONS > MUCH_WORK
-        if present is None and not due:
+        if present is not None and length > self.longest:
+            self.longest = 0.0
+        if not self.longest or (present is None and not due):
             return None
         draws, gradients = self._taught(self.done // 2)
         if not len(draws):
             return present
         error = {whitener: self._error(draws, gradients, whitener) for whitener in dict.fromkeys((None, present))}
-        if error[present] > NEAR and due:
+        # Where trajectories are much longer than among unit normals, draws that seem near have hardly moved.
+        unmoved = present is None and length > MUCH_TOO_LONG * plan.dimension**0.25
+        if due and (unmoved or error[present] > NEAR):
             plain = fisher_metric.estimate(draws, gradients, "diag")
             each = -(-CURVATURE_POINTS // len(self.arrived))
             late = [windows[c].draws[len(windows[c].draws) // 2 :] for c in self.arrived]
@@ -276,8 +283,14 @@ class PooledTuning:
             found = None if plain is None else plan.curvature.whitener(points, plain.scale)
             if found is not None:
                 error[found] = self._error(draws, gradients, found)
+                if unmoved and error[found] < NEAR:
+                    error[present] = math.inf
         best = min(error, key=error.__getitem__)
-        return best if error[best] < NEARER * error[present] else present
+        if not (error[best] < NEARER * error[present] or error[present] == math.inf):
+            return present
+        if present is None and self.number >= 0:
+            self.longest = length
+        return best
 
     def _error(self, draws: Matrix, gradients: Matrix, whitener: Whitener | None) -> float:
         """Bound on the error of a diagonal metric in these coordinates; see `metric_error`."""
@@ -328,6 +341,7 @@ class PooledTuning:
             "searching": self.searching,
             "arrived": list(self.arrived),
             "scales": None if self.scales is None else self.scales.save(),
+            "longest": self.longest,
             "step": None if step is None else [step.step, step.anchor, step.count],
             "history": [[*at, {str(c): list(kept) for c, kept in chains.items()}] for *at, chains in self.history],
             "reports": [[r.transitions, r.step_size, r.rank, r.change, list(r.arrived)] for r in self.reports],
@@ -338,6 +352,7 @@ class PooledTuning:
         self.done, self.number, self.searching = state["done"], state["number"], state["searching"]
         self.arrived = tuple(state["arrived"])
         self.scales = None if state["scales"] is None else Scales.load(state["scales"])
+        self.longest = state.get("longest", math.inf)
         self.step = None if state["step"] is None else Averaging(*state["step"])
         self.history = [
             (first, *(every or [1]), {int(c): tuple(kept) for c, kept in chains.items()})
