@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import consilience as pm
+from consilience.events import Event
 from consilience.inference import whitening
 from consilience.inference.curvature import SparseCurvature
 from consilience.inference.metric import Scales, install, installed, new_metric, scale_momentum, velocity_of
@@ -125,17 +128,29 @@ def test_a_curvature_that_is_not_definite_gets_a_multiple_of_its_diagonal() -> N
     assert curvature.spent > 0
 
 
+WALK = 1500, 0.05, 1.0  # length, and standard deviations of steps and noise
+
+
+def series() -> np.ndarray:
+    """Data of a walk seen through noise."""
+    rng, (length, step, noise) = np.random.default_rng(4), WALK
+    return np.asarray(step * rng.normal(size=length).cumsum() + noise * rng.normal(size=length))
+
+
+def noisy_walk() -> pm.Model:
+    """Its model, of known standard deviations."""
+    with pm.Model() as model:
+        x = pm.GaussianRandomWalk("x", sigma=WALK[1], init_dist=pm.Normal.dist(0.0, 1.0), shape=WALK[0])
+        pm.Normal("y", x, WALK[2], observed=series())
+    return model
+
+
 def test_draws_with_a_whitened_metric_are_those_of_the_exact_posterior() -> None:
     """A random walk seen through noise, whose posterior is a normal distribution with a tridiagonal precision."""
     from scipy.linalg import solveh_banded
 
-    length, step, noise = 1500, 0.05, 1.0
-    rng = np.random.default_rng(4)
-    y = step * rng.normal(size=length).cumsum() + noise * rng.normal(size=length)
-    with pm.Model() as model:
-        x = pm.GaussianRandomWalk("x", sigma=step, init_dist=pm.Normal.dist(0.0, 1.0), shape=length)
-        pm.Normal("y", x, noise, observed=y)
-    result = pm.sample(model=model, random_seed=5, progressbar=False)
+    y, (length, step, noise) = series(), WALK
+    result = pm.sample(model=noisy_walk(), random_seed=5, progressbar=False)
     assert result.status == "converged"
     assert float(result.sample_stats.n_steps.mean()) < 20  # more than two hundred with a diagonal metric
     band = np.zeros((2, length))
@@ -148,3 +163,27 @@ def test_draws_with_a_whitened_metric_are_those_of_the_exact_posterior() -> None
     errors = (draws.mean(axis=0) - mean) / (draws.std(axis=0) / np.sqrt(sizes))
     assert np.abs(errors).max() < 5.0
     assert np.sqrt((errors**2).mean()) < 1.3
+
+
+def stopping(number: int) -> Callable[[Event], None]:
+    """A callback that stops a run at an event."""
+    count = iter(range(number))
+
+    def listen(event: Event) -> None:
+        if next(count, None) is None:
+            raise KeyboardInterrupt
+
+    return listen
+
+
+def test_a_run_with_a_whitened_metric_goes_on_from_a_checkpoint_bit_for_bit(tmp_path: Path) -> None:
+    """Cut off at every third message; another pattern of threads gives the same draws."""
+    model = noisy_walk()
+    unbroken = pm.sample(model=model, random_seed=5, progressbar=False, cores=1)
+    tree = pm.sample(model=model, random_seed=5, progressbar=False, checkpoint=tmp_path / "run", callback=stopping(3))
+    attempts = 3
+    while tree.status == "interrupted":
+        attempts += 3
+        tree = pm.resume(tmp_path / "run", model, callback=stopping(attempts), progressbar=False)
+    assert attempts > 3
+    np.testing.assert_array_equal(tree.posterior["x"], unbroken.posterior["x"])
