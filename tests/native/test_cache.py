@@ -160,7 +160,7 @@ class TestLoading:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         blocked(tmp_path, monkeypatch)
-        with pytest.warns(CacheWarning, match="Set CONSILIENCE_CACHE to a directory") as caught:
+        with pytest.warns(CacheWarning, match="Set CONSILIENCE_CACHE to a directory that you alone") as caught:
             assert answer() == 42
         assert [Path(warning.filename) for warning in caught] == [Path(__file__)]
         assert answer(ANSWER + ";") == 42  # a second warning would be an error here
