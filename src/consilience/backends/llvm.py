@@ -105,7 +105,10 @@ class Compiled:
 
     address     of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`
     workspace   bytes of scratch a call needs, 64-byte aligned, one block per thread
+    chunks      how many parts its longest loop is cut into, for threads to take: see `native.helpers`; 0: none is
     """
+
+    threads = True
 
     def __init__(
         self,
@@ -122,6 +125,7 @@ class Compiled:
         host = target.host()
         code = self._written(program, host)
         self.workspace = code.workspace + ALIGNMENT
+        self.chunks = code.chunks
         self.library = self._loaded(code, host, level)
         self.address = self.library.address(code.entry)
         self._arrays = [aligned(a) if a.size > 1 and a.nbytes < LARGE else a for a in program.constants]
@@ -129,7 +133,7 @@ class Compiled:
 
     def _written(self, program: Program, host: target.Target) -> entry.Code:
         """The loop program of a program; a class that shows or measures it keeps more of it."""
-        return entry.write(program, host)
+        return entry.write(program, host, threads=self.threads)
 
     def _loaded(self, code: entry.Code, host: target.Target, level: int) -> jit.Loaded:
         """The machine code of a loop program."""
