@@ -18,7 +18,8 @@ from consilience.ops.shape import BroadcastTo, Concatenate, ExpandDims, Iota, Le
 
 _APART = (
     Elementwise, Cast, Index, IndexUpdate, Reduce, Softmax, BroadcastTo, Concatenate, ExpandDims, Iota, LengthOf,
-    Reshape, Squeeze, Transpose, Assume, Require, AlteredGradient, StopGradient, Asserted, ParameterCheck, Constant, Key,
+    Reshape, Squeeze, Transpose, Assume, Require, AlteredGradient, StopGradient, Asserted, ParameterCheck, Constant,
+    Key,
 )  # fmt: skip
 
 

@@ -99,7 +99,9 @@ def launch(
         stop = np.zeros(1, np.int64)
         make = functools.partial(_chain, kernel, density, chain_key(seed, c), tuner.length, stop, points[c])
         workers.append(ChainWorker(c, make, stop, columns, dimension, watched.without_turns))
-    engine = ThreadEngine(facts, workers, crew(chains, cores, threads_per_chain, chunks), watched.names, plan.window_budget, starts)
+    engine = ThreadEngine(
+        facts, workers, crew(chains, cores, threads_per_chain, chunks), watched.names, plan.window_budget, starts
+    )
     course = RunCourse(plan, engine.chains, tuner, watched, other_coordinates)
     return Running(Supervisor(course, engine, seed, keep), listeners)
 

@@ -92,8 +92,8 @@ def sample(
                    not depend on it
     threads_per_chain  threads for one evaluation of a log density that takes long (some 100 us): its rows are cut into
                    chunks, whose number depends on the model alone, and so do the draws. By default as many as chains
-                   leave idle, so that one chain has all `cores`; 2: half as many chains at a time with two each. A warning
-                   says so where there is nothing to cut, and which term joins its rows
+                   leave idle, so that one chain has all `cores`; 2: half as many chains at a time with two each. A
+                   warning says so where there is nothing to cut, and which term joins its rows
     random_seed    integer, sequence of integers, Generator or RandomState; a fresh seed by default. The seed is kept in
                    the attributes of the result
     step           another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself. Discrete
@@ -175,7 +175,9 @@ def sample(
     if lock_step:
         from consilience.sample import lock_step as together
 
-        together.refuse(threads_per_chain=threads_per_chain, step=step, nuts=nuts, save=save, tuning=tuning, jumps=jumps)
+        together.refuse(
+            threads_per_chain=threads_per_chain, step=step, nuts=nuts, save=save, tuning=tuning, jumps=jumps
+        )
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     summed: tuple[str, ...] = ()

@@ -61,7 +61,9 @@ def resume(
         )
     plan = replace(plan, max_time=max_time)
     written = owner if plan.marginalized else None
-    begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain, written=written)
+    begin = partial(
+        on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain, written=written
+    )
     work = Work(owner, density, kernel, plan, begin, chains, compile_seconds)
     supervisor = work.running.supervisor
     supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.engine)
