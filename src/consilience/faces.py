@@ -25,7 +25,7 @@ FACES: Final = {
     "meanings of operators": ("consilience.tensor", ""),  # expressions may be unpickled where only the graph is loaded
     "meanings of random keys": ("consilience.tensor.random", ""),
     "words of variables": ("consilience.model.printing", ""),
-    "machine code helpers": ("consilience.native.helpers", ""),
+    "machine code helpers": ("consilience.native.shared_work", ""),
     "machine code random": ("consilience.native.random.library", ""),  # the just-in-time compiler compiles these itself
     "machine code routine": ("consilience.native.routines.library", ""),
     "machine code of vector mathematics": ("consilience.native.vectormath", ""),

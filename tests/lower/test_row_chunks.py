@@ -14,8 +14,8 @@ from consilience.backends import llvm
 from consilience.errors import OutOfBoundsError
 from consilience.ir import Node, constant
 from consilience.lower import row_chunks
-from consilience.native import helpers as native
-from consilience.native.helpers import Helpers
+from consilience.native import shared_work as native
+from consilience.native.shared_work import Helpers
 from tests.backends.agreement import Array, inputs_like, run_reference, same
 
 GROUPS = 5

@@ -104,7 +104,7 @@ class Compiled:
 
     address     of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`
     workspace   bytes of scratch a call needs, 64-byte aligned, one block per thread
-    chunks      how many parts its longest loop is cut into, for threads to take: see `native.helpers`; 0: none is
+    chunks      how many parts its longest loop is cut into, for threads to take: see `native.shared_work`; 0: none is
     """
 
     threads = True

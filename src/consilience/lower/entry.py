@@ -49,7 +49,7 @@ INLINE_LOOPS = 6
 # Vector functions are written into the loops of a program with so few calls, in loops of so many elements.
 FEW_CALLS = 2
 LONG_LOOP = 256
-# Calls a function of a context and 0, 1, …, count - 1, on all threads that help: see `native.helpers`.
+# Calls a function of a context and 0, 1, …, count - 1, on all threads that help: see `native.shared_work`.
 SHARED = "consilience_helpers_share"
 TABLES = [("inputs", ptr), ("outputs", ptr), ("workspace", ptr), ("constants", ptr)]
 

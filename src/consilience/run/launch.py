@@ -60,7 +60,7 @@ def launch(
     seed             any 64-bit integer; draws depend on it and on the number of chains, not on threads
     cores            greatest number of threads; by default the processors this process may use
     threads_per_chain   for one evaluation of the density; by default as many as chains leave idle
-    chunks           that an evaluation is cut into, for threads to take: see `native.helpers`; 0: none
+    chunks           that an evaluation is cut into, for threads to take: see `native.shared_work`; 0: none
     monitored        what is watched; by default all coordinates
     operations       estimated floating-point operations of one evaluation with its gradient, if known: they bound the
                      directions of an "auto" metric

@@ -18,7 +18,7 @@ from consilience.record import Record, replace
 from consilience.run.threads.chain_worker import ChainWorker
 
 if TYPE_CHECKING:
-    from consilience.native.helpers import Helpers
+    from consilience.native.shared_work import Helpers
 
 
 def usable_cores() -> int:
@@ -213,6 +213,6 @@ class ThreadPool:
 
 
 def _helpers() -> Helpers:
-    from consilience.native.helpers import Helpers  # few densities take long enough
+    from consilience.native.shared_work import Helpers  # few densities take long enough
 
     return Helpers()
