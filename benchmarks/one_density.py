@@ -38,7 +38,7 @@ def _matrix(path: Path, rows: int, dtype: str) -> Any:
 def _table(x: Any, repeats: int) -> list[Row]:
     import consilience as pm
     from consilience.model.log_density import model_density
-    from consilience.native.shared_work import Helpers
+    from consilience.native.shared_work import IdleThreads
 
     y = np.asarray(x @ np.full(COLUMNS, 0.1, x.dtype) > 0)
     with pm.Model() as model:
@@ -47,7 +47,7 @@ def _table(x: Any, repeats: int) -> list[Row]:
     density = model_density(model)
     position = np.random.default_rng(1).normal(size=density.dimension) * 0.1
     alone = density(position)
-    found, helpers = [], Helpers()
+    found, helpers = [], IdleThreads()
     times, work = {0: _best(lambda: density(position), repeats)}, {0: 0.0}
     work[0] = _best(lambda: density(position), repeats, time.process_time)
     for count in (1, 2, 7):

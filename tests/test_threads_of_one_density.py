@@ -14,7 +14,7 @@ import consilience as pm
 from consilience.errors import ConsilienceWarning, SamplingError
 from consilience.lower import row_chunks
 from consilience.model.log_density import model_density
-from consilience.native.shared_work import Helpers
+from consilience.native.shared_work import IdleThreads
 from consilience.run.threads.thread_pool import Crew, crew
 
 ROWS = 700
@@ -114,13 +114,13 @@ def test_more_rows_are_other_chunks() -> None:
 def test_draws_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """One chain with one, two and eight threads, of which those without a chain did a part; two chains."""
     did: list[int] = []
-    help_ = Helpers.help
+    help_ = IdleThreads.help
 
-    def counted(self: Helpers, calls: int) -> int:
+    def counted(self: IdleThreads, calls: int) -> int:
         did.append(help_(self, calls))
         return did[-1]
 
-    monkeypatch.setattr(Helpers, "help", counted)
+    monkeypatch.setattr(IdleThreads, "help", counted)
     model = hierarchy()
 
     def draws(**settings: Any) -> Any:

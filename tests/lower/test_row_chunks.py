@@ -15,7 +15,7 @@ from consilience.errors import OutOfBoundsError
 from consilience.ir import Node, constant
 from consilience.lower import row_chunks
 from consilience.native import shared_work as native
-from consilience.native.shared_work import Helpers
+from consilience.native.shared_work import IdleThreads
 from tests.backends.agreement import Array, inputs_like, run_reference, same
 
 GROUPS = 5
@@ -31,7 +31,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def helping(count: int) -> Iterator[list[int]]:
     """So many threads that help, and what each did, known afterwards."""
-    helpers, did = Helpers(), list[int]()
+    helpers, did = IdleThreads(), list[int]()
     calls = helpers.calls
     threads = [threading.Thread(target=lambda: did.append(helpers.help(calls))) for _ in range(count)]
     for thread in threads:

@@ -339,7 +339,7 @@ def library(symbol: str) -> jit.Library:
     return _native().library
 
 
-class Helpers:
+class IdleThreads:
     """Idle threads of one pool; any number of pools may be there, and each helps all."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from consilience.record import Record, replace
 from consilience.run.threads.chain_worker import ChainWorker
 
 if TYPE_CHECKING:
-    from consilience.native.shared_work import Helpers
+    from consilience.native.shared_work import IdleThreads
 
 
 def usable_cores() -> int:
@@ -212,7 +212,7 @@ class ThreadPool:
             self.deliveries.put(delivery)
 
 
-def _helpers() -> Helpers:
-    from consilience.native.shared_work import Helpers  # few densities take long enough
+def _helpers() -> IdleThreads:
+    from consilience.native.shared_work import IdleThreads  # few densities take long enough
 
-    return Helpers()
+    return IdleThreads()
