@@ -12,7 +12,7 @@ import pytest
 
 import consilience as pm
 from consilience.errors import ConsilienceWarning, SamplingError
-from consilience.lower import row_chunks
+from consilience.lower import entry, row_chunks
 from consilience.model.log_density import model_density
 from consilience.native.shared_work import IdleThreads
 from consilience.run.threads.thread_pool import Crew, crew
@@ -25,6 +25,7 @@ QUIET: dict[str, Any] = {"progressbar": False, "compute_convergence_checks": Fal
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops of any length in chunks of a hundred rows or so."""
+    monkeypatch.setattr(entry, "MANY_ELEMENTS", 0)
     monkeypatch.setattr(row_chunks, "LONG", 3000)
     monkeypatch.setattr(row_chunks, "CHUNK", 1500)
 

@@ -13,7 +13,7 @@ import consilience.tensor as pt
 from consilience.backends import llvm
 from consilience.errors import OutOfBoundsError
 from consilience.ir import Node, constant
-from consilience.lower import row_chunks
+from consilience.lower import entry, row_chunks
 from consilience.native import shared_work as native
 from consilience.native.shared_work import IdleThreads
 from tests.backends.agreement import Array, inputs_like, run_reference, same
@@ -24,6 +24,7 @@ GROUPS = 5
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops of any length in chunks of some hundred instructions."""
+    monkeypatch.setattr(entry, "MANY_ELEMENTS", 0)
     monkeypatch.setattr(row_chunks, "LONG", 0)
     monkeypatch.setattr(row_chunks, "CHUNK", 256)
 

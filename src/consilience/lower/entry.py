@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from consilience.errors import Status
 from consilience.ir import Node, constant_value
@@ -23,7 +24,6 @@ from consilience.lower.fusion import KernelStep
 from consilience.lower.kernel_code import combine, index_offset
 from consilience.lower.loop_kernel import LoopKernel
 from consilience.lower.plan import plan, views_of
-from consilience.lower.row_chunks import Chunks, chunks_of
 from consilience.lower.scalar_code import MEMORY, code, convert, from_memory, register_type, to_memory
 from consilience.lower.steps import (
     BranchStep,
@@ -44,11 +44,16 @@ from consilience.native.vectormath import FUNCTIONS, define
 from consilience.ops import Cast, Elementwise, Index, Key, Reduce
 from consilience.record import Record, replace
 
+if TYPE_CHECKING:
+    from consilience.lower.row_chunks import Chunks
+
 # Programs with more loops than this get a function per distinct loop: code generation stays linear.
 INLINE_LOOPS = 6
 # Vector functions are written into the loops of a program with so few calls, in loops of so many elements.
 FEW_CALLS = 2
 LONG_LOOP = 256
+# Loops over fewer elements are whole.
+MANY_ELEMENTS = 1 << 10
 # Calls a function of a context and 0, 1, …, count - 1, on all threads that help: see `native.shared_work`.
 SHARED = "consilience_helpers_share"
 TABLES = [("inputs", ptr), ("outputs", ptr), ("workspace", ptr), ("constants", ptr)]
@@ -302,6 +307,10 @@ class Writer:
 
     def cut(self, step: KernelStep) -> Chunks | None:
         """How a loop is cut into chunks, if it is."""
+        if math.prod(step.kernel.domain) < MANY_ELEMENTS:
+            return None
+        from consilience.lower.row_chunks import chunks_of  # few models have long loops
+
         return chunks_of(step)
 
     def _in_chunks(
