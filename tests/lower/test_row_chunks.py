@@ -143,6 +143,21 @@ def test_chunks_agree_with_the_reference_and_threads_change_no_bit(graph: Graph)
                         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.usefixtures("short")
+def test_idle_threads_do_a_part() -> None:
+    """As soon as the system lets one run."""
+    arrays = operands(1501)
+    nodes = inputs_like(arrays)
+    run = llvm.compile(nodes, regression(*nodes), {}).bind()
+    for _ in range(1000):
+        with helping(1) as did:
+            for _ in range(50):
+                run(arrays)
+        if sum(did):
+            break
+    assert sum(did)
+
+
 def chunks(graph: Graph, rows: int = 1501) -> int:
     nodes = inputs_like(operands(rows))
     return int(llvm.compile(nodes, list(graph(*nodes)), {}).chunks)  # type: ignore[attr-defined]  # of machine code
