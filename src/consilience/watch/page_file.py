@@ -51,7 +51,8 @@ def page(source: TreeSource) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
         f"<title>{title}</title><style>{style}</style></head><body>"
         '<main id="main" tabindex="-1"></main>'
         f'<script type="application/json" id="embedded">{data}</script>'

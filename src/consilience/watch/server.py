@@ -1,7 +1,7 @@
 """The server: runs below a path, or the run of this process, enter; a page in the browser leaves.
 
-Safe by these rules, each of which has its test: it listens on this machine alone unless asked; the address has a token,
-and there are no cookies; the names Host and Origin must be its own, against DNS rebinding; a strict policy says what the
+Safe by these rules, each of which has its test: it listens on this machine alone unless asked; the address has a
+token, and there are no cookies; Host and Origin must be its own, against DNS rebinding; a strict policy says what the
 page may load; only runs that were found are read; nothing is changed but by whoever has the token of control, which
 the process that runs gives.
 """
@@ -325,7 +325,7 @@ class Server:
         self._socket.close()
 
     def _repr_html_(self) -> str:
-        return f'<iframe src="{self.address}" width="100%" height="720" style="border:1px solid #8884" title="The run"></iframe>'
+        return f'<iframe src="{self.address}" width="100%" height="720" title="The run"></iframe>'
 
     def __repr__(self) -> str:
         return f"watch it at {self.address}"

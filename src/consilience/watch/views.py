@@ -119,7 +119,7 @@ def _why(
     if ended is not None or status not in ("sampling", "tuning", "starting", "paused", "stale"):
         return str((ended or {}).get("reason") or attributes.get("reason", ""))
     if status == "stale":
-        return "nothing has come from it for a while: its process was killed, or its machine is cut off; what it wrote is here"
+        return "nothing has come from it for a while: its process was killed, or its machine is cut off"
     if status in ("tuning", "starting"):
         return "the chains learn step size and metric; draws come afterwards"
     if check is None:
