@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from consilience.output.storage import files
+from consilience.sample.storing import about
 from consilience.watch import views
 from consilience.watch.server import PAGE, with_arrays
 from consilience.watch.source import TreeSource
@@ -26,7 +27,9 @@ MOST_TRACES: Final = 24
 def write(result: Any, path: str | os.PathLike[str]) -> Path:
     """Write the page of a result of `pm.sample`; the file that was written. StorageError where that can't be."""
     target = Path(path)
-    source = TreeSource(result, target.stem)
+    work = getattr(result, "_work", None)  # of results that were not read from disk
+    began = [] if work is None else [{"kind": "began", "time": None, **about(work)}]
+    source = TreeSource(result, target.stem, began)
     text = page(source)
     try:
         with files.replacing(target.absolute()) as temporary:

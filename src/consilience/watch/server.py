@@ -171,6 +171,8 @@ def application(
     @guarded
     async def pairs(request: Request) -> Response:
         chosen = [place_of(given) for given in json.loads(request.query_params["of"])][:MOST_PAIRS]
+        if not chosen:
+            raise ValueError("no elements")
         return await look(request, lambda s: views.pairs(s, chosen))
 
     @guarded
@@ -214,7 +216,7 @@ def application(
                 {"error": "this page only looks: the process that runs gives the address with buttons"}, 403, HEADERS
             )
         body = await request.body()
-        asked = json.loads(body[:1000])
+        asked = dict(json.loads(body[:1000]))
         number = asked.get("number")
         await run_in_threadpool(control, str(asked["action"]), None if number is None else float(number))
         return JSONResponse({"done": True}, headers=HEADERS)

@@ -71,9 +71,9 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
     if ended is not None:
         status = str(ended["status"])
     stale, skewed = False, False
-    if status in ("running", "") and records and ended is None:
+    if status in ("running", "") and last is not None and ended is None:
         patience = PATIENCE + 3 * float((progress or {}).get("interval", 1.0))
-        told = abs(time.time() - float(last or 0.0))
+        told = abs(time.time() - float(last))
         stale = told > patience and (silent is None or silent > patience)
         skewed = silent is not None and silent <= patience < told
         paused = progress is not None and progress["paused"]
@@ -193,7 +193,9 @@ def _worst(source: RunSource, checks: Sequence[Mapping[str, Any]]) -> list[dict[
     if attribute := str(source.attributes.get("last_check") or ""):
         names = [row[0] for row in (json.loads(attribute) or {}).get("nearest", ())] or names
     found = [{"text": n, "variable": p[0], "place": p[1]} for n in names if (p := source.locate(n)) is not None]
-    return found[:6] or search(source, "")["found"][:4]
+    known = [element["text"] for element in found]
+    more = [element for element in search(source, "")["found"][:8] if element["text"] not in known]
+    return [*found[:6], *more[: max(0, 4 - len(found))]]
 
 
 def search(source: RunSource, query: str) -> dict[str, Any]:

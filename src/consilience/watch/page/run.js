@@ -50,7 +50,7 @@ export class RunPage {
       part("summary", "Summary", this.filter), part("forest", "Forest"), 
       make("div", { class: "two" }, part("pairs", "Pairs"), part("divergences", "Divergences")),
       make("div", { class: "two" }, part("tuning", "Chains over time"), part("energy", "Energy")),
-      part("predictive", "Posterior predictive"), part("regions", "Separate regions"),
+      make("div", { class: "two" }, part("predictive", "Posterior predictive"), part("regions", "Separate regions")),
       make("div", { class: "two" }, part("events", "Events"), part("about", "About the run")), part("model", "Model"),
     );
     await this.refresh();
@@ -131,7 +131,7 @@ export class RunPage {
     ];
     const head = [
       make("div", { class: "head" }, this.back ? make("a", { href: "#", onclick: this.back }, "← all runs") : null, make("h1", {}, r.name), badge(r.status)),
-      make("p", { class: "reason" }, r.reason, r.promise ? `${r.reason ? " — " : ""}this status promises ${r.promise}.` : "", r.help ? ` What would help: ${r.help.replaceAll("`", "")}.` : "",
+      make("p", { class: "reason" }, r.reason, r.promise ? `${r.reason ? " – this" : "This"} status promises ${r.promise}.` : "", r.help ? ` What would help: ${r.help.replaceAll("`", "")}.` : "",
         r.skewed ? " The clock of its machine differs from this one's." : ""),
     ];
     if (live && r.control && mayControl) head.push(this.buttons(r));
@@ -198,7 +198,7 @@ export class RunPage {
 
   events(events) {
     const say = { began: (e) => (e.resumed ? "went on from its checkpoint" : "began"), restarted: () => "began again", moved: (e) => `chain ${e.chain} goes on elsewhere`, lost: (e) => `chain ${e.chain} left out`, ended: (e) => `ended: ${e.status}` };
-    const rows = [...events.map((e) => [when(e.time), say[e.kind](e), e.reason ?? ""]), ...this.run.notes.map((n) => ["", "note", n])];
+    const rows = [...events.filter((e) => e.time).map((e) => [when(e.time), say[e.kind](e), e.reason ?? ""]), ...this.run.notes.map((n) => ["", "note", n])];
     const restarts = events.some((e) => e.kind === "restarted") ? [] : this.run.restarts.map((n) => ["", "began again", n]);
     rows.push(...restarts);
     this.hide("events", !rows.length);
