@@ -46,7 +46,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def seen(browser: Any) -> Iterator[Seen]:
     page = browser.new_page(viewport={"width": 1100, "height": 800})
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(40_000)
     yield Seen(page)
     page.close()
 
@@ -57,7 +57,7 @@ def test_a_run_is_followed_paused_asked_for_more_and_stopped(seen: Seen) -> None
         mu = pm.Normal("mu", 0, 5)
         theta = pm.Normal("theta", mu, 1, dims="g")
         pm.Normal("y", theta, 1, observed=rng.normal(size=(20, 2)))
-        run = pm.sample(stop=pm.Stop(ess=1e7, max_time=60), random_seed=1, progressbar=False, blocking=False)
+        run = pm.sample(stop=pm.Stop(ess=1e7, max_time=120), random_seed=1, cores=1, progressbar=False, blocking=False)
     shown = run.watch(port=0)
     page = seen.page
     try:

@@ -312,6 +312,8 @@ class Work:
             raise SamplingError(f"the run has a fixed length, `draws={plan.draws}`; `result.extend(draws=…)` goes on.")
         changed: dict[str, Any] = {"rule": replace(plan.rule, target_ess=target_ess), "patience": None}
         self.plan, course.plan = replace(plan, **changed), replace(course.plan, **changed)
+        if course.attempt is not None:
+            course.attempt.forget_the_last_look()  # which may have put the next one far away
         if self.checkpoint is not None:
             self.checkpoint.identity["options"] = self.plan.of_the_run
 

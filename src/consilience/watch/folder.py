@@ -41,6 +41,10 @@ class Folder:
         found = (str(path.relative_to(self.path)) for path in _below(self.path, 0))
         return sorted(name for name, _ in zip(found, range(MOST_RUNS), strict=False))
 
+    def version(self, name: str) -> object:
+        """Another value whenever a run may have something new; it is not read."""
+        return (self._open.get(name) or self.source(name)).version()
+
     def source(self, name: str) -> RunSource:
         """A run by its name, as it is now; KeyError where there is none, StorageError where it cannot be read."""
         if name not in self._open:

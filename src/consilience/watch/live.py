@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,9 +19,12 @@ from consilience.watch.server import Server, check_installed
 from consilience.watch.source import RunSource, StoreSource, TreeSource
 
 if TYPE_CHECKING:
+    from consilience.run.course import Attempt
     from consilience.sample.work import Work
 
-NUMBERS: Final = 1 << 21  # of draws in the copy that the page looks at
+NUMBERS: Final = 1 << 18  # of draws in the copy that the page looks at, if these are at least
+FEWEST: Final = 400  # draws of each chain
+SELDOM, SHARE = 2.0, 0.01  # seconds between two copies at least, and the share of the time that they may take
 NAME: Final = "this run"
 
 
@@ -32,38 +36,48 @@ class LiveSource(TreeSource):
 
         super().__init__(xarray.DataTree(), NAME)
         self._work = work
-        self._count = 0
+        self._count, self._due = 0, 0.0
         self._told: list[dict[str, Any]] = []
         self.records = self._told
         self.journal = Journal(lambda record: self._told.append(finite(record)), about(work))
 
     def version(self) -> object:
-        attempt = self._work.running.supervisor.course.attempt
-        return len(self._told), 0 if attempt is None else attempt.count, self._count < 0
+        return len(self._told), self._count
 
     def refresh(self) -> None:
+        now = time.monotonic()
+        if self._count < 0 or now < self._due or self._work.running.finished:
+            return
         attempt = self._work.running.supervisor.course.attempt
         count = 0 if attempt is None else attempt.count
-        if self._count < 0 or count == self._count or self._work.running.finished:
-            return
-        if attempt is None or not count:
-            self.take(tree_of({}))
+        if count != self._count:
+            if attempt is None or not count:
+                self.take(tree_of({}))
+            else:
+                self._copy(attempt)
             self._count = count
-            return
+        self._due = now + max(SELDOM, (time.monotonic() - now) / SHARE)
+
+    def _copy(self, attempt: Attempt) -> None:
+        """Take over evenly spread draws and their statistics."""
         work, windows, chains = copy.copy(self._work), list(attempt.windows), attempt.chains
-        draws = attempt.draws(NUMBERS)
-        made = sum(len(some[chains[0]].draws) for some in windows)
-        stride = max(1, -(-made // max(1, draws.shape[1])))
-        table = np.stack([np.concatenate([some[c].statistics for some in windows], axis=1) for c in chains])
-        columns = work.running.supervisor.engine.chains.columns
-        statistics = {
-            k: v[:, ::-stride][:, ::-1][:, -draws.shape[1] :] for k, v in name_statistics(table, columns).items()
-        }
-        same = all(v.shape[1] == draws.shape[1] for v in statistics.values())
-        model = work.model
-        groups = {"posterior": named(work, draws, True), "sample_stats": statistics if same else {}}
-        self.take(tree_of(groups, {**model.coords, "chain": list(chains)}, model.named_vars_to_dims))
-        self.stride, self._count = stride, count
+        size = len(chains) * work.running.supervisor.course.chains.dimension
+        draws = attempt.draws(max(NUMBERS, FEWEST * size))
+        ends = np.cumsum([len(some[chains[0]].draws) for some in windows])
+        stride = max(1, -(-int(ends[-1]) // draws.shape[1]))
+        places = np.arange(ends[-1] - 1, -1, -stride)[::-1][-draws.shape[1] :]
+        parts = []
+        for some, end in zip(windows, ends, strict=True):
+            begin = end - len(some[chains[0]].draws)
+            here = places[slice(*np.searchsorted(places, [begin, end]))] - begin
+            parts.append(np.stack([some[c].statistics[:, here] for c in chains]))
+        table = np.concatenate(parts, axis=2)
+        statistics = name_statistics(table, work.running.supervisor.engine.chains.columns)
+        groups = {"posterior": named(work, draws, True)}
+        if table.shape[2] == draws.shape[1]:  # no window came meanwhile
+            groups["sample_stats"] = dict(statistics)
+        self.take(tree_of(groups, {**work.model.coords, "chain": list(chains)}, work.model.named_vars_to_dims))
+        self.stride = stride
 
     def end(self, result: Any) -> None:
         """Show the result from now on."""
@@ -98,6 +112,10 @@ class Page:
             self._source = StoreSource(self.work.store.store.path, NAME)
         self._source.refresh()
         return self._source
+
+    def version(self, name: str) -> object:
+        """Another value whenever the run may have something new."""
+        return (self._source or self.source(name)).version()
 
     def ended(self, result: Any) -> None:
         """The run is over; this is what came of it."""

@@ -64,6 +64,9 @@ class Runs(Protocol):
     def names(self) -> list[str]:
         """Of all runs."""
 
+    def version(self, name: str) -> object:
+        """Another value whenever a run may have something new."""
+
     def source(self, name: str) -> RunSource:
         """A run by its name; KeyError where there is none."""
 
@@ -122,6 +125,10 @@ def application(
     def locked(make: Callable[[RunSource], Any], name: str) -> Any:
         with lock:
             return make(runs.source(name))
+
+    def version(name: str) -> object:
+        with lock:
+            return runs.version(name)
 
     async def look(request: Request, make: Callable[[RunSource], Any]) -> Response:
         found = await run_in_threadpool(locked, make, request.query_params["run"])
@@ -197,7 +204,7 @@ def application(
             before, waited = object(), 0.0
             while not await request.is_disconnected():
                 try:
-                    now: object = await run_in_threadpool(locked, lambda s: s.version(), name)
+                    now: object = await run_in_threadpool(version, name)
                 except (StorageError, KeyError, OSError):
                     now = None
                 if now != before or waited >= QUIET:

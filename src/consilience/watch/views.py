@@ -77,7 +77,7 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
         stale = told > patience and (silent is None or silent > patience)
         skewed = silent is not None and silent <= patience < told
         paused = progress is not None and progress["paused"]
-        status = "stale" if stale else "paused" if paused else _stage(progress)
+        status = "stale" if stale else "paused" if paused else _stage(progress, source.draws)
     chains = [] if progress is None else progress["chains"]
     seconds = (ended or progress or {}).get("seconds") or attributes.get("sampling_time")
     known = json.loads(str(attributes.get("last_check") or "null")) or check
@@ -103,9 +103,11 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
     )
 
 
-def _stage(progress: Mapping[str, Any] | None) -> str:
-    phases = {c[8] for c in progress["chains"]} - {"failed"} if progress else {"waiting"}
-    return "starting" if phases <= {"waiting"} else "tuning" if phases & {"waiting", "tuning"} else "sampling"
+def _stage(progress: Mapping[str, Any] | None, draws: int) -> str:
+    chains = [c for c in progress["chains"] if c[8] != "failed"] if progress else []
+    if any(c[8] == "tuning" for c in chains) or not (draws or any(c[2] for c in chains)):
+        return "tuning" if any(c[1] for c in chains) else "starting"
+    return "sampling"
 
 
 def _why(
@@ -177,7 +179,7 @@ def _progress(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Moments as columns, `MOST_POINTS` at most: time, and what there is of each chain."""
     some = records[-1 :: -max(1, -(-len(records) // MOST_POINTS))][::-1]
     chains = sorted({c[0] for r in some for c in r["chains"]})
-    columns: dict[str, Any] = {"seconds": [r["seconds"] for r in some], "chains": chains}
+    columns: dict[str, Any] = {"at": [r["seconds"] for r in some], "chains": chains}
     rows = [{c[0]: c for c in r["chains"]} for r in some]
     for place, name in enumerate(OF_CHAINS, 1):
         if name == "phase":

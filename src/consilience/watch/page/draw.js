@@ -74,7 +74,7 @@ export class Lines {
       legend: { show: false },
       cursor: { show: false },
       scales: { x: { time: false }, ...(this.options.scales ?? {}) },
-      axes: [{ ...axis, size: 24 }, { ...axis, size: 54, values: (u, at) => at.map((v) => (v === null ? "" : number(v))) }],
+      axes: [{ ...axis, size: 24 }, { ...axis, size: 54, values: (u, at) => at.map((v) => (v === null ? "" : number(v, 4))) }],
       series: [{}, ...lines.map((_, i) => ({
         label: labels[i], stroke: color(more.colors ? more.colors[i] : i), width: more.width ?? 1.3, alpha: more.alpha ?? 1,
         dash: more.dashes?.[i], points: { show: x.length < 2 || more.points === true, size: 5 },

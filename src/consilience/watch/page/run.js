@@ -64,6 +64,7 @@ export class RunPage {
     if (this.busy || document.hidden) { this.again = true; return; }
     this.busy = true;
     this.again = false;
+    const began = performance.now();
     try {
       this.run = await ask("run", { run: this.name });
       this.show();
@@ -71,8 +72,9 @@ export class RunPage {
     } catch (error) {
       this.part.news.textContent = error.message;
     }
-    this.busy = false;
-    if (this.again) setTimeout(() => this.refresh(), 700);
+    // So that looking takes a small share of the time, however slow the other side is.
+    const rest = LIVE.includes(this.run?.status) ? Math.max(1500, 10 * (performance.now() - began)) : 300;
+    setTimeout(() => { this.busy = false; if (this.again) this.refresh(); }, Math.min(rest, 20000));
   }
 
   async details() {
@@ -84,7 +86,7 @@ export class RunPage {
     if (drawn && (run.draws !== this.drawn || run.status !== this.shownStatus)) {
       await this.showTraces();
       // What takes longer comes more seldom while the run goes on.
-      if (!live || !this.slowAt || now - this.slowAt > 5000) {
+      if (!live || !this.slowAt || now - this.slowAt > 15000) {
         this.slowAt = now;
         await Promise.all([this.showSummary(), this.showPairs(), this.showDivergences()]);
         if (run.status !== "stale") this.drawn = run.draws;
@@ -107,15 +109,15 @@ export class RunPage {
     const r = this.run, c = r.check, p = r.progress;
     const live = LIVE.includes(r.status);
     document.title = `${r.status.replaceAll("_", " ")} · ${r.name}`;
-    const rate = p.seconds.length > 1 && live ? (() => {
-      const n = p.seconds.length, k = Math.max(0, n - 5), total = (i) => p.gradients.reduce((sum, row) => sum + (row[i] ?? 0), 0);
-      return (total(n - 1) - total(k)) / Math.max(1e-9, p.seconds[n - 1] - p.seconds[k]);
+    const rate = p.at.length > 1 && live ? (() => {
+      const n = p.at.length, k = Math.max(0, n - 5), total = (i) => p.gradients.reduce((sum, row) => sum + (row[i] ?? 0), 0);
+      return (total(n - 1) - total(k)) / Math.max(1e-9, p.at[n - 1] - p.at[k]);
     })() : r.gradients / r.seconds;
     const noise = c && c.ess ? 1 + 0.5 / c.ess * (r.chains ?? 1) : null;
     const draws = c && c.needed && live && c.needed > r.draws ? `of about ${number(c.needed)} of each chain` : `of each of ${r.chains} chains`;
-    const left = c && c.needed && live && r.draws && p.seconds.length ? (() => {
-      const first = p.draws[0].findIndex((d) => d > 0), n = p.seconds.length - 1;
-      const span = first >= 0 && n > first ? (p.seconds[n] - p.seconds[first]) / Math.max(1, p.draws[0][n] - p.draws[0][first]) : r.seconds / r.draws;
+    const left = c && c.needed && live && r.draws && p.at.length ? (() => {
+      const first = p.draws[0].findIndex((d) => d > 0), n = p.at.length - 1;
+      const span = first >= 0 && n > first ? (p.at[n] - p.at[first]) / Math.max(1, p.draws[0][n] - p.draws[0][first]) : r.seconds / r.draws;
       return Math.max(0, c.needed - r.draws) * span;
     })() : null;
     const figure = (label, value, small, tone) => make("div", {}, make("dt", {}, label), make("dd", { class: tone ?? "" }, value, small ? make("small", {}, small) : null));
@@ -171,7 +173,7 @@ export class RunPage {
   }
 
   over(p) {
-    const enough = p.seconds.length > 0;
+    const enough = p.at.length > 0;
     this.hide("tuning", !enough);
     if (!enough) return;
     if (!this.part.tuning.childElementCount) {
@@ -179,9 +181,9 @@ export class RunPage {
     }
     for (const [what, lines] of this.tuning) {
       const rows = p[what];
-      const told = p.seconds.length > 2 && rows.some((row) => row.some((v) => v !== null));
+      const told = p.at.length > 2 && rows.some((row) => row.some((v) => v !== null));
       lines.element.hidden = lines.element.previousSibling.hidden = !told;
-      if (told) lines.show(p.seconds, rows, p.chains.map((c) => `chain ${c}`));
+      if (told) lines.show(p.at, rows, p.chains.map((c) => `chain ${c}`));
     }
     const last = (row) => row[row.length - 1];
     this.part.tuning.lastChild.replaceChildren(make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ["chain", "phase", "steps", "draws", "diverged", "step size", "depth"].map((t) => make("th", {}, t)))),
