@@ -32,7 +32,9 @@ class Seen:
         self.hosts: set[str] = set()
         page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda fault: self.faults.append(str(fault)))
-        page.on("request", lambda asked: self.hosts.add(asked.url.split("/")[2] if "//" in asked.url else asked.url[:5]))
+        page.on(
+            "request", lambda asked: self.hosts.add(asked.url.split("/")[2] if "//" in asked.url else asked.url[:5])
+        )
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +76,18 @@ def test_a_run_is_followed_paused_asked_for_more_and_stopped(seen: Seen) -> None
         page.wait_for_selector(".badge:has-text('sampling')")
         page.fill("input[aria-label='More effective draws']", "3000")
         page.click("button:has-text('more effective draws')")
-        result = run.wait(30)
-        page.wait_for_selector(".badge:has-text('converged')")
-        assert result.status == "converged"
-        assert result.posterior.sizes["draw"] >= 400
+        page.wait_for_selector("text=Asked for: more")
+        assert run._work.plan.rule.target_ess < 1e7
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.click("button:has-text('Stop')")
+        assert run.wait(60).posterior.sizes["draw"] > 400
+        page.wait_for_selector(".badge:has-text('interrupted'), .badge:has-text('converged')")
         assert page.locator("button:has-text('Pause')").count() == 0
+        assert page.locator("img").count() == 0
+        assert seen.faults == []
     finally:
         run.stop()
         shown.close()
-    assert page.locator("img").count() == 0
-    assert seen.faults == []
     assert {host.split(":")[0] for host in seen.hosts} <= {"127.0.0.1", "data"}
 
 
@@ -108,8 +112,8 @@ def test_thirty_runs_are_listed_and_opened_by_keyboard(seen: Seen, make: Make, t
     page.wait_for_selector("text=31 runs")
     page.set_viewport_size({"width": 360, "height": 700})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    shown.close()
     assert seen.faults == []
+    shown.close()
 
 
 def test_a_report_is_one_file_that_asks_for_nothing(seen: Seen, tmp_path: Path) -> None:

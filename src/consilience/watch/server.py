@@ -202,7 +202,7 @@ def application(
 
         async def told() -> AsyncIterator[str]:
             before, waited = object(), 0.0
-            while not await request.is_disconnected():
+            while not (request.app.state.closing or await request.is_disconnected()):
                 try:
                     now: object = await run_in_threadpool(version, name)
                 except (StorageError, KeyError, OSError):
@@ -239,7 +239,9 @@ def application(
     async def nothing(request: Request, error: Exception) -> Response:
         return Response("Not found.", getattr(error, "status_code", 404), HEADERS)
 
-    return Starlette(routes=routes, exception_handlers={404: nothing, 405: nothing})
+    app = Starlette(routes=routes, exception_handlers={404: nothing, 405: nothing})
+    app.state.closing = False
+    return app
 
 
 def with_arrays(about: Mapping[str, Any], data: bytes) -> bytes:
@@ -295,7 +297,7 @@ class Server:
         self.token, self.control_token = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
         self._socket = listening(host, port)
         number = self._socket.getsockname()[1]
-        app = application(
+        app = self._app = application(
             runs, self.token, host, control=control, control_token=self.control_token if control else None
         )
         shown = f"[{host}]" if ":" in host else host if host not in ("0.0.0.0", "") else socket.gethostname()
@@ -306,6 +308,7 @@ class Server:
         config = uvicorn.Config(
             app,
             log_config=None,
+            log_level="critical",
             access_log=False,
             lifespan="off",
             server_header=False,
@@ -329,7 +332,7 @@ class Server:
 
     def close(self) -> None:
         """End."""
-        self._server.should_exit = True
+        self._app.state.closing = self._server.should_exit = True
         self._thread.join(5)
         self._socket.close()
 

@@ -183,8 +183,9 @@ class StoreSource(RunSource):
         whole_rows = [max(1, n) for n in (about["shape"][0], *variable.shape)] == [chunk[0], *chunk[2:]]
         if not (plain and whole_rows):
             return np.asarray(self._array(group, name)[(slice(None), slice(0, draws, step), *(place or ()))])
-        order = "<" if codecs[0].get("configuration", {}).get("endian", "little") == "little" else ">"
-        dtype = np.dtype("bool" if about["data_type"] == "bool" else about["data_type"]).newbyteorder(order)
+        dtype = np.dtype(about["data_type"])
+        if codecs[0].get("configuration", {}).get("endian", "little") == "big":
+            dtype = dtype.newbyteorder(">")
         parts, tail = [], "/0" * len(variable.shape)
         for number in range(-(-draws // chunk[1])):
             begin = number * chunk[1]
@@ -192,7 +193,7 @@ class StoreSource(RunSource):
             rows = slice(first, min(chunk[1], draws - begin), step)
             file = self.path / group / name / f"c/0/{number}{tail}"
             try:
-                found = np.memmap(_inside(self.path, file), dtype, "r", shape=tuple(chunk))
+                found: Any = np.memmap(_inside(self.path, file), dtype, "r", shape=tuple(chunk))
                 parts.append(np.array(found[(slice(None), rows, *(place or ()))]))
             except (
                 OSError,

@@ -81,7 +81,7 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
     chains = [] if progress is None else progress["chains"]
     seconds = (ended or progress or {}).get("seconds") or attributes.get("sampling_time")
     known = json.loads(str(attributes.get("last_check") or "null")) or check
-    return finite(
+    found: dict[str, Any] = finite(
         {
             "name": source.name,
             "status": status or "unknown",
@@ -101,6 +101,7 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
             "parameters": sum(v.size for v in source.groups.get("posterior", {}).values()),
         }
     )
+    return found
 
 
 def _stage(progress: Mapping[str, Any] | None, draws: int) -> str:
@@ -363,7 +364,8 @@ def predictive(source: RunSource, name: str) -> dict[str, Any]:
     pooled = pooled[np.isfinite(pooled)]
     if not len(pooled):
         return {"grid": [], "observed": [], "predicted": []}
-    grid = np.linspace(*np.quantile(pooled, [0.002, 0.998]), 80)
+    low, high = np.quantile(pooled, [0.002, 0.998]).tolist()
+    grid = np.linspace(low, high, 80)
 
     def below(values: Array) -> list[float]:
         return list((np.searchsorted(np.sort(values), grid, "right") / max(1, len(values))).tolist())
@@ -378,8 +380,9 @@ def _energies(source: RunSource) -> dict[str, Any] | None:
         return None
     changes = np.diff(energy, axis=1)
     centred = energy - energy.mean()
-    edges = np.linspace(*np.quantile(centred, [0.001, 0.999]), 31)
-    if edges[0] == edges[-1]:
+    low, high = np.quantile(centred, [0.001, 0.999]).tolist()
+    edges = np.linspace(low, high, 31)
+    if low == high:
         return None
     variances = energy.var(axis=1)
     bfmi = (changes**2).mean(axis=1) / np.where(variances > 0, variances, np.nan)

@@ -60,9 +60,11 @@ export class RunPage {
     });
   }
 
-  async refresh() {
+  async refresh(atOnce = false) {
+    if (atOnce && this.resting) { clearTimeout(this.resting); this.busy = false; }
     if (this.busy || document.hidden) { this.again = true; return; }
     this.busy = true;
+    this.resting = 0;
     this.again = false;
     const began = performance.now();
     try {
@@ -74,7 +76,7 @@ export class RunPage {
     }
     // So that looking takes a small share of the time, however slow the other side is.
     const rest = LIVE.includes(this.run?.status) ? Math.max(1500, 10 * (performance.now() - began)) : 300;
-    setTimeout(() => { this.busy = false; if (this.again) this.refresh(); }, Math.min(rest, 20000));
+    this.resting = setTimeout(() => { this.resting = 0; this.busy = false; if (this.again) this.refresh(); }, Math.min(rest, 6000));
   }
 
   async details() {
@@ -162,7 +164,7 @@ export class RunPage {
   buttons(r) {
     const said = async (action, amount = null) => {
       try { await act(action, amount); this.part.news.textContent = `Asked for: ${action}.`; } catch (error) { this.part.news.textContent = error.message; }
-      this.refresh();
+      this.refresh(true);
     };
     this.more = make("input", { type: "number", min: 1, value: 2000, "aria-label": "More effective draws" });
     const paused = r.status === "paused";
