@@ -75,6 +75,7 @@ def sample(
     nuts: Mapping[str, Any] | None = None,
     backend: Literal["llvm", "jax"] | None = None,
     device: Any = None,
+    watch: bool = False,
     **pymc: Any,
 ) -> Any:
     """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
@@ -138,6 +139,7 @@ def sample(
                    thousands of chains (128 by default). From 64 on they begin at 16 points and are judged by nested
                    R-hat, and `pm.Stop(min_draws=…)` is that of four chains: more have as many in all at the first check
     device         of JAX: "cpu", "gpu", "gpu:1"; its first by default, an accelerator where there is one
+    watch          True shows the run in a browser while it goes on, and prints the address: `docs/watching.md`
     pymc           PyMC's other keywords: those without meaning here pass, the rest are refused with what to use. Older
                    names of parts of `stop`, `tuning`, `remedies` and `save`, as `target_ess`, work as ever
     returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`,
@@ -255,7 +257,7 @@ def sample(
     if step is None and density.without_gradient and continuous:
         listed = ", ".join(continuous[:5]) + ", …" * (len(continuous) > 5)
         work.notes.append(f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}")
-    return delivered(work, callback, progressbar, overwrite=save.overwrite, blocking=blocking)
+    return delivered(work, callback, progressbar, overwrite=save.overwrite, blocking=blocking, watch=watch)
 
 
 KEYWORDS: Final = tuple(inspect.signature(sample).parameters)[:-1]

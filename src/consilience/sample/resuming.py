@@ -29,6 +29,7 @@ def resume(
     progressbar: bool = True,
     callback: Callable[..., Any] | None = None,
     blocking: bool = True,
+    watch: bool = False,
 ) -> Any:
     """Go on with a run of `pm.sample(save=pm.Save(checkpoint=path))` that Ctrl-C, a crash or a machine's end cut off.
 
@@ -62,5 +63,5 @@ def resume(
     work = Work(owner, density, kernel, plan, begin, chains, compile_seconds)
     supervisor = work.running.supervisor
     supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.engine)
-    work.checkpoint = supervisor.keep
-    return delivered(work, callback, progressbar, overwrite=True, blocking=blocking)
+    work.checkpoint, work.resumed = supervisor.keep, True
+    return delivered(work, callback, progressbar, overwrite=True, blocking=blocking, watch=watch)
