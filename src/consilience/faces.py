@@ -27,6 +27,7 @@ FACES: Final = {
     "page of a run": ("consilience.watch.live", "page_of"),
     "page of a result": ("consilience.watch.page_file", "write"),
     "words of variables": ("consilience.model.printing", ""),
+    "machine code helpers": ("consilience.native.shared_work", ""),
     "machine code random": ("consilience.native.random.library", ""),  # the just-in-time compiler compiles these itself
     "machine code routine": ("consilience.native.routines.library", ""),
     "machine code of vector mathematics": ("consilience.native.vectormath", ""),

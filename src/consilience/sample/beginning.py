@@ -65,6 +65,7 @@ def on_threads(
     kernel: Kernel,
     seed: int,
     cores: int | None,
+    threads_per_chain: int | None = None,
     written: Model | None = None,
 ) -> Running:
     """A run of chains from these points (chain, coordinate), or of so many chains that are put somewhere later.
@@ -89,6 +90,8 @@ def on_threads(
         plan,
         seed=seed,
         cores=cores,
+        threads_per_chain=threads_per_chain,
+        chunks=density.chunks,
         monitored=monitored,
         operations=density.operations,
         other_coordinates=other_coordinates,

@@ -25,6 +25,7 @@ def resume(
     model: Model | None = None,
     *,
     cores: int | None = None,
+    threads_per_chain: int | None = None,
     max_time: float | None = None,
     progressbar: bool = True,
     callback: Callable[..., Any] | None = None,
@@ -59,7 +60,9 @@ def resume(
         )
     plan = replace(plan, max_time=max_time)
     written = owner if plan.marginalized else None
-    begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores, written=written)
+    begin = partial(
+        on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain, written=written
+    )
     work = Work(owner, density, kernel, plan, begin, chains, compile_seconds)
     supervisor = work.running.supervisor
     supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.engine)
