@@ -76,6 +76,7 @@ def sample(
     nuts: Mapping[str, Any] | None = None,
     backend: Literal["llvm", "jax"] | None = None,
     device: Any = None,
+    executor: Any = None,
     **pymc: Any,
 ) -> Any:
     """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
@@ -139,6 +140,9 @@ def sample(
                    thousands of chains (128 by default). From 64 on they begin at 16 points and are judged by nested
                    R-hat, and `pm.Stop(min_draws=…)` is that of four chains: more have as many in all at the first check
     device         of JAX: "cpu", "gpu", "gpu:1"; its first by default, an accelerator where there is one
+    executor       moves the chains on other processes and machines: an executor of `concurrent.futures` (a process
+                   pool, loky, MPI), a Dask client or `pm.cluster.ray()`. The draws are those of threads, whatever
+                   becomes of workers; it pays where a second of work per chain is little: docs/clusters.md
     pymc           PyMC's other keywords: those without meaning here pass, the rest are refused with what to use. Older
                    names of parts of `stop`, `tuning`, `remedies` and `save`, as `target_ess`, work as ever
     returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`,
@@ -168,6 +172,8 @@ def sample(
     one_of("backend", backend, BACKENDS)
     lock_step = backend == "jax"
     if lock_step:
+        if executor is not None:
+            raise SamplingError('`executor` moves chains of `backend="llvm"`; leave out one of both.')
         from consilience.sample import lock_step as together
 
         together.refuse(step=step, nuts=nuts, save=save, tuning=tuning, jumps=jumps)
@@ -228,7 +234,9 @@ def sample(
         starts = together.starting_points(chains, initvals)
     else:
         kernel = assigned(moved, density, step, default)
-        begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores, written=owner if summed else None)
+        begin = partial(
+            on_threads, kernel=kernel, seed=seed, cores=cores, written=owner if summed else None, executor=executor
+        )
         starts = chains
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))

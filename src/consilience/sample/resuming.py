@@ -30,6 +30,7 @@ def resume(
     progressbar: bool = True,
     callback: Callable[..., Any] | None = None,
     blocking: bool = True,
+    executor: Any = None,
 ) -> Any:
     """Go on with a run of `pm.sample(save=pm.Save(checkpoint=path))` that Ctrl-C, a crash or a machine's end cut off.
 
@@ -60,7 +61,7 @@ def resume(
         )
     plan = replace(plan, max_time=max_time)
     written = owner if plan.marginalized else None
-    begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores, written=written)
+    begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores, written=written, executor=executor)
     work = Work(owner, density, kernel, plan, begin, chains, compile_seconds)
     supervisor = work.running.supervisor
     supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.engine)
