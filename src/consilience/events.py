@@ -150,6 +150,12 @@ class ChainLost(Record):
     reason: str
 
 
+class WorkerNotice(Record):
+    """Something happened to workers of an executor that changes no draw: one was lost, or did not answer."""
+
+    reason: str
+
+
 class RunEnded(Record):
     """All chains have stopped.
 
@@ -166,6 +172,15 @@ class RunEnded(Record):
 
 
 Event: TypeAlias = (
-    RunStarted | Progress | StepProgress | DrawsMade | CheckFigures | Restarted | ChainMoved | ChainLost | RunEnded
+    RunStarted
+    | Progress
+    | StepProgress
+    | DrawsMade
+    | CheckFigures
+    | Restarted
+    | ChainMoved
+    | ChainLost
+    | WorkerNotice
+    | RunEnded
 )
 Listener: TypeAlias = Callable[[Event], None]
