@@ -76,6 +76,8 @@ def sample(
     nuts: Mapping[str, Any] | None = None,
     backend: Literal["llvm", "jax"] | None = None,
     device: Any = None,
+    watch: bool = False,
+    executor: Any = None,
     **pymc: Any,
 ) -> Any:
     """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
@@ -143,6 +145,10 @@ def sample(
                    thousands of chains (128 by default). From 64 on they begin at 16 points and are judged by nested
                    R-hat, and `pm.Stop(min_draws=…)` is that of four chains: more have as many in all at the first check
     device         of JAX: "cpu", "gpu", "gpu:1"; its first by default, an accelerator where there is one
+    watch          True shows the run in a browser while it goes on, and prints the address: `docs/watching.md`
+    executor       moves the chains on other processes and machines: an executor of `concurrent.futures` (a process
+                   pool, loky, MPI), a Dask client or `pm.cluster.ray()`. The draws are those of threads, whatever
+                   becomes of workers; it pays where a second of work per chain is little: docs/clusters.md
     pymc           PyMC's other keywords: those without meaning here pass, the rest are refused with what to use. Older
                    names of parts of `stop`, `tuning`, `remedies` and `save`, as `target_ess`, work as ever
     returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`,
@@ -172,6 +178,8 @@ def sample(
     one_of("backend", backend, BACKENDS)
     lock_step = backend == "jax"
     if lock_step:
+        if executor is not None:
+            raise SamplingError('`executor` moves chains of `backend="llvm"`; leave out one of both.')
         from consilience.sample import lock_step as together
 
         together.refuse(
@@ -237,7 +245,7 @@ def sample(
         kernel = assigned(moved, density, step, default)
         begin = partial(
             on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain,
-            written=owner if summed else None,
+            written=owner if summed else None, executor=executor,
         )  # fmt: skip
         starts = chains
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
@@ -269,7 +277,7 @@ def sample(
     if step is None and density.without_gradient and continuous:
         listed = ", ".join(continuous[:5]) + ", …" * (len(continuous) > 5)
         work.notes.append(f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}")
-    return delivered(work, callback, progressbar, overwrite=save.overwrite, blocking=blocking)
+    return delivered(work, callback, progressbar, overwrite=save.overwrite, blocking=blocking, watch=watch)
 
 
 KEYWORDS: Final = tuple(inspect.signature(sample).parameters)[:-1]
