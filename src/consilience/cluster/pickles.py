@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import io
 import pickle
 import warnings
+from collections import deque
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,6 +16,7 @@ from typing import Any, Final
 
 from consilience.errors import ConsilienceWarning, SamplingError
 
+MOST_PARTS: Final = 200  # that are looked at for one that does not pickle
 LARGE: Final = 256 * 2**20
 """Bytes above which what is sent is worth a warning."""
 
@@ -58,14 +61,27 @@ def _dumps(value: Any) -> bytes:
     return written
 
 
-def _culprit(value: Any, name: str, error: Exception, seen: frozenset[int] = frozenset()) -> tuple[str, str]:
-    """The innermost part that fails, and how."""
-    for label, part in _parts(value, name):
-        if id(part) not in seen:
+def _culprit(value: Any, name: str, error: Exception) -> tuple[str, str]:
+    """The part that fails though its own parts don't, the nearest to the whole, and how."""
+    waiting = deque([(value, name, error)])
+    failing = {id(value): value}  # kept, or others would get their numbers
+    for _ in range(MOST_PARTS):
+        if not waiting:
+            break
+        whole, label, told = waiting.popleft()
+        within = False
+        for own, part in _parts(whole, label):
+            if id(part) in failing:
+                within = True
+                continue
             try:
                 _dumps(part)
             except Exception as inner:  # as above
-                return _culprit(part, label, inner, seen | {id(value)})
+                within = True
+                failing[id(part)] = part
+                waiting.append((part, own, inner))
+        if not within:
+            return label, f"{type(told).__name__}: {told}"
     return name, f"{type(error).__name__}: {error}"
 
 
@@ -112,5 +128,12 @@ def _parts(value: Any, name: str) -> Iterator[tuple[str, Any]]:
         yield from ((f"{name}[{key!r}]", part) for key, part in value.items())
     elif isinstance(value, list | tuple | set | frozenset):
         yield from ((f"{name}[{i}]", part) for i, part in enumerate(value))
+    elif "__reduce__" in {name for kind in type(value).__mro__[:-1] for name in vars(kind)}:
+        with contextlib.suppress(Exception):  # which is why it fails
+            yield from ((name, part) for part in value.__reduce__()[1])
     else:
-        yield from ((f"{name}.{key}", part) for key, part in getattr(value, "__dict__", {}).items())
+        state = value.__getstate__()  # what a pickle holds of it
+        if isinstance(state, Mapping):
+            yield from ((f"{name}.{key}", part) for key, part in state.items())
+        elif isinstance(state, tuple):
+            yield from ((name, part) for part in state)

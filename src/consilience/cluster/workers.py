@@ -92,7 +92,7 @@ class Workers:
         self._waiting: deque[Task] = deque()
         self._flying: set[Task] = set()
         self._ended: list[Task] = []
-        self._arrived: queue.SimpleQueue[tuple[Task, Any]] = queue.SimpleQueue()
+        self._arrived: queue.SimpleQueue[tuple[Task | None, Any]] = queue.SimpleQueue()
         self._shared: list[Broadcast] = []
         self._counted = (0, -1.0)
         self.losses = 0
@@ -173,6 +173,10 @@ class Workers:
         self._feed()
         ended, self._ended = self._ended, []
         return [task for task in ended if not task.cancelled]
+
+    def wake(self) -> None:
+        """Have `finished` return where it is waiting; from any thread."""
+        self._arrived.put((None, None))
 
     def cancel(self, task: Task) -> None:
         """Forget a task; if it is running its result is thrown away."""
@@ -271,8 +275,8 @@ class Workers:
 
     # --- back
 
-    def _receive(self, task: Task, inner: Any) -> None:
-        if task.inner is not inner:
+    def _receive(self, task: Task | None, inner: Any) -> None:
+        if task is None or task.inner is not inner:
             return  # it was given up before
         self._flying.discard(task)
         task.inner = None
@@ -310,6 +314,8 @@ class Workers:
     def _lost(self, task: Task, error: BaseException) -> None:
         self.losses += 1
         task.losses += 1
+        for one in self._shared:
+            one.placed = None  # it may have been on the worker that died
         late = task.limit is not None and time.monotonic() - task.began >= task.limit
         if late:
             self._end(task, error=TimeLimitError(f"it did not end within {task.limit:g} s, and its worker was ended."))
