@@ -7,11 +7,13 @@ xarray and pandas take longer to load than a small model takes to sample. So the
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
 import threading
 from collections.abc import Mapping
 from numbers import Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import numpy as np
@@ -271,6 +273,20 @@ class Result(Outcome):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return Result.around, (self.built(),)
+
+    def to_zarr(self, store: Any, mode: str = "w-", *rest: Any, **settings: Any) -> Any:
+        """Write the result as a zarr store: see `xarray.DataTree.to_zarr`.
+
+        A new directory without settings, and as long as there is no tree, is written without xarray and zarr.
+        """
+        new = isinstance(store, str | os.PathLike) and mode in ("w", "w-") and not rest and not settings
+        if self.unbuilt is not None and new and "://" not in str(store):
+            path = Path(store)
+            if not path.exists() and path.suffix != ".zip":
+                from consilience.output.storage.zarr_store import write_store
+
+                return write_store(path, self.unbuilt)
+        return self.built().to_zarr(store, mode, *rest, **settings)  # type: ignore[arg-type]  # whatever it takes
 
     def copy(self, *, inherit: bool = True, deep: bool = False) -> Result:
         """See `xarray.DataTree.copy`."""
