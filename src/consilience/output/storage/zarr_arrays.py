@@ -66,8 +66,8 @@ def _write_array(folder: Path, path: str, dims: tuple[str, ...], values: npt.NDA
         "shape": values.shape, "data_type": "string" if text else values.dtype.name, "zarr_format": 3,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}}, "fill_value": empty,
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}}, "dimension_names": dims,
-        "codecs": [{"name": "vlen-utf8", "configuration": {}} if text else numbers], "attributes": attributes, "node_type": "array",
-        "storage_transformers": [],
+        "codecs": [{"name": "vlen-utf8", "configuration": {}} if text else numbers], "storage_transformers": [],
+        "attributes": attributes, "node_type": "array",
     }  # fmt: skip
     write_json(folder / "zarr.json", metadata)
 
