@@ -12,6 +12,7 @@ from consilience.events import (
     Restarted,
     RunEnded,
     RunStarted,
+    WorkerNotice,
 )
 from consilience.run.handle import Running
 from consilience.run.launch import launch, run_chains
@@ -35,6 +36,7 @@ __all__ = [
     "RunPlan",
     "RunStarted",
     "Running",
+    "WorkerNotice",
     "launch",
     "run_chains",
 ]

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from consilience.errors import SamplingError
 from consilience.events import CheckFigures, DrawsMade, Event, Progress, RunEnded, RunStarted
 from consilience.inference.messages import Window
 from consilience.record import replace
@@ -225,7 +226,11 @@ class Supervisor:
                 draws, table = stacked(self.partial, chains)
                 self.send(DrawsMade(attempt.count, draws, name_statistics(table, self.engine.chains.columns)))
             drawn = attempt.count + made
+        if self.engine.lost and not drawn:
+            raise SamplingError(self.engine.lost)
         kept = f"the first {drawn} draws of each chain are kept" if drawn else "no draws had been made"
+        if self.engine.lost:
+            return Verdict("interrupted", f"{self.engine.lost.rstrip('.')}; {kept}")
         if self.out_of_time:
             limit = self.course.plan.max_time
             needed = math.nan if self.last_check is None else self.last_check.needed
@@ -268,7 +273,8 @@ class Supervisor:
             divergences=tuple(all_divergences([w[c] for w in windows], dimension) for c in chains),
             tuning=learnt,
             evaluations=tuple(evaluations[c] + course.given_up[c] for c in chains),
-            tuning_evaluations=course.tuning_evaluations,
+            tuner_evaluations=course.tuner_evaluations,
+            tuning_evaluations=course.tuning_evaluations + course.tuner_evaluations,
             tuned=course.tuned,
             windows=course.tuner.reports,
             restarts=tuple(course.restarts),

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import StorageError
-from consilience.output.storage import files
+from consilience.output.storage import files, journal
 from consilience.output.storage.datatree import Arrays, Attributes, Coordinates, Dimensions, Group, labelled, storable
 from consilience.output.storage.zarr_arrays import GROWING, plain, write_group
 from consilience.output.storage.zarr_directory import check_free, publish, read_members
@@ -55,6 +55,7 @@ class ZarrStore:
         self._blocks: dict[str, npt.NDArray[np.generic]] = {}  # of no draws, by path: shapes and element types
         self._arrays: dict[str, zarr.Array[Any]] = {}  # that grow, by path
         self._created: object = ""  # when
+        self._journal = True  # whether that of what is replaced is kept
 
     @classmethod
     def create(
@@ -67,6 +68,7 @@ class ZarrStore:
         attributes: Attributes | None = None,
         overwrite: bool = False,
         groups: Groups | None = None,
+        goes_on: bool = False,
     ) -> ZarrStore:
         """A new store with a group `posterior`; its variables come with the first draws.
 
@@ -75,6 +77,7 @@ class ZarrStore:
         chains       number of chains
         coords, dims, attributes   as for `storage.tree_of`; draws have no labels but their numbers
         groups       draws to begin with, as in `append`
+        goes_on      whether it is the run there that goes on: its journal is kept
 
         Raises StorageError if the path is taken or being written by another run, cannot be written, or if zarr
         is not installed.
@@ -94,6 +97,7 @@ class ZarrStore:
             except OSError as error:
                 raise files.failure(target, error, "what was there before is kept") from error
             store = cls(target, lock, coords, dims, attributes, chains)
+            store._journal = goes_on
             store.restart(groups)
         except BaseException:
             lock.release()
@@ -114,7 +118,10 @@ class ZarrStore:
             for name, group in made.items():
                 write_group(beside, name, group if count else Group({}, group.labels, group.attrs))
             publish(beside)
+            if self._journal and (told := self.path / journal.NAME).is_file():
+                shutil.copyfile(told, beside / journal.NAME)
             files.replace_directory(beside, self.path)
+            self._journal = True
         except BaseException as error:
             shutil.rmtree(beside, ignore_errors=True)
             if isinstance(error, OSError):
@@ -152,6 +159,13 @@ class ZarrStore:
         except OSError as error:
             raise files.failure(self.path, error, f"the {self.draws} draws before are kept") from error
         self.draws = last
+
+    def note(self, record: Mapping[str, Any]) -> None:
+        """Add a record to the journal; raises StorageError."""
+        try:
+            journal.append(self.path, record)
+        except OSError as error:
+            raise files.failure(self.path, error, "the draws are kept") from error
 
     def keep_chains(self, chains: Sequence[int]) -> None:
         """Leave out all chains but these, given by position; those that stay keep their labels.
