@@ -23,13 +23,13 @@ import xarray as xr
 import consilience as pm
 from consilience import diagnostics
 from consilience.errors import MissingPackageError, SamplingError
-from consilience.output.storage.datatree import Group, labelled
+from consilience.output.storage.datatree import LabelledArrays, labelled
 from consilience.output.storage.deferred import Deferred
-from consilience.sample.outcome import OPERATORS, Result
+from consilience.sample.results import OPERATORS, Result, of_trees
 from consilience.sample.tree import Posterior
 
 
-def groups() -> dict[str, Group]:
+def groups() -> dict[str, LabelledArrays]:
     """A posterior with labels, an array that is computed when looked at, statistics and data."""
     rng = np.random.default_rng(1)
     theta = rng.normal(size=(2, 20, 3))
@@ -47,7 +47,7 @@ def groups() -> dict[str, Group]:
     )
 
 
-def fresh(of: dict[str, Group]) -> Result:
+def fresh(of: dict[str, LabelledArrays]) -> Result:
     return Result(of)
 
 
@@ -337,6 +337,7 @@ def test_weak_references_end_with_the_result_and_arrays_are_held_once() -> None:
 
 def test_without_xarray_the_tree_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     result = fresh(groups())
+    of_trees.cache_clear()
     monkeypatch.setitem(sys.modules, "consilience.sample.tree", None)
     with pytest.raises(MissingPackageError, match="xarray"):
         _ = result.posterior

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import StorageError
-from consilience.output.storage.datatree import Group, Variable
+from consilience.output.storage.datatree import DimensionedArray, LabelledArrays
 
 GROWING: Final = frozenset({"posterior", "sample_stats", "unconstrained_posterior"})
 """Groups whose draws are appended."""
@@ -29,14 +29,14 @@ UNITS: Final = {
 }  # fmt: skip
 
 
-def write_group(root: Path, name: str, group: Group) -> None:
+def write_group(root: Path, name: str, group: LabelledArrays) -> None:
     """Write a group that is not there, or that readers do not see.
 
     raises   OSError; StorageError for arrays of what is neither number, text nor date
     """
     folder = root / name
     folder.mkdir(parents=True, exist_ok=True)
-    labels = {dim: Variable((dim,), values) for dim, values in group.labels.items()}
+    labels = {dim: DimensionedArray((dim,), values) for dim, values in group.labels.items()}
     for key, variable in {**group.data_vars, **labels}.items():
         _write_array(folder / key, f"{name}/{key}", variable.dims, np.asarray(variable), name in GROWING)
     write_json(folder / "zarr.json", {"attributes": plain(group.attrs), "zarr_format": 3, "node_type": "group"})

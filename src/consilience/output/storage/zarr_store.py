@@ -18,7 +18,15 @@ import numpy.typing as npt
 
 from consilience.errors import StorageError
 from consilience.output.storage import files, journal
-from consilience.output.storage.datatree import Arrays, Attributes, Coordinates, Dimensions, Group, labelled, storable
+from consilience.output.storage.datatree import (
+    Arrays,
+    Attributes,
+    Coordinates,
+    Dimensions,
+    LabelledArrays,
+    labelled,
+    storable,
+)
 from consilience.output.storage.zarr_arrays import GROWING, plain, write_group
 from consilience.output.storage.zarr_directory import check_free, publish, read_members
 
@@ -116,7 +124,7 @@ class ZarrStore:
         beside = files.temporary_name(self.path)
         try:
             for name, group in made.items():
-                write_group(beside, name, group if count else Group({}, group.labels, group.attrs))
+                write_group(beside, name, group if count else LabelledArrays({}, group.labels, group.attrs))
             publish(beside)
             if self._journal and (told := self.path / journal.NAME).is_file():
                 shutil.copyfile(told, beside / journal.NAME)
@@ -277,7 +285,7 @@ class ZarrStore:
                 raise StorageError(f"{path!r} was {before}, and is now {now}; variables stay as they begin")
 
 
-def write_store(path: Path, groups: Mapping[str, Group]) -> None:
+def write_store(path: Path, groups: Mapping[str, LabelledArrays]) -> None:
     """Write groups as a store that does not grow, at a place where nothing is.
 
     It appears under its name when it is complete. Raises StorageError if it cannot be written.
