@@ -63,7 +63,9 @@ class ChEES(Record):
         low, high = 0.0, 50.0
         for _ in range(100):
             middle = (low + high) / 2.0
-            low, high = (middle, high) if 2.0 * _normal_cdf(-math.sqrt(middle / 2.0)) > self.target_accept else (low, middle)
+            low, high = (
+                (middle, high) if 2.0 * _normal_cdf(-math.sqrt(middle / 2.0)) > self.target_accept else (low, middle)
+            )
         root = math.sqrt(low / 2.0)
         return float(1.0 / (math.exp(2.0 * low) * _normal_cdf(3.0 * root) + _normal_cdf(-root)))
 
