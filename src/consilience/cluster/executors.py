@@ -14,6 +14,8 @@ from typing import Any
 from consilience.cluster.tasks import halt
 from consilience.errors import SamplingError
 
+INLINE = 4 * 2**20
+"""Bytes below which a value goes with each task that asks for it."""
 LOSSES = {"KilledWorker", "WorkerCrashedError", "RayActorError", "NodeDiedError", "OwnerDiedError", "CommClosedError"}
 
 
@@ -109,6 +111,8 @@ class Dask(Adapter):
         return self.executor.submit(function, *arguments, pure=False)
 
     def place(self, data: bytes) -> Any:
+        if len(data) < INLINE:  # what lies with one worker is lost, or waited for, with that worker
+            return data
         return self.executor.scatter([data], hash=False)[0]
 
     def halt(self, stop: str) -> None:

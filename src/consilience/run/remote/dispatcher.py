@@ -108,7 +108,7 @@ class Dispatcher:
                         self._receive(task)
                     self._send_again()
             except Exception as error:  # no worker can go on, and the run ends with what it has
-                self.failed(str(error))
+                self.failed(str(error) or type(error).__name__)
             self._end()
 
     def _take_in(self) -> bool:
