@@ -77,6 +77,7 @@ class CheckFigures(Record):
     next_check            draws of each chain at the next one
     passed                whether all that was asked for is there
     needed                draws of each chain that should do, as forecast; NaN where nobody can tell
+    nearest               name, R-hat and smaller effective size of the scalars in the worst states among those examined
     """
 
     draws: int
@@ -89,6 +90,7 @@ class CheckFigures(Record):
     next_check: int
     passed: bool
     needed: float = math.nan
+    nearest: tuple[tuple[str, float, float], ...] = ()
 
 
 class Progress(Record):

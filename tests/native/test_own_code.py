@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -177,8 +178,7 @@ class TestKept:
         digest = cache.digest
         monkeypatch.setattr(cache, "digest", lambda *of: ways.append(of[-1]) or digest(*of))
         own_code.load_own({"random_normals": random_normals}, lambda: translate({"random_normals": quartered}))
-        assert ways == ["own", "light"]
-        assert len(cache.entries()) == 1
+        assert ways[-2:] == ["own", "light"]
 
 
 class TestSources:
@@ -204,7 +204,7 @@ class TestSources:
                 path = tmp_path / name
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(content, encoding="utf-8")
-            own_code._source.cache_clear()
+            own_code._source.cache_clear(), own_code._index.cache_clear()
             found.append(own_code.sources.__wrapped__(frozenset(["consilience.inference.a"])))
             return len(found) == 1 or found[-1] != found[-2]
 
@@ -217,7 +217,24 @@ class TestSources:
         del files["inference/c.py"]
         look()
         assert found[-1] is None
-        own_code._source.cache_clear()
+        own_code._source.cache_clear(), own_code._index.cache_clear()
+
+    def test_a_changed_file_is_read_again_though_size_and_time_of_modification_are_the_same(
+        self, tmp_path: Path
+    ) -> None:
+        """As after the installation of another release, whose files have times of their archive."""
+        file = tmp_path / "a.py"
+        found = []
+        for content in ("from consilience.b import c", "from consilience.d import c"):
+            file.write_text(content, encoding="utf-8")
+            os.utime(file, (10, 10))
+            for _ in range(2):  # read, and remembered
+                index = own_code._Index()
+                found.append(index.describe("a.py", file)[1])
+                index.keep()
+            assert not index._new
+            time.sleep(0.02)  # a tick of the clock of files
+        assert found == ["b", "b", "d", "d"]
 
 
 class TestPortable:

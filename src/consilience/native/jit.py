@@ -376,7 +376,7 @@ def _scipy_addresses(symbols: Iterable[str]) -> dict[str, int]:
 def _provider(symbol: str, target: Target) -> Library | None:
     """The library of this package that defines a symbol: draws, routines, or vector mathematics."""
     # By name, at the moment of use: those packages are themselves compiled through this module.
-    for kind in ("random", "routine"):
+    for kind in ("random", "routine", "helpers"):
         if symbol.startswith(f"consilience_{kind}_"):
             found: Library | None = face(f"machine code {kind}").library(symbol)
             return found

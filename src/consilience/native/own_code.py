@@ -168,6 +168,7 @@ def sources(modules: frozenset[str]) -> str | None:
                 return None
             found[name] = read[0]
             waiting += () if name == "native" else read[1]
+    _index().keep()
     read_all = "".join(f"{name} {found[name]}\n" for name in sorted(found))
     return hashlib.sha256(f"{[status.value for status in Status]}\n{read_all}".encode()).hexdigest()
 
@@ -177,16 +178,49 @@ def _source(name: str) -> tuple[str, set[str]] | None:
     """Digest of a module's or a package's source text, and the modules of this library that it imports."""
     place = _ROOT.joinpath(*name.split("."))
     single = place.with_suffix(".py")
-    state, imported = hashlib.sha256(), set()
+    state = hashlib.sha256()
+    imported: set[str] = set()
     try:
         files = [single] if single.exists() else sorted(place.rglob("*.py"))
         for file in files:
-            if file.parent.name == "native" and file.name in _LOADING:
-                continue
-            content = file.read_bytes()
-            state.update(f"{file.relative_to(_ROOT).as_posix()}\0{len(content)}\0".encode())
-            state.update(content)
-            imported.update(found.decode() for found in _IMPORTED.findall(content))
+            if file.parent.name != "native" or file.name not in _LOADING:
+                path = file.relative_to(_ROOT).as_posix()
+                digest, *others = _index().describe(path, file)
+                state.update(f"{path} {digest}\n".encode())
+                imported.update(others)
     except OSError:
         return None
     return (state.hexdigest(), imported) if files else None
+
+
+class _Index:
+    """What was read of files of source text, kept on disk: to look at a file takes less time than to read it."""
+
+    def __init__(self) -> None:
+        self._digest = cache.digest(f"sources in {_ROOT}", host(), 0, "sources")
+        kept = (cache.get(self._digest) or b"").decode()
+        self._lines = {path: line for line in kept.splitlines() for path in [line.partition(" ")[0]]}
+        self._new = False
+
+    def describe(self, path: str, file: Path) -> list[str]:
+        """The digest of a file's content and the modules of this library that it imports; raises OSError."""
+        status = file.stat()
+        # Time of change and number too: an installer may set times of modification, and sizes may be equal.
+        stamp = f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino} "
+        if not self._lines.get(path, "").startswith(stamp):
+            content = file.read_bytes()
+            imported = sorted({found.decode() for found in _IMPORTED.findall(content)})
+            self._lines[path] = stamp + " ".join([hashlib.sha256(content).hexdigest(), *imported])
+            self._new = True
+        return self._lines[path].split(" ")[5:]
+
+    def keep(self) -> None:
+        """Write it, if anything was read anew."""
+        if self._new:
+            self._new = False
+            cache.put(self._digest, "\n".join(self._lines.values()).encode())
+
+
+@functools.cache
+def _index() -> _Index:
+    return _Index()

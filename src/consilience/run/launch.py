@@ -28,7 +28,7 @@ from consilience.run.result import Run
 from consilience.run.supervisor import Keep, Supervisor
 from consilience.run.threads.chain_worker import ChainWorker
 from consilience.run.threads.engine import ThreadEngine
-from consilience.run.threads.thread_pool import usable_cores
+from consilience.run.threads.thread_pool import crew
 
 # Of a window of sampling, 64 MiB: it is copied to where draws are kept, and to those who are told of it.
 WINDOW_NUMBERS: Final = 1 << 23
@@ -42,6 +42,8 @@ def launch(
     *,
     seed: int,
     cores: int | None = None,
+    threads_per_chain: int | None = None,
+    chunks: int = 0,
     monitored: Monitored | None = None,
     operations: float | None = None,
     listeners: Iterable[Listener] = (),
@@ -59,6 +61,8 @@ def launch(
     initial_points   float64 (chain, coordinate), unconstrained
     seed             any 64-bit integer; draws depend on it and on the number of chains, not on threads
     cores            greatest number of threads; by default the processors this process may use
+    threads_per_chain   for one evaluation of the density; by default as many as chains leave idle
+    chunks           that an evaluation is cut into, for threads to take: see `native.shared_work`; 0: none
     monitored        what is watched; by default all coordinates
     operations       estimated floating-point operations of one evaluation with its gradient, if known: they bound the
                      directions of an "auto" metric
@@ -104,7 +108,7 @@ def launch(
             workers.append(
                 ChainWorker(c, functools.partial(make, stop), stop, columns, dimension, watched.without_turns)
             )
-        threads = min(chains, usable_cores() if cores is None else max(1, cores))
+        threads = crew(chains, cores, threads_per_chain, chunks)
         engine = ThreadEngine(facts, workers, threads, watched.names, plan.window_budget, starts)
     else:
         from consilience.run.remote.engine import Recipe, RemoteEngine  # few runs need it

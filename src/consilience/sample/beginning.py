@@ -65,6 +65,7 @@ def on_threads(
     kernel: Kernel,
     seed: int,
     cores: int | None,
+    threads_per_chain: int | None = None,
     written: Model | None = None,
     executor: Any = None,
 ) -> Running:
@@ -91,6 +92,8 @@ def on_threads(
         plan,
         seed=seed,
         cores=cores,
+        threads_per_chain=threads_per_chain,
+        chunks=density.chunks,
         monitored=monitored,
         operations=density.operations,
         other_coordinates=other_coordinates,

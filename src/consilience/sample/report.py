@@ -6,14 +6,17 @@ All of it is in the attributes, so that a result read from disk tells the same.
 from __future__ import annotations
 
 import json
+import os
 import textwrap
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from consilience.diagnostics.error_rates import RATES, TARGETS
 from consilience.errors import SamplingError
+from consilience.faces import face
 from consilience.sample.outcome import held
 
 if TYPE_CHECKING:
@@ -58,7 +61,7 @@ class Account(str):
         return str(self)
 
 
-def report(result: xarray.DataTree) -> Account:
+def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) -> Account:
     """A readable account of a run of `pm.sample`: what came of it, how far that can be trusted, and what happened.
 
     The parts: the status with what it promises, and how often results of this status were wrong in the study of
@@ -67,8 +70,9 @@ def report(result: xarray.DataTree) -> Account:
     scalar that is known least; what would help.
 
     result    what `pm.sample` or `pm.resume` gave, or the same read from a store
+    path      ".html": where its page is written too, as one file that needs no server or network: `docs/watching.md`
     returns   a string that shows itself
-    raises    SamplingError for a tree without draws of such a run
+    raises    SamplingError for a tree without draws of such a run; StorageError where the page can't be written
 
     Example
     -------
@@ -85,6 +89,10 @@ def report(result: xarray.DataTree) -> Account:
             "`report` tells of a result of `pm.sample`, whose group `posterior` has the attribute `status`; got "
             f"{'a tree without it' if hasattr(result, 'children') else type(result).__name__}."
         )
+    if path is not None:
+        if Path(path).suffix != ".html":
+            raise SamplingError(f'`path` must end in ".html", got {str(path)!r}.')
+        face("page of a result")(result, path)
     attributes = {str(name): value for name, value in groups["posterior"].attrs.items()}
     parts = [("run", line) for line in _run(groups, attributes)]
     parts += [("status", line) for line in _status(attributes)]

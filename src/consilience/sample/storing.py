@@ -13,6 +13,8 @@ import numpy as np
 
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.events import ChainLost, DrawsMade, Event, Restarted
+from consilience.model.signature import signature
+from consilience.output.storage.journal import Journal
 from consilience.sample.outcome import held
 from consilience.sample.results import Array, named
 
@@ -38,6 +40,8 @@ class Storing:
         self.chains = list(chains)
         self.store = store
         self.fault: StorageError | None = None
+        self.untold: StorageError | None = None  # why the journal ends before the run
+        self.journal = Journal(store.note)
 
     @classmethod
     def create(cls, work: Work, path: str | Path, overwrite: bool) -> Storing:
@@ -58,8 +62,11 @@ class Storing:
             attributes={"status": "running", "seed": running.seed},
             overwrite=overwrite,
             groups=groups,
+            goes_on=work.resumed,
         )
-        return cls(lambda: partial(named, copy.copy(work)), living, store)
+        storing = cls(lambda: partial(named, copy.copy(work)), living, store)
+        storing.journal.about = about(work)
+        return storing
 
     def again(self) -> None:
         """Go on after the end, for a run that is extended."""
@@ -67,6 +74,11 @@ class Storing:
             self.store.reopen()
 
     def __call__(self, event: Event) -> None:
+        if self.untold is None:
+            try:
+                self.journal(event)
+            except StorageError as fault:  # draws go on to be written
+                self.untold = fault
         if self.fault is not None:
             return
         try:
@@ -105,3 +117,16 @@ class Storing:
             ConsilienceWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def about(work: Work) -> dict[str, Any]:
+    """What a journal says of a run besides its events: which model, of what data."""
+    model, density = work.model, work.density
+    return {
+        "model": model.str_repr(),
+        "digest": signature(density)["model"],
+        "observed": {v.name: list(v.node.static_shape) for v in model.observed},
+        "seed": work.running.seed,
+        "sampler": type(work.kernel).__name__,
+        "resumed": work.resumed,
+    }

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import StorageError
-from consilience.output.storage import files
+from consilience.output.storage import files, journal
 from consilience.output.storage.datatree import Arrays, Attributes, Coordinates, Dimensions, storable, tree_of
 from consilience.output.storage.zarr_directory import check_free, publish, read_members
 
@@ -61,6 +61,7 @@ class ZarrStore:
         self._blocks: dict[str, npt.NDArray[np.generic]] = {}  # of no draws, by path: shapes and element types
         self._arrays: dict[str, zarr.Array[Any]] = {}  # that grow, by path
         self._created: object = ""  # when
+        self._journal = True  # whether that of what is replaced is kept
 
     @classmethod
     def create(
@@ -73,6 +74,7 @@ class ZarrStore:
         attributes: Attributes | None = None,
         overwrite: bool = False,
         groups: Groups | None = None,
+        goes_on: bool = False,
     ) -> ZarrStore:
         """A new store with a group `posterior`; its variables come with the first draws.
 
@@ -81,6 +83,7 @@ class ZarrStore:
         chains       number of chains
         coords, dims, attributes   as for `storage.tree_of`; draws have no labels but their numbers
         groups       draws to begin with, as in `append`
+        goes_on      whether it is the run there that goes on: its journal is kept
 
         Raises StorageError if the path is taken or being written by another run, cannot be written, or if zarr
         is not installed.
@@ -100,6 +103,7 @@ class ZarrStore:
             except OSError as error:
                 raise files.failure(target, error, "what was there before is kept") from error
             store = cls(target, lock, coords, dims, attributes, chains)
+            store._journal = goes_on
             store.restart(groups)
         except BaseException:
             lock.release()
@@ -120,7 +124,10 @@ class ZarrStore:
             for name, node in tree.children.items():
                 write_group(beside, name, node.to_dataset().drop_vars("none", errors="ignore"))
             publish(beside)
+            if self._journal and (told := self.path / journal.NAME).is_file():
+                shutil.copyfile(told, beside / journal.NAME)
             files.replace_directory(beside, self.path)
+            self._journal = True
         except BaseException as error:
             shutil.rmtree(beside, ignore_errors=True)
             if isinstance(error, OSError):
@@ -158,6 +165,13 @@ class ZarrStore:
         except OSError as error:
             raise files.failure(self.path, error, f"the {self.draws} draws before are kept") from error
         self.draws = last
+
+    def note(self, record: Mapping[str, Any]) -> None:
+        """Add a record to the journal; raises StorageError."""
+        try:
+            journal.append(self.path, record)
+        except OSError as error:
+            raise files.failure(self.path, error, "the draws are kept") from error
 
     def keep_chains(self, chains: Sequence[int]) -> None:
         """Leave out all chains but these, given by position; those that stay keep their labels.
