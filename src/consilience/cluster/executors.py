@@ -5,7 +5,9 @@ What a user gave as `executor=` in; an `Adapter` out. No package is loaded to fi
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from importlib import import_module
