@@ -118,7 +118,12 @@ class Dask(Adapter):
         return self.executor.scatter([data], hash=False)[0]
 
     def halt(self, stop: str) -> None:
-        self.executor.run(halt, stop, on_error="ignore")
+        # Beside: the call waits for all workers, and one may be frozen.
+        threading.Thread(target=self._halt, args=(stop,), daemon=True).start()
+
+    def _halt(self, stop: str) -> None:
+        with contextlib.suppress(Exception):  # workers, or the scheduler, that are gone have stopped
+            self.executor.run(halt, stop, on_error="ignore")
 
 
 def adapted(executor: Any) -> Adapter:
