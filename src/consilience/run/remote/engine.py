@@ -23,6 +23,7 @@ from consilience.run.remote.dispatcher import Dispatcher
 from consilience.run.remote.segment import Recipe as Recipe
 from consilience.run.threads.chain_worker import ChainWorker
 from consilience.run.threads.engine import ThreadEngine
+from consilience.run.threads.thread_pool import Crew
 
 
 class RemoteEngine(ThreadEngine):
@@ -50,7 +51,7 @@ class RemoteEngine(ThreadEngine):
             stop = StopFlag()
             remote = functools.partial(_remote, make, dispatcher, stop)
             workers.append(RemoteWorker(number, remote, stop, chains.columns, chains.dimension, watched.without_turns))
-        super().__init__(chains, workers, len(makes), watched.names, budget, starts)
+        super().__init__(chains, workers, Crew(len(makes), len(makes)), watched.names, budget, starts)
         self._tell: Callable[[str], None] = lambda words: None
 
     @contextmanager
