@@ -97,6 +97,7 @@ _NAMES: Final = {
 }
 _MODULES: Final = {
     "callbacks": "consilience.callbacks",
+    "cluster": "consilience.cluster",
     "compile": "consilience.compile",
     "dims": "consilience.dims",
     "distributions": "consilience.distributions",

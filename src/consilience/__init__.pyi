@@ -1,6 +1,7 @@
 """Written by `python tools/names.py` from the table of __init__.py; not to be edited."""
 
 from consilience import callbacks as callbacks
+from consilience import cluster as cluster
 from consilience import compile as compile
 from consilience import dims as dims
 from consilience import distributions as distributions

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import consilience as pm
-from consilience.events import Event
+from consilience.events import Event, Progress
 from consilience.inference import whitening
 from consilience.inference.curvature import SparseCurvature
 from consilience.inference.metric import Scales, install, installed, new_metric, scale_momentum, velocity_of
@@ -145,12 +145,21 @@ def noisy_walk() -> pm.Model:
     return model
 
 
-def test_draws_with_a_whitened_metric_are_those_of_the_exact_posterior() -> None:
-    """A random walk seen through noise, whose posterior is a normal distribution with a tridiagonal precision."""
+def test_draws_with_a_whitened_metric_are_those_of_the_exact_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A random walk seen through noise, whose posterior is a normal distribution with a tridiagonal precision.
+
+    The gradients that the curvature takes are among those that are counted.
+    """
     from scipy.linalg import solveh_banded
 
-    y, (length, step, noise) = series(), WALK
-    result = pm.sample(model=noisy_walk(), random_seed=5, progressbar=False)
+    asked: list[SparseCurvature] = []
+    take = SparseCurvature.whitener
+    monkeypatch.setattr(SparseCurvature, "whitener", lambda own, *given: (asked.append(own), take(own, *given))[1])
+    y, (length, step, noise), told = series(), WALK, list[Event]()
+    result = pm.sample(model=noisy_walk(), random_seed=5, progressbar=False, callback=told.append)
+    by_chains = sum(chain.gradients for chain in [e for e in told if isinstance(e, Progress)][-1].chains)
+    assert len(set(asked)) == 1
+    assert result.posterior.attrs["gradients"] - by_chains == asked[0].spent > 0
     assert result.status == "converged"
     assert float(result.sample_stats.n_steps.mean()) < 20  # more than two hundred with a diagonal metric
     band = np.zeros((2, length))
@@ -187,3 +196,5 @@ def test_a_run_with_a_whitened_metric_goes_on_from_a_checkpoint_bit_for_bit(tmp_
         tree = pm.resume(tmp_path / "run", model, callback=stopping(attempts), progressbar=False)
     assert attempts > 3
     np.testing.assert_array_equal(tree.posterior["x"], unbroken.posterior["x"])
+    for name in ("gradients", "gradients_warmup"):
+        assert tree.posterior.attrs[name] == unbroken.posterior.attrs[name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +83,10 @@ class Constraint(Record):
     def refusal(self, value: npt.NDArray[np.generic]) -> str | None:
         """What else is wrong with a constant that no graph of truth values can say; None if nothing."""
         return None
+
+    def taken(self, title: str, name: str, value: Any) -> Any:
+        """What the tensor is made of, of what a user gave."""
+        return value
 
 
 class Real(Constraint):

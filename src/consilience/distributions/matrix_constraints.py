@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from types import ModuleType
+from typing import Any, ClassVar, Final
 
 from consilience.distributions.constraints import (
     SUM_TOLERANCE,
@@ -22,7 +23,7 @@ from consilience.distributions.mathematics import (
     square,
 )
 from consilience.distributions.triangles import diagonal_positions, row_count
-from consilience.ir import Node
+from consilience.ir import Constant, Node, constant
 from consilience.ops.index import getitem
 from consilience.ops.linalg import diagonal, matrix_transpose
 from consilience.ops.reduce import reduce
@@ -36,11 +37,22 @@ class AdjacencyMatrix(Constraint):
     rule = "a symmetric matrix of weights >= 0, zero on the diagonal, with a neighbour in every row"
 
     def holds(self, value: Node) -> Node:
+        if not isinstance(value.op, Constant) and (known := self._entries().neighbours_of(value)) is not None:
+            return constant(not known.fault)
         weights = reduce("all", greater_equal(value, 0.0), (-2, -1))
         symmetric = reduce("all", equal(value, matrix_transpose(value)), (-2, -1))
         connected = reduce("all", greater(reduce("sum", value, -1), 0.0), -1)
         alone = reduce("all", equal(diagonal(value), 0.0), -1)
         return logical_and(logical_and(weights, symmetric), logical_and(connected, alone))
+
+    def taken(self, title: str, name: str, value: Any) -> Any:
+        return self._entries().written_by_entries(title, name, self.rule, value)
+
+    @staticmethod
+    def _entries() -> ModuleType:
+        from consilience.distributions import neighbours  # which only fields need
+
+        return neighbours
 
 
 class CorrelationMatrix(PositiveDefinite):

@@ -356,6 +356,8 @@ def choose(title: str, accepted: Sequence[Signature], given: Mapping[str, Any]) 
 
 def canonical_values(title: str, signature: Signature, given: Mapping[str, Any]) -> list[Node]:
     """One tensor per canonical parameter, of a common float dtype, constants checked."""
+    own = {p.name: p.constraint for p in signature.canonical}
+    given = {n: own[n].taken(title, n, v) if n in own else v for n, v in given.items()}
     arguments = dict(zip(given, _common(list(given.values())), strict=True))
     for alternative in signature.alternatives:
         for name, constraint in alternative.constraints.items():

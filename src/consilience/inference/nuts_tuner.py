@@ -63,6 +63,7 @@ class NutsTuner:
         self.restarts: list[Reason] = []
         self.finished = False
         self.reports: tuple[Any, ...] = ()
+        self.spent = 0  # see `tuner.Tuner`
         self.stage: Stage = self._first_stage()
 
     def _first_stage(self) -> Stage:
@@ -120,8 +121,10 @@ class NutsTuner:
     def take(self, windows: Mapping[int, Window]) -> None:
         """See `tuner.Tuner`."""
         self.living = tuple(c for c in self.living if c in windows)
-        stage = self.stage
+        stage, curvature = self.stage, self.setting.curvature
+        before = 0 if curvature is None else curvature.spent
         stage.take(windows)
+        self.spent += 0 if curvature is None else curvature.spent - before
         if not stage.finished:
             return
         self.finished = True
@@ -220,6 +223,7 @@ class NutsTuner:
             "reviewed": self.reviewed,
             "restarts": list(self.restarts),
             "finished": self.finished,
+            "spent": self.spent,
             "reports": [[r.transitions, r.step_size, r.rank, r.change, list(r.arrived)] for r in self.reports],
             "stage": stages[type(self.stage)],
             "state": self.stage.save(),
@@ -234,7 +238,7 @@ class NutsTuner:
         self.steps = {int(c): step for c, step in state["steps"].items()}
         self.reviewed = state["reviewed"]
         self.restarts = list(state["restarts"])
-        self.finished = state["finished"]
+        self.finished, self.spent = state["finished"], state.get("spent", 0)
         self.reports = tuple(WindowReport(t, s, r, c, tuple(a)) for t, s, r, c, a in state["reports"])
         if state["stage"] == "retuning":
             self.stage = Retuning.load(state["state"], self.setting.columns, self.setting.chains)

@@ -22,6 +22,7 @@ class SelfTuning:
     interval: ClassVar[int] = 0
     gradients: ClassVar[int] = 0
     reports: ClassVar[tuple[Any, ...]] = ()
+    spent: ClassVar[int] = 0
 
     def __init__(self, setting: TuningSetting, command: Command = None, length: int = SELF_TUNE) -> None:
         self.chains = setting.chains

@@ -67,6 +67,7 @@ class Tuner(Protocol):
     interval   draws between two calls of `between` while sampling; 0: none are needed
     gradients  draws of sampling of which it wants to see the gradients
     reports    what it did, for the record
+    spent      evaluations of the log density that it made itself, beside those of the chains
     """
 
     @property
@@ -85,6 +86,8 @@ class Tuner(Protocol):
     def gradients(self) -> int: ...
     @property
     def reports(self) -> tuple[Any, ...]: ...
+    @property
+    def spent(self) -> int: ...
 
     def next(self) -> Segment:
         """What the chains do next, while tuning."""
@@ -161,3 +164,8 @@ class WrappingTuner:
     def reports(self) -> tuple[Any, ...]:
         """What it did."""
         return self.inner.reports
+
+    @property
+    def spent(self) -> int:
+        """Evaluations that it made itself."""
+        return self.inner.spent

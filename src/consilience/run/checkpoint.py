@@ -205,7 +205,8 @@ def _as_now(saved: Mapping[str, Any]) -> dict[str, Any]:
     diverged = saved["diverged"]
     if diverged is not None and "errors" not in diverged:  # then by how many draws there were
         diverged = {**diverged, "errors": 0.0 * diverged["widths"] + (2.0 * diverged["draws"]) ** -0.5}
-    return {"spent": 0.0, "since": 0.0, "prepared": 0.0, **saved, "sampling": attempt, "diverged": diverged}
+    later = {"spent": 0.0, "since": 0.0, "prepared": 0.0, "spent_before": 0}
+    return {**later, **saved, "sampling": attempt, "diverged": diverged}
 
 
 def _block(course: RunCourse, windows: Mapping[int, Window]) -> dict[str, Any]:

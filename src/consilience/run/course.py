@@ -57,6 +57,7 @@ class RunCourse:
     tuning_windows       windows of all tuning, in order; without draws unless they are kept
     tuning_evaluations   evaluations of the log density by the end of tuning, by all chains, draws that were given up
                          included
+    spent_before         evaluations by the tuners of runs in other coordinates that this one follows
     restarts             reasons for which draws became part of tuning
     spent                seconds, pauses left out, until the last window was there; those of the run that was cut off or
                          was in other coordinates included
@@ -86,6 +87,7 @@ class RunCourse:
         self.tuning_windows: list[dict[int, Window]] = []
         self.tuning_evaluations = 0
         self.given_up = (0,) * chains.count
+        self.spent_before = 0
         self.successor: Any = None
         self.tuned = 0  # transitions of each chain in the first tuning
         self.restarts: list[Reason] = []
@@ -122,6 +124,11 @@ class RunCourse:
         """Draws of each chain for which there is memory, but not fewer than the first check needs."""
         count, values = self.chains.count, self.chains.dimension + len(self.chains.columns.types)
         return max(self.fewest, forecast.affordable_draws(8 * count * values))
+
+    @property
+    def tuner_evaluations(self) -> int:
+        """Evaluations of the log density by tuners themselves, beside those of the chains."""
+        return self.spent_before + self.tuner.spent
 
     @property
     def limit(self) -> str:
@@ -236,6 +243,7 @@ class RunCourse:
         self.restarts = list(other.restarts)
         self.given_up = tuple(map(sum, zip(evaluations, other.given_up, strict=True)))
         self.tuning_evaluations = sum(self.given_up)
+        self.spent_before = other.tuner_evaluations
 
     def extend(self, plan: RunPlan) -> None:
         """Ask for more: a course that has ended goes on with other lengths or another rule."""
@@ -251,7 +259,7 @@ class RunCourse:
 
     SAVED = (
         "living", "copies", "strays", "tuning_evaluations", "given_up", "tuned", "restarts", "spent", "since",
-        "prepared", "improper",
+        "prepared", "improper", "spent_before",
     )  # fmt: skip
 
     def save(self) -> dict[str, Any]:

@@ -29,7 +29,8 @@ class Run(Record):
     divergences         per chain, of the draws
     tuning              per chain: step size and metric
     evaluations         per chain: evaluations of the log density, those of tuning included
-    tuning_evaluations  of all chains, by the end of tuning, draws that were given up included
+    tuner_evaluations   those that the tuner made itself, beside the chains', as for a curvature
+    tuning_evaluations  of chains and tuner, by the end of tuning, draws that were given up included
     tuned               transitions of each chain in the first tuning
     windows             what the tuner reports
     restarts            reasons for which draws were given up
@@ -57,6 +58,7 @@ class Run(Record):
     divergences: tuple[Divergences, ...]
     tuning: tuple[ChainTuning, ...]
     evaluations: tuple[int, ...]
+    tuner_evaluations: int
     tuning_evaluations: int
     tuned: int
     windows: tuple[Any, ...]

@@ -16,7 +16,6 @@ from consilience.model.reparametrization import centred_hierarchies, fields, sta
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
-from consilience.output import storage
 from consilience.record import replace
 from consilience.run import RunPlan
 from consilience.run import checkpoint as checkpoints
@@ -218,7 +217,6 @@ def sample(
     )
     if not lock_step:
         prepare_sampler(default if step is None else None)
-        storage.prepare()
     moved = rewritten(owner, plan)
     density, compile_seconds = compiled(moved)
     kernel: Kernel | ChEES

@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,13 @@ from consilience.ir.dimension import is_computed
 from consilience.model.log_density import ModelDensity
 from consilience.native import target
 from consilience.native.threads import NativeThreads
-from consilience.output.storage.datatree import branches
+from consilience.output.storage.datatree import labelled
 from consilience.output.storage.deferred import Deferred
 from consilience.record import as_plain
 from consilience.run import Run
 from consilience.run.threads.thread_pool import usable_cores
 from consilience.sample.data import constant_data, observed_data
+from consilience.sample.outcome import Result
 
 if TYPE_CHECKING:
     from consilience.sample.tree import Posterior
@@ -34,8 +35,6 @@ FEWEST_ROWS = 2000  # per thread: below it starting one takes longer than the wo
 
 def tree(work: Work, run: Run) -> Posterior:
     """The draws and all that is known of the run."""
-    from consilience.sample.tree import Posterior
-
     began = time.perf_counter()
     posterior = named(work, run.draws, work.plan.lazily)
     about = attributes(work, run, time.perf_counter() - began)
@@ -52,7 +51,8 @@ def tree(work: Work, run: Run) -> Posterior:
             "warmup_sample_stats": run.warmup_statistics,
         }
     coords = {**model.coords, "chain": list(run.chains)}
-    return Posterior.of(branches(groups, coords, model.named_vars_to_dims, about), work)
+    # For type checkers it is what it says it is.
+    return cast("Posterior", Result(labelled(groups, coords, model.named_vars_to_dims, about), work))
 
 
 def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "status": run.verdict.status,
         "reason": run.verdict.reason,
         "worst": run.verdict.worst,
-        "gradients": sum(run.evaluations),
+        "gradients": sum(run.evaluations) + run.tuner_evaluations,
         "gradients_warmup": run.tuning_evaluations,
         "tuning_steps": run.tuned,
         "retuned": int("divergences" in run.restarts),

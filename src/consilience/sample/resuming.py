@@ -10,7 +10,6 @@ from typing import Any
 from consilience.errors import SamplingError
 from consilience.model.model import Model, modelcontext
 from consilience.model.signature import signature
-from consilience.output import storage as storage
 from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
 from consilience.sample.background import delivered
@@ -48,7 +47,6 @@ def resume(
     if saved.get("method") == "SMC":
         raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample_smc`; go on with it by `pm.smc.resume`.")
     plan = plan_from(saved["options"], about)
-    storage.prepare()
     density, compile_seconds = compiled(rewritten(owner, plan))
     kernel = kernel_from(saved["kernel"])
     chains, seed = int(saved["chains"]), int(saved["seed"])

@@ -9,10 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.events import ChainLost, DrawsMade, Event, Restarted
 from consilience.model.signature import signature
-from consilience.output.storage.journal import Journal
+from consilience.sample.outcome import held
 from consilience.sample.results import Array, named
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ class Storing:
         self.chains = list(chains)
         self.store = store
         self.fault: StorageError | None = None
+        from consilience.output.storage.journal import Journal  # few runs have a store
+
         self.untold: StorageError | None = None  # why the journal ends before the run
         self.journal = Journal(store.note)
 
@@ -97,14 +101,13 @@ class Storing:
         """Write what is known at the end, or say why the store is not complete."""
         try:
             if self.fault is None:
+                groups = held(tree)
                 static = {
-                    name: {str(n): a.to_numpy() for n, a in tree.children[name].data_vars.items()}
+                    name: {str(n): np.asarray(a) for n, a in groups[name].data_vars.items()}
                     for name in ("observed_data", "constant_data")
-                    if name in tree.children
+                    if name in groups
                 }
-                self.store.finish(
-                    static, {str(name): value for name, value in tree.children["posterior"].attrs.items()}
-                )
+                self.store.finish(static, {str(name): value for name, value in groups["posterior"].attrs.items()})
                 return
         except StorageError as fault:
             self.fault = fault

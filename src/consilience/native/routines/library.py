@@ -12,6 +12,7 @@ from consilience.native import jit
 from consilience.native.jit import Library
 from consilience.native.loops import Module
 from consilience.native.mathematics import LIBRARY
+from consilience.native.own_code import load_own
 from consilience.native.routines import sorting
 from consilience.native.routines.correlation import correlate
 from consilience.native.routines.fourier import fourier, pack_real, unpack_real
@@ -43,7 +44,6 @@ from consilience.native.routines.sparse_cholesky import (
 )
 from consilience.native.typed_python import NativeFunction
 from consilience.native.typed_python.translate import translate
-from consilience.native.typed_python.translations import written
 
 PREFIX: Final = "consilience_routine_"
 ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
@@ -95,7 +95,7 @@ def library(symbol: str) -> Library | None:
         return None
     exported = {symbol: function}
     passes: jit.Passes = "full" if function.name in VECTORISED else "light"
-    return jit.load(written(exported, lambda: translate(exported)), exported, LIBRARY, passes=passes)
+    return load_own(exported, lambda: translate(exported), imports=LIBRARY, passes=passes)
 
 
 def program(symbol: str) -> Module | None:

@@ -61,6 +61,7 @@ class ChEESTuner:
     length: ClassVar[int] = 0
     interval: ClassVar[int] = 0
     gradients: ClassVar[int] = 0
+    spent: ClassVar[int] = 0
 
     def __init__(self, kernel: ChEES, setting: TuningSetting) -> None:
         self.kernel = kernel  # after divergences with smaller steps
