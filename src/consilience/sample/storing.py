@@ -40,6 +40,8 @@ class Storing:
         self.chains = list(chains)
         self.store = store
         self.fault: StorageError | None = None
+        from consilience.output.storage.journal import Journal  # few runs have a store
+
         self.untold: StorageError | None = None  # why the journal ends before the run
         self.journal = Journal(store.note)
 
