@@ -80,7 +80,8 @@ def power(
 
     study = Replications(
         modelcontext(model), partial(_held, decision=decision, sampler=sampler), n, identity, shared, fixed=given,
-        random_seed=random_seed, cores=cores, executor=executor, store=store, progressbar=progressbar, callback=callback,
+        random_seed=random_seed, cores=cores, executor=executor, store=store, progressbar=progressbar,
+        callback=callback,
     )  # fmt: skip
     return study.delivered(blocking, stacklevel=2)
 

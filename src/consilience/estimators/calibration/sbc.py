@@ -157,7 +157,8 @@ def sbc(
     }
     study = Replications(
         owner, answer, n, identity, lambda found: _labelled(owner, found, draws + 1),
-        random_seed=random_seed, cores=cores, executor=executor, store=store, progressbar=progressbar, callback=callback,
+        random_seed=random_seed, cores=cores, executor=executor, store=store, progressbar=progressbar,
+        callback=callback,
     )  # fmt: skip
     return study.delivered(blocking, stacklevel=2)
 
