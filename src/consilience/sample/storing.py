@@ -15,7 +15,6 @@ from consilience.diagnostics.variables import held
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.events import ChainLost, DrawsMade, Event, Restarted
 from consilience.model.signature import signature
-from consilience.output.storage.journal import Journal
 from consilience.sample.results import Array, named
 
 if TYPE_CHECKING:
