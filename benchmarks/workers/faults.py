@@ -29,7 +29,7 @@ from consilience.events import WorkerNotice
 
 NETWORK, SCHEDULER, PORT = "10.88.0", 10, 8786
 ADDRESS = f"tcp://{NETWORK}.{SCHEDULER}:{PORT}"
-SECONDS, TUNE, DRAWS = 0.01, 200, 800
+SECONDS, TUNE, DRAWS = 0.005, 200, 1000
 
 
 def problem() -> pm.Model:
@@ -177,14 +177,14 @@ def freeze(hosts: Hosts) -> Callable[[threading.Event], str]:
     """A worker stopped, for as long as the run lasts."""
 
     def work(over: threading.Event) -> str:
-        over.wait(4)
+        over.wait(15)
         frozen = hosts.working(1)
         for process in frozen:
             os.kill(process, signal.SIGSTOP)
         over.wait()
         for process in frozen:
             os.kill(process, signal.SIGCONT)
-        return "a worker frozen after 4 s"
+        return "a worker frozen after 15 s"
 
     return work
 

@@ -5,7 +5,9 @@ What a user gave as `executor=` in; an `Adapter` out. No package is loaded to fi
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from importlib import import_module
@@ -14,6 +16,8 @@ from typing import Any
 from consilience.cluster.tasks import halt
 from consilience.errors import SamplingError
 
+INLINE = 4 * 2**20
+"""Bytes below which a value goes with each task that asks for it."""
 LOSSES = {"KilledWorker", "WorkerCrashedError", "RayActorError", "NodeDiedError", "OwnerDiedError", "CommClosedError"}
 
 
@@ -109,10 +113,17 @@ class Dask(Adapter):
         return self.executor.submit(function, *arguments, pure=False)
 
     def place(self, data: bytes) -> Any:
+        if len(data) < INLINE:  # what lies with one worker is lost, or waited for, with that worker
+            return data
         return self.executor.scatter([data], hash=False)[0]
 
     def halt(self, stop: str) -> None:
-        self.executor.run(halt, stop, on_error="ignore")
+        # Beside: the call waits for all workers, and one may be frozen.
+        threading.Thread(target=self._halt, args=(stop,), daemon=True).start()
+
+    def _halt(self, stop: str) -> None:
+        with contextlib.suppress(Exception):  # workers, or the scheduler, that are gone have stopped
+            self.executor.run(halt, stop, on_error="ignore")
 
 
 def adapted(executor: Any) -> Adapter:

@@ -78,17 +78,34 @@ _LEVELS = {
 
 
 def host() -> Target:
-    """The processor this process runs on.
+    """The processor this process runs on, or the generic one that is asked for.
 
-    The environment variable CONSILIENCE_LANES (1, 2, 4 or 8) overrides the width of vectors, for tests.
+    The environment variable CONSILIENCE_TARGET (x86-64-v2, x86-64-v3, x86-64-v4) asks for code that is the same on all
+    processors of a level, so that machines of a cluster agree in all bits. CONSILIENCE_LANES (1, 2, 4 or 8) overrides
+    the width of vectors, for tests.
     """
     found = _detect()
+    if level := os.environ.get("CONSILIENCE_TARGET"):
+        found = _generic(found, level)
     asked = os.environ.get("CONSILIENCE_LANES")
     if not asked:
         return found
     if not asked.isdecimal() or int(asked) not in LANES:
         raise NativeError(f"CONSILIENCE_LANES must be 1, 2, 4 or 8; it is {asked!r}")
     return replace(found, lanes=int(asked))
+
+
+def _generic(here: Target, level: str) -> Target:
+    """The generic processor of a level, which this one has to be one of."""
+    levels = [name for name in _LEVELS if name in PORTABLE]
+    if level not in levels:
+        raise NativeError(f"CONSILIENCE_TARGET must be one of {', '.join(levels)}; it is {level!r}")
+    if here.architecture != "x86_64" or not _has_all(here, level):
+        raise NativeError(
+            f"CONSILIENCE_TARGET={level} asks for instructions that this processor ({here.cpu}) does not have; name "
+            "the highest level that all machines have"
+        )
+    return replace(PORTABLE[level], triple=here.triple)
 
 
 def runs_here(target: Target) -> bool:

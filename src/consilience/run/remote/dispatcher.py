@@ -107,8 +107,8 @@ class Dispatcher:
                     for task in workers.finished(LOOK):
                         self._receive(task)
                     self._send_again()
-            except Exception as error:  # no worker can go on, and the run ends with what it has
-                self.failed(str(error))
+            except BaseException as error:  # no worker can go on, or Ctrl-C came to one: the run ends with what it has
+                self.failed(str(error) or type(error).__name__)
             self._end()
 
     def _take_in(self) -> bool:

@@ -69,8 +69,9 @@ class RemoteEngine(ThreadEngine):
         return super().advance(segment, overseer)
 
     def _fail(self, words: str) -> None:
-        self.lost = words
-        self.stop()
+        if not self.stopping:
+            self.lost = words
+            self.stop()
 
 
 def _remote(make: Callable[..., MarkovChain], dispatcher: Dispatcher, stop: StopFlag, *point: Matrix) -> RemoteChain:
