@@ -23,13 +23,13 @@ import xarray as xr
 import consilience as pm
 from consilience import diagnostics
 from consilience.errors import MissingPackageError, SamplingError
-from consilience.output.storage.datatree import Group, labelled
+from consilience.output.storage.datatree import LabelledArrays, labelled
 from consilience.output.storage.deferred import Deferred
-from consilience.sample.outcome import OPERATORS, Result
+from consilience.sample.results import OPERATORS, Result, of_trees
 from consilience.sample.tree import Posterior
 
 
-def groups() -> dict[str, Group]:
+def groups() -> dict[str, LabelledArrays]:
     """A posterior with labels, an array that is computed when looked at, statistics and data."""
     rng = np.random.default_rng(1)
     theta = rng.normal(size=(2, 20, 3))
@@ -47,7 +47,7 @@ def groups() -> dict[str, Group]:
     )
 
 
-def fresh(of: dict[str, Group]) -> Result:
+def fresh(of: dict[str, LabelledArrays]) -> Result:
     return Result(of)
 
 
@@ -244,6 +244,51 @@ def test_files_of_a_result_are_those_of_its_tree(tmp_path: Path) -> None:
             xr.testing.assert_equal(read[name].to_dataset().load(), node.to_dataset())
 
 
+@pytest.mark.filterwarnings("ignore:Consolidated metadata", "ignore:The data type")  # xarray's store is warned of
+def test_stores_of_a_result_read_as_those_of_its_tree(tmp_path: Path) -> None:
+    """Written without xarray and zarr; text is of any length, where xarray warns that its own form may change."""
+    pytest.importorskip("zarr", minversion="3.1")
+    dates = np.array(["2020-01-01", "1850-02-03", "NaT"], "M8[D]")
+    arrays = groups() | labelled(
+        {
+            "posterior": {
+                "long": np.arange(9000.0).reshape(1, 9000),
+                "wide": np.arange(9000 * 3, dtype="f4").reshape(1, 9000, 3),
+                "whole": np.arange(9000).reshape(1, 9000),
+                "truth": np.arange(9000).reshape(1, 9000) % 2 == 0,
+                "complex": np.full((1, 9000), 1 + 2j),
+                "none": np.zeros((1, 9000, 0)),
+            },
+            "constant_data": {"spans": dates[1:] - dates[0], "one": np.array(3), "small": np.arange(3, dtype="i1")},
+        },
+        {"day": dates, "moment": dates.astype("M8[ns]")},
+        {"wide": ("day",), "small": ("moment",)},
+        {"status": "converged", "step_size": [0.1, 0.2]},
+    )
+    tree, path = Posterior.of(arrays, None), tmp_path / "ours.zarr"
+    result = fresh(arrays)
+    assert result.to_zarr(path) is None
+    assert result.unbuilt is not None
+    tree.to_zarr(tmp_path / "theirs.zarr")
+    with xr.open_datatree(path, engine="zarr") as ours, xr.open_datatree(tmp_path / "theirs.zarr") as theirs:
+        xr.testing.assert_identical(ours.load(), theirs.load())
+        for name, node in theirs.children.items():
+            for key, variable in node.variables.items():
+                assert ours[name].variables[key].dtype == variable.dtype or variable.dtype.kind in "UT", (name, key)
+    with pytest.raises(FileExistsError):
+        result.to_zarr(path)
+
+
+def test_text_in_stores_is_read_as_text(tmp_path: Path) -> None:
+    pytest.importorskip("zarr", minversion="3.1")
+    texts = np.array(["a", "bé", "", "four"])
+    arrays = {"y": np.arange(4.0), "o": texts.astype(object)}
+    result = fresh(labelled({"observed_data": arrays}, {"t": texts}, {"y": ["t"]}))
+    result.to_zarr(tmp_path / "text.zarr")
+    with xr.open_datatree(tmp_path / "text.zarr", engine="zarr") as read:
+        assert read.observed_data.t.values.tolist() == read.observed_data.o.values.tolist() == texts.tolist()
+
+
 def test_copies_and_results_are_of_one_type() -> None:
     """Functions that compare trees ask for it."""
     result = fresh(groups())
@@ -292,6 +337,7 @@ def test_weak_references_end_with_the_result_and_arrays_are_held_once() -> None:
 
 def test_without_xarray_the_tree_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     result = fresh(groups())
+    of_trees.cache_clear()
     monkeypatch.setitem(sys.modules, "consilience.sample.tree", None)
     with pytest.raises(MissingPackageError, match="xarray"):
         _ = result.posterior

@@ -13,6 +13,7 @@ import consilience as pm
 from consilience.diagnostics import mcse_mean
 from consilience.events import Event, Restarted
 from consilience.model.fields import suited
+from tests.cutting import stopping
 
 STEPS, NOISE = 220, 0.3
 QUIET: dict[str, Any] = {"random_seed": 3, "progressbar": False}
@@ -72,15 +73,6 @@ def test_draws_are_those_of_the_model_and_its_names_and_dims_stay() -> None:
 
 
 def test_a_run_that_was_cut_off_changes_its_coordinates_as_one_that_was_not(tmp_path: Path) -> None:
-    def stopping(number: int) -> Any:
-        count = iter(range(number))
-
-        def listen(event: Event) -> None:
-            if next(count, None) is None:
-                raise KeyboardInterrupt
-
-        return listen
-
     with walk():
         unbroken = pm.sample(cores=1, **QUIET)
         tree = pm.sample(checkpoint=tmp_path / "run", callback=stopping(3), **QUIET)

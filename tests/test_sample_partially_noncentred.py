@@ -14,6 +14,7 @@ import xarray
 import consilience as pm
 from consilience.diagnostics import mcse_mean
 from consilience.run import Event, Restarted
+from tests.cutting import stopping
 
 EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
 ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
@@ -214,15 +215,6 @@ def test_a_run_that_is_cut_off_again_and_again_changes_its_coordinates_once(tmp_
     """Stopped at its n-th event, for n = 0, 1, …: the draws, and the counts, of a run that was not."""
     model, path = schools(), tmp_path / "run"
     longer: dict[str, Any] = {**QUIET, "target_ess": 1e9, "min_draws": 100, "max_draws": 30_000}
-
-    def stopping(number: int) -> Any:
-        count = iter(range(number))
-
-        def listen(event: Event) -> None:
-            if next(count, None) is None:
-                raise KeyboardInterrupt
-
-        return listen
 
     with model:
         unbroken = pm.sample(**longer)

@@ -29,6 +29,7 @@ from consilience.record import replace
 from consilience.run import DrawsMade, Event, Progress
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.plan import ModelPlan, plan_from
+from tests.cutting import stopping
 from tests.run.support import copied
 from tests.test_sample import QUIET, assert_same_draws
 
@@ -362,20 +363,13 @@ def test_a_run_resumed_at_any_moment_is_the_unbroken_one(tmp_path: Path) -> None
         unbroken = pm.sample(**LONG)
     attempts = 0
 
-    def stopping(number: int) -> Any:
-        count = iter(range(number))
-
-        def listen(event: Event) -> None:
-            if isinstance(event, DrawsMade) and next(count, None) is None:
-                raise KeyboardInterrupt
-
-        return listen
-
-    tree = pm.sample(model=m, checkpoint=tmp_path / "c", callback=stopping(0), **LONG)
+    tree = pm.sample(model=m, checkpoint=tmp_path / "c", callback=stopping(0, DrawsMade), **LONG)
     while tree.status == "interrupted":
         attempts += 1
         assert attempts < 50
-        tree = pm.resume(tmp_path / "c", m, cores=1 + attempts % 3, callback=stopping(attempts), progressbar=False)
+        tree = pm.resume(
+            tmp_path / "c", m, cores=1 + attempts % 3, callback=stopping(attempts, DrawsMade), progressbar=False
+        )
     assert_same_draws(tree, unbroken)
     for name in ("status", "reason", "worst", "gradients", "warmup_windows", "step_size", "tuning_steps", "options"):
         assert np.array_equal(tree.posterior.attrs[name], unbroken.posterior.attrs[name]), name

@@ -6,21 +6,17 @@ Parts of the replications go to processes; ranks are tested together, so the num
 
 from __future__ import annotations
 
-import argparse
-import json
-import multiprocessing
-import os
 import time
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import consilience as pm
 import consilience.tensor as pt
+from benchmarks.rows_of_processes import made, parser_of, read
 from consilience.errors import ConsilienceWarning
 from consilience.estimators.calibration.uniformity import uniformity
 
@@ -154,34 +150,12 @@ def show(rows: Iterable[dict[str, Any]]) -> None:
 
 def main() -> None:
     """Run or read."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.certificates.sbc", description=__doc__)
-    parser.add_argument("--runs", type=int, default=20, help="replications of each model")
-    parser.add_argument("--processes", type=int, default=1)
+    parser = parser_of("benchmarks.certificates.sbc", __doc__, list(MODELS), "replications")
     parser.add_argument("--part", type=int, default=PART, help="replications that a process does at once")
-    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
-    parser.add_argument("--out", type=Path, help="file to which parts are added")
-    parser.add_argument("--budget", type=float, default=1e9, help="seconds, after which no more parts are waited for")
-    parser.add_argument("--summary", nargs="+", type=Path, help="files of before")
     options = parser.parse_args()
-    if options.summary:
-        show(json.loads(line) for file in options.summary for line in file.read_text().splitlines())
-        return
-    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     cuts = range(0, options.runs, options.part)
     work = [(name, k // options.part, min(options.part, options.runs - k)) for k in cuts for name in options.models]
-    rows, until = [], time.monotonic() + options.budget
-    with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-        results = pool.imap_unordered(part, work)
-        for _ in work:
-            try:
-                rows.append(results.next(timeout=max(0.0, until - time.monotonic())))
-            except multiprocessing.TimeoutError:
-                break
-            if options.out:
-                with options.out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(rows[-1]) + "\n")
-        pool.terminate()
-    show(rows)
+    show(read(options.summary) if options.summary else made(part, work, options))
 
 
 if __name__ == "__main__":

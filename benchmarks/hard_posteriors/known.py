@@ -5,15 +5,10 @@
 
 from __future__ import annotations
 
-import argparse
-import json
-import multiprocessing
-import os
 import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +17,7 @@ from scipy.stats import binom
 import consilience as pm
 import consilience.tensor as pt
 from benchmarks.hard_posteriors.growing import edges
+from benchmarks.rows_of_processes import made, parser_of, read
 
 MASS: Final = 0.9
 ALPHA: Final = 0.01  # of each share being called wrong although it is right
@@ -107,33 +103,9 @@ def show(rows: Iterable[dict[str, Any]]) -> None:
 
 def main() -> None:
     """Run or read."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.hard_posteriors.known", description=__doc__)
-    parser.add_argument("--runs", type=int, default=20, help="simulations of each model")
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
-    parser.add_argument("--out", type=Path, metavar="FILE", help="file to which rows of JSON are added")
-    parser.add_argument("--budget", type=float, default=1e9, help="seconds, after which no more runs are waited for")
-    parser.add_argument("--summary", nargs="+", type=Path, metavar="FILE", help="files of before")
-    given = parser.parse_args()
-    if given.summary:
-        show(json.loads(line) for file in given.summary for line in file.read_text(encoding="utf-8").splitlines())
-        return
-    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    given = parser_of("benchmarks.hard_posteriors.known", __doc__, list(MODELS), "simulations").parse_args()
     work = [(name, seed) for seed in range(given.runs) for name in given.models]
-    rows, until = [], time.monotonic() + given.budget
-    with multiprocessing.get_context("spawn").Pool(given.processes) as pool:
-        results = pool.imap_unordered(one, work)
-        for _ in work:
-            try:
-                rows.append(results.next(timeout=max(0.0, until - time.monotonic())))
-            except multiprocessing.TimeoutError:
-                break
-            if given.out:
-                with given.out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(rows[-1]) + "\n")
-        pool.terminate()
-    print(f"{len(rows)} of {len(work)} simulations")
-    show(rows)
+    show(read(given.summary) if given.summary else made(one, work, given))
 
 
 if __name__ == "__main__":

@@ -126,8 +126,6 @@ __all__ = sorted([*_HOME, *_MODULES])
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         found = getattr(import_module(_HOME[name]), name)
-        if _HOME[name] in ("consilience.distributions", "consilience.logprob", "consilience.model"):
-            import_module("consilience.tensor")  # it gives NumPy's functions of random variables their meaning
         if getattr(found, "component_parameters", ()):
             import_module("consilience.logprob")  # components may be expressions of random variables
     elif name in _MODULES:

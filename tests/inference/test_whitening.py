@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from consilience.inference.vectors import Vectors
 from consilience.inference.whitening import Whitener, whitening_of
 from consilience.model.curvature_pattern import curvature_pattern
 from consilience.model.log_density import model_density
+from tests.cutting import stopping
 
 
 def random_factor(seed: int, count: int) -> tuple[Whitener, np.ndarray]:
@@ -172,17 +172,6 @@ def test_draws_with_a_whitened_metric_are_those_of_the_exact_posterior(monkeypat
     errors = (draws.mean(axis=0) - mean) / (draws.std(axis=0) / np.sqrt(sizes))
     assert np.abs(errors).max() < 5.0
     assert np.sqrt((errors**2).mean()) < 1.3
-
-
-def stopping(number: int) -> Callable[[Event], None]:
-    """A callback that stops a run at an event."""
-    count = iter(range(number))
-
-    def listen(event: Event) -> None:
-        if next(count, None) is None:
-            raise KeyboardInterrupt
-
-    return listen
 
 
 def test_a_run_with_a_whitened_metric_goes_on_from_a_checkpoint_bit_for_bit(tmp_path: Path) -> None:

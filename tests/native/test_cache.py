@@ -442,8 +442,9 @@ class TestTrust:
         assert len(cache.entries()) == 1
         with pytest.raises(NativeError, match=reason):
             cache.check()
+        assert len(list(cache.place().iterdir())) == 1
 
-    @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+    @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o1777])
     def test_a_directory_that_others_may_write_to(
         self, mode: int, kept: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

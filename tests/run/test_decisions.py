@@ -20,7 +20,7 @@ from consilience.inference import NUTS
 from consilience.inference.jump_tuner import JUMPS
 from consilience.inference.messages import Segment
 from consilience.run import Run, RunPlan, forecast, launch, monitor, run_chains, verdicts
-from consilience.run.course import Attempt
+from consilience.run.attempt import Attempt
 from consilience.run.remedies import Restart, jumps
 from consilience.run.supervisor import Supervisor
 from consilience.run.threads.engine import ThreadEngine

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,8 +17,9 @@ from consilience.inference.messages import ChainTuning, Divergences, Segment, Wi
 from consilience.inference.metric import diagonal
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.tuner import TuningSetting
-from consilience.run import Monitored, Running, RunPlan
-from consilience.run.course import MOST_REQUESTS, Attempt, RunCourse
+from consilience.run import Monitored, Running, RunPlan, forecast
+from consilience.run.attempt import Attempt
+from consilience.run.course import MOST_REQUESTS, RunCourse
 from consilience.run.engine import Chains, Engine, Overseer
 from consilience.run.remedies import Look, Remedy, Restart
 from consilience.run.supervisor import Supervisor
@@ -82,6 +85,20 @@ def running(engine: Independent, plan: RunPlan = PLAN, events: list[Event] | Non
     tuner = SelfTuning(TuningSetting(engine.chains.count, 2, COLUMNS, plan))
     course = RunCourse(plan, engine.chains, tuner, Monitored(("a", "b")))
     return Running(Supervisor(course, engine, seed=0), [] if events is None else [events.append])
+
+
+def test_draws_on_the_disk_count_as_what_is_free_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run with a store keeps no draws in memory but their statistics."""
+    count, values, dimension = 4, len(COLUMNS.types), 1000
+    chains = Chains(count, dimension, COLUMNS)
+    tuner = SelfTuning(TuningSetting(count, dimension, COLUMNS, PLAN))
+    monkeypatch.setattr(forecast, "_free_memory", lambda: 2.0 * 100_000 * 8 * count * values)
+    free = 2 * 30_000 * 8 * count * dimension
+    monkeypatch.setattr("consilience.run.forecast.shutil.disk_usage", lambda folder: SimpleNamespace(free=free))
+    plain, stored = (RunCourse(RunPlan(), chains, tuner, Monitored(("a",) * dimension)) for _ in range(2))
+    stored.folder = tmp_path
+    assert plain.last == max(plain.fewest, int(100_000 * values / (values + dimension)))
+    assert stored.last == 30_000
 
 
 def test_a_run_on_another_engine_converges_and_is_extended() -> None:

@@ -69,10 +69,19 @@ class Client:
         path, _, query = address.partition("?")
         known = {"host": self.host, **(headers or {})}
         scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
-            "path": urllib.parse.unquote(path), "raw_path": path.encode(), "query_string": query.encode(), "root_path": "",
-            "headers": [(k.encode(), v.encode()) for k, v in known.items()], "client": ("127.0.0.1", 1), "server": None,
-        }  # fmt: skip
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": urllib.parse.unquote(path),
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": [(k.encode(), v.encode()) for k, v in known.items()],
+            "client": ("127.0.0.1", 1),
+            "server": None,
+        }
         sent: list[dict[str, Any]] = []
 
         async def receive() -> dict[str, Any]:

@@ -103,10 +103,20 @@ def test_the_policy_allows_no_other_host_and_no_code_inside_the_page(client: Cli
 @pytest.mark.parametrize(
     "name",
     [
-        "../outside.zarr", "runs/../../outside.zarr", "..%2foutside.zarr", "/etc/passwd", "one.zarr/../../outside.zarr", "link.zarr",
-        "inner", ".", "", "one.zarr/", "one.zarr\0", "a" * 10_000,
+        "../outside.zarr",
+        "runs/../../outside.zarr",
+        "..%2foutside.zarr",
+        "/etc/passwd",
+        "one.zarr/../../outside.zarr",
+        "link.zarr",
+        "inner",
+        ".",
+        "",
+        "one.zarr/",
+        "one.zarr\0",
+        "a" * 10_000,
     ],
-)  # fmt: skip
+)
 def test_no_run_outside_of_the_path_is_read(client: Client, make: Make, tmp_path: Path, name: str) -> None:
     make("outside.zarr")
     os.symlink(tmp_path / "outside.zarr", tmp_path / "runs" / "link.zarr")
@@ -209,10 +219,18 @@ def test_it_listens_on_this_machine_alone_unless_asked(make: Make, tmp_path: Pat
 def test_questions_that_make_no_sense_are_answered_in_words(client: Client) -> None:
     known = {"run": "one.zarr"}
     for what, query in [
-        ("trace", {"of": "x"}), ("trace", {"of": '["x",[1]]'}), ("trace", {"of": '["theta",[7]]'}), ("trace", {"of": '["theta",[-1]]'}),
-        ("trace", {"of": '["nothing",[]]'}), ("trace", {"of": '[["x"],[]]'}), ("trace", {"of": '["x",[]]', "points": "many"}),
-        ("trace", {"of": '["x",[]]', "group": "../x"}), ("pairs", {"of": "{}"}), ("pairs", {}), ("predictive", {"variable": "x"}),
-    ]:  # fmt: skip
+        ("trace", {"of": "x"}),
+        ("trace", {"of": '["x",[1]]'}),
+        ("trace", {"of": '["theta",[7]]'}),
+        ("trace", {"of": '["theta",[-1]]'}),
+        ("trace", {"of": '["nothing",[]]'}),
+        ("trace", {"of": '[["x"],[]]'}),
+        ("trace", {"of": '["x",[]]', "points": "many"}),
+        ("trace", {"of": '["x",[]]', "group": "../x"}),
+        ("pairs", {"of": "{}"}),
+        ("pairs", {}),
+        ("predictive", {"variable": "x"}),
+    ]:
         assert client.get(f"/{TOKEN}/api/{what}", params={**known, **query}).status_code == 404, query
     found = client.get(f"/{TOKEN}/api/search", params={**known, "q": "<script>" * 3000})
     assert found.json() == {"found": [], "more": False}

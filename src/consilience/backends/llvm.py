@@ -38,6 +38,7 @@ from consilience.ir import (
     TensorType,
     computed_atoms,
     constant,
+    constant_value,
     is_leaf,
     numpy_dtype,
     rebuild,
@@ -46,7 +47,7 @@ from consilience.ir import (
     topological,
 )
 from consilience.ir import dimension as dims
-from consilience.ir.leaves import LARGE, is_on_a_line, on_a_line
+from consilience.ir.leaves import LARGE, is_on_a_line, on_a_line, stays
 from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
@@ -66,6 +67,7 @@ from consilience.ops import ArgSort, Cast, Elementwise, Index, IndexUpdate, Item
 from consilience.ops.assertion import required
 from consilience.ops.complex_numbers import imag, real
 from consilience.ops.dtypes import part_of
+from consilience.ops.elementwise import FEW_COLUMNS
 from consilience.ops.loop import Scan
 from consilience.ops.python_call import PythonCall, checked, lengths_of_results, results_of, settled
 from consilience.ops.scalar import DRAWS
@@ -238,10 +240,18 @@ def _worth_folding(node: Node, rebuilt: Node) -> bool:
         return isinstance(rebuilt.inputs[0].op, Constant) and not large
     if not isinstance(node.type, TensorType) or node.dtype == "key":
         return False
-    if node.ndim == 1 and is_view(node) and _size(node.inputs[0]) * numpy_dtype(node.dtype).itemsize >= LARGE:
-        return False  # a column of a large matrix, whose other columns are read from the same cache lines
+    if is_view(node) and _in_place(node):
+        return False  # a view of what was given to be read where it lies
     size = node.tensor_type.size
     return isinstance(size, int) and size <= max(64, *(_size(i) for i in node.inputs)) and size <= FOLD_LIMIT
+
+
+def _in_place(view: Node) -> bool:
+    """Whether a view shows parts of a matrix of few columns that is not copied; others are read by BLAS."""
+    while view.inputs:
+        view = view.inputs[0]
+    array = constant_value(view)
+    return array is not None and array.ndim == 2 and array.shape[1] <= FEW_COLUMNS and stays(array, array.dtype)
 
 
 def _size(node: Node) -> int:

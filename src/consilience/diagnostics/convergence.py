@@ -17,7 +17,7 @@ from consilience.diagnostics.description import table_of
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.stopping_rule import Figures, StoppingRule, rhat_is_large
-from consilience.diagnostics.variables import Draws, VariableDraws, attributes, gather, superchains_of, unbuilt
+from consilience.diagnostics.variables import Draws, VariableDraws, attributes, gather, held, superchains_of
 from consilience.errors import ConvergenceWarning
 from consilience.record import Record
 
@@ -97,10 +97,8 @@ def warn(findings: Iterable[Finding], stacklevel: int = 1) -> None:
 
 def statistics_of(draws: Draws) -> dict[str, npt.ArrayLike]:
     """Variables of a tree's group `sample_stats` with chain and draw axes only; nothing if there is none."""
-    groups = unbuilt(draws)
-    if groups is None:
-        groups = getattr(draws, "children", {})
-    if not isinstance(groups, Mapping) or "sample_stats" not in groups:
+    groups = held(draws)
+    if "sample_stats" not in groups:
         return {}
     group = groups["sample_stats"].data_vars
     return {

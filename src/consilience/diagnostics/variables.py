@@ -106,6 +106,16 @@ def unbuilt(source: Any) -> Mapping[str, Any] | None:
     return source.unbuilt if hasattr(type(source), "unbuilt") else None
 
 
+def held(source: Any) -> Mapping[str, Any]:
+    """Groups by name, of a tree or of what has not become one yet; none of anything else.
+
+    They tell `sizes`, `attrs` and `data_vars`.
+    """
+    groups = unbuilt(source)
+    groups = getattr(source, "children", None) if groups is None else groups
+    return groups if isinstance(groups, Mapping) else {}
+
+
 def attributes(source: Draws, group: str = "posterior") -> Mapping[str, Any]:
     """What a run has written about the draws of a tree or a data set; nothing of other kinds of draws."""
     groups = unbuilt(source)

@@ -121,10 +121,10 @@ class NutsTuner:
     def take(self, windows: Mapping[int, Window]) -> None:
         """See `tuner.Tuner`."""
         self.living = tuple(c for c in self.living if c in windows)
-        stage, curvature = self.stage, self.setting.curvature
-        before = 0 if curvature is None else curvature.spent
+        stage = self.stage
         stage.take(windows)
-        self.spent += 0 if curvature is None else curvature.spent - before
+        if isinstance(stage, PooledTuning):
+            self.spent = stage.spent
         if not stage.finished:
             return
         self.finished = True

@@ -8,7 +8,7 @@ end. What is decided depends on the windows alone, taken in the order of the cha
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,7 +76,7 @@ class TuningPlan(Record):
     operations      of one gradient, if known: see `fisher_metric.estimate`
     columns         the windows' statistics
     initialize         whether chains climb to the typical set first
-    curvature       of the log density, where it may be sparse; None: not to be had
+    curvature       gives that of the log density, where it may be sparse; None: not to be had
     """
 
     chains: int
@@ -90,7 +90,7 @@ class TuningPlan(Record):
     operations: float | None
     columns: Columns
     initialize: bool
-    curvature: SparseCurvature | None = None
+    curvature: Callable[[], SparseCurvature] | None = None
 
 
 class WindowReport(Record):
@@ -126,6 +126,7 @@ class PooledTuning:
         self.history: list[tuple[int, int, dict[int, tuple[Matrix, Matrix, Matrix]]]] = []
         self.reports: list[WindowReport] = []
         self.finished = False
+        self.spent = 0  # evaluations for curvatures
         self.longest = math.inf  # leapfrog steps that whitened coordinates may take: those before; 0: none are taken
 
     def next(self) -> Segment:
@@ -281,7 +282,10 @@ class PooledTuning:
             each = -(-CURVATURE_POINTS // len(self.arrived))
             late = [windows[c].draws[len(windows[c].draws) // 2 :] for c in self.arrived]
             points = np.concatenate([some[:: -max(1, len(some) // each)][:each] for some in late])
-            found = None if plain is None else plan.curvature.whitener(points, plain.scale)
+            curvature = plan.curvature()
+            before = curvature.spent
+            found = None if plain is None else curvature.whitener(points, plain.scale)
+            self.spent += curvature.spent - before
             if found is not None:
                 error[found] = self._error(draws, gradients, found)
                 if unmoved and error[found] * self._price(found) < NEAR:
@@ -351,6 +355,7 @@ class PooledTuning:
             "arrived": list(self.arrived),
             "scales": None if self.scales is None else self.scales.save(),
             "longest": self.longest,
+            "spent": self.spent,
             "step": None if step is None else [step.step, step.anchor, step.count],
             "history": [[*at, {str(c): list(kept) for c, kept in chains.items()}] for *at, chains in self.history],
             "reports": [[r.transitions, r.step_size, r.rank, r.change, list(r.arrived)] for r in self.reports],
@@ -361,7 +366,7 @@ class PooledTuning:
         self.done, self.number, self.searching = state["done"], state["number"], state["searching"]
         self.arrived = tuple(state["arrived"])
         self.scales = None if state["scales"] is None else Scales.load(state["scales"])
-        self.longest = state.get("longest", math.inf)
+        self.longest, self.spent = state.get("longest", math.inf), state.get("spent", 0)
         self.step = None if state["step"] is None else Averaging(*state["step"])
         self.history = [
             (first, *(every or [1]), {int(c): tuple(kept) for c, kept in chains.items()})

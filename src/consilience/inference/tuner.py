@@ -6,7 +6,7 @@ chains, so that neither threads nor their timing have a part in the draws.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from consilience.inference.block import Block
@@ -44,7 +44,7 @@ class TuningSetting(Record, eq=False):
     lengths             how long they are to tune
     operations          floating-point operations of one evaluation with its gradient, if known
     blocks              what each kernel moves
-    curvature           of the log density, where it may be sparse; None: not to be had
+    curvature           gives that of the log density, always the same one, where it may be sparse; None: not to be had
     """
 
     chains: int
@@ -53,7 +53,7 @@ class TuningSetting(Record, eq=False):
     lengths: TuningLengths = TuningLengths()
     operations: float | None = None
     blocks: tuple[Block, ...] = ()
-    curvature: SparseCurvature | None = None
+    curvature: Callable[[], SparseCurvature] | None = None
 
 
 class Tuner(Protocol):

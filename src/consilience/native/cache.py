@@ -66,7 +66,7 @@ def get(digest: str) -> bytes | None:
     """The object kept under `digest`, or None. An entry that fails its checksum is deleted."""
     path = _path(digest)
     try:
-        content = path.read_bytes() if _doubt(path.parent) is None else None
+        content = None if _doubt(path.parent.parent) or _doubt(path.parent) else path.read_bytes()
     except OSError:
         content = None
     if content is None:
@@ -173,14 +173,17 @@ def check() -> None:
 
 
 def clear() -> int:
-    """Delete every entry, on disk and in memory, and nothing else; the number of entries deleted."""
+    """Delete every entry, on disk and in memory, and what processes that died left of others; the number of entries."""
     with _lock:
         _memory.clear()
         _doubts.clear()
         _unwritable.discard(place())
     deleted = 0
     for entry in _files(place()):
-        deleted += _delete(entry.path) and entry.path.suffix == ".object"
+        if entry.path.suffix == ".object":
+            deleted += _delete(entry.path)
+        elif time.time() - entry.used > _ABANDONED:  # others are being written
+            _delete(entry.path)
     return deleted
 
 
@@ -201,12 +204,12 @@ def _header(digest: str, payload: bytes) -> bytes:
 
 def _write(path: Path, content: bytes) -> None:
     # Machine code is executed as it is found, so only its owner may write here.
-    if path.is_absolute():
-        path.parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.parent.mkdir(exist_ok=True, mode=0o700)
-    reason = _doubt(path.parent)
-    if reason is not None:
-        raise NativeError(reason)
+    for folder in (path.parent.parent, path.parent):
+        if folder.is_absolute():
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        reason = _doubt(folder)
+        if reason is not None:
+            raise NativeError(reason)
     temporary = path.with_name(f"{path.stem}.{os.urandom(8).hex()}.temporary")
     try:
         with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o644)) as file:

@@ -49,25 +49,33 @@ class _ForeignError(Exception):
 
 def load_own(
     functions: Mapping[str, NativeFunction[..., Any]],
-    write: Callable[[], Module],
+    write: Callable[[], Module] | None = None,
     *,
     imports: Mapping[str, int] | None = None,
     level: int = 2,
     passes: jit.Passes = "light",
     target: Target | None = None,
 ) -> jit.Library:
-    """Load the program that `write` makes of `functions`, the functions that it exports by name.
+    """Load the program that `write`, or else translation, makes of `functions`, which it exports by these names.
 
     Functions that modules of this library define are compiled for the generic processor whose code runs here
     (`target.portable`), by which every machine of a kind has the same code, compiled or shipped. Functions of users are
     translated in every process.
     """
+    write = write or (lambda: translated(functions))
     places = [_place(function) for function in functions.values()]
     if None in places:
         return jit.load(write(), functions, imports, level, passes, target)
     modules = {place.rpartition(".")[0] for place in places if place}
     described = "".join(f"{name}={place}\n" for name, place in zip(functions, places, strict=True))
     return _load(described, modules, functions, write, imports, level, passes, target)
+
+
+def translated(functions: Mapping[str, NativeFunction[..., Any]]) -> Module:
+    """The loop program of native functions by the names under which it exports them."""
+    from consilience.native.typed_python.translate import translate  # seldom needed: most code is found
+
+    return translate(functions)
 
 
 def load_program(

@@ -25,7 +25,7 @@ from consilience.ir import (
     numpy_dtype,
 )
 from consilience.ir.arithmetic import meaning
-from consilience.ir.leaves import LARGE
+from consilience.ir.leaves import stays
 from consilience.ir.settings import config
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
@@ -188,8 +188,8 @@ def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
 
 
 def converted_as_read(array: npt.NDArray[Any]) -> bool:
-    """Whether machine code converts elements as it reads them: a large matrix of few columns, times a vector."""
-    return array.ndim == 2 and array.shape[1] <= FEW_COLUMNS and array.nbytes >= LARGE
+    """Whether machine code converts elements as it reads them: a matrix of few columns that is not copied."""
+    return array.ndim == 2 and array.shape[1] <= FEW_COLUMNS and stays(array, array.dtype)
 
 
 def promote(values: Sequence[TensorLike]) -> tuple[list[Node], str]:

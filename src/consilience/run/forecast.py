@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
@@ -22,8 +24,11 @@ FAR: Final = 8.0  # times the draws there are, up to which a goal is near
 NEAR: Final = 3.0  # times `LONGER`, near a goal
 FEWEST: Final = 1600  # draws of all chains, below which a look tells nothing of later ones
 NEAR_THE_END: Final = 2.0  # times the seconds it may take, for a run that should end at its next look
-MEMORY_SHARE: Final = 0.5  # of the memory that is free as a run begins, for its draws
-NO_MEMORY: Final = "more draws would fill more than half of the memory that was free; `max_draws=` allows them"
+MEMORY_SHARE: Final = 0.5  # of the memory, or the disk, that is free as a run begins, for its draws
+NO_MEMORY: Final = (
+    "more draws would fill more than half of the memory that was free, or, with `store=`, of the disk; `max_draws=` "
+    "allows them"
+)
 
 
 class Need(Record):
@@ -90,9 +95,13 @@ def never(needs: Sequence[Need], chains: int) -> str:
     return f"hardly better after {last.draws} draws than after {early[-1].draws}, so more will hardly do"
 
 
-def affordable_draws(bytes_per_draw: int) -> int:
-    """Draws for which there is memory now, by `MEMORY_SHARE`; a number beyond all where the system does not tell."""
-    return int(MEMORY_SHARE * _free_memory() / bytes_per_draw)
+def affordable_draws(bytes_per_draw: int, folder: Path | None = None) -> int:
+    """Draws for which there is room now, by `MEMORY_SHARE`: in memory, or on the disk of a folder.
+
+    A number beyond all where the system does not tell.
+    """
+    free = _free_memory() if folder is None else shutil.disk_usage(folder).free
+    return int(MEMORY_SHARE * free / bytes_per_draw)
 
 
 def _free_memory() -> float:

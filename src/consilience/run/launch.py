@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,6 @@ from consilience.errors import InitialPointError, SamplingError
 from consilience.events import Listener
 from consilience.inference import tuner as tuners
 from consilience.inference.block import block_of
-from consilience.inference.curvature import SparseCurvature
 from consilience.inference.density import LogDensity
 from consilience.inference.jump_tuner import Jumping, asked_jumps
 from consilience.inference.kernel import Kernel, MarkovChain
@@ -29,6 +28,9 @@ from consilience.run.supervisor import Keep, Supervisor
 from consilience.run.threads.chain_worker import ChainWorker
 from consilience.run.threads.engine import ThreadEngine
 from consilience.run.threads.thread_pool import crew
+
+if TYPE_CHECKING:
+    from consilience.inference.curvature import SparseCurvature
 
 # Of a window of sampling, 64 MiB: it is copied to where draws are kept, and to those who are told of it.
 WINDOW_NUMBERS: Final = 1 << 23
@@ -50,7 +52,7 @@ def launch(
     keep: Keep | None = None,
     other_coordinates: Callable[[NDArray[np.float64], bool], Supervisor | None] | None = None,
     starts: Callable[[int, int], NDArray[np.float64]] | None = None,
-    curvature: SparseCurvature | None = None,
+    curvature: Callable[[], SparseCurvature] | None = None,
     executor: Any = None,
     portable: Callable[[], LogDensity] | None = None,
 ) -> Running:
@@ -72,7 +74,7 @@ def launch(
                      other coordinates that goes on in place of this one, or None; asked where a run decides its length
     starts           gives further starting points (coordinate,) for chains that fail while tuning, by the chain's
                      number and theirs, from 1; draws depend on it, so that it has to give the same again
-    curvature        of the log density, where it may be sparse; None: not to be had
+    curvature        gives that of the log density, where it may be sparse; None: not to be had
     executor         moves the chains in other processes, here or elsewhere; see `cluster.Workers`. None: threads do
     portable         makes the density there, and pickles; None: the density itself does
     raises           InitialPointError if the starting points have another shape

@@ -14,7 +14,8 @@ from consilience.errors import SamplingError
 from consilience.events import CheckFigures, DrawsMade, Event, Progress, RunEnded, RunStarted
 from consilience.inference.messages import Window
 from consilience.record import replace
-from consilience.run.course import Attempt, RunCourse
+from consilience.run.attempt import Attempt
+from consilience.run.course import RunCourse
 from consilience.run.engine import Engine
 from consilience.run.plan import RunPlan
 from consilience.run.result import Run, all_divergences, cut, name_statistics, of_all_chains, stacked

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.inference import NUTS, Kernel
-from consilience.inference.curvature import SparseCurvature
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
 from consilience.model.starting_point import starting_positions
@@ -24,7 +23,7 @@ from consilience.sample.separate_modes import SeparateModes
 from consilience.sample.step_methods import DivisibleDensity
 
 if TYPE_CHECKING:
-    from consilience.model.curvature_pattern import CurvaturePattern
+    from consilience.inference.curvature import SparseCurvature
 
 Floats = npt.NDArray[np.float64]
 OtherCoordinates: TypeAlias = Callable[[Floats, bool], Supervisor | None]
@@ -97,7 +96,7 @@ def on_threads(
         monitored=monitored,
         operations=density.operations,
         other_coordinates=other_coordinates,
-        curvature=SparseCurvature(density, partial(_pattern, density), threads(cores)),
+        curvature=cache(partial(_curvature, density, threads(cores))),
         starts=partial(_another_start, density, plan, seed, search, count) if plan.noise else None,
         executor=executor,
         portable=None if executor is None else Portable(density),
@@ -121,10 +120,12 @@ def _compiled_anew(model: Model) -> Portable:
     return Portable(model_density(model))
 
 
-def _pattern(density: ModelDensity) -> CurvaturePattern | None:
-    from consilience.model.curvature_pattern import curvature_pattern  # few runs need it
+def _curvature(density: ModelDensity, threads: int) -> SparseCurvature:
+    """What few runs need."""
+    from consilience.inference.curvature import SparseCurvature
+    from consilience.model.curvature_pattern import curvature_pattern
 
-    return curvature_pattern(density)
+    return SparseCurvature(density, partial(curvature_pattern, density), threads)
 
 
 def _another_start(

@@ -1,15 +1,9 @@
-"""What a run of chains gives: labelled arrays, how it ended, and a tree of xarray as soon as somebody asks for one.
-
-xarray and pandas take longer to load than a small model takes to sample. So the result holds arrays, and becomes an
-`xarray.DataTree` for whatever only a tree has. Derived trees and files are xarray's own.
-"""
+"""What a result tells of its run, be it a tree of xarray yet or not: groups of labelled arrays enter, words leave."""
 
 from __future__ import annotations
 
 import json
-import sys
 import textwrap
-import threading
 from collections.abc import Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
@@ -17,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from consilience.errors import MissingPackageError, SamplingError
+from consilience.diagnostics.variables import held
+from consilience.errors import SamplingError
 from consilience.faces import face
-from consilience.output.storage.datatree import Group
 
 if TYPE_CHECKING:
     import xarray
@@ -31,7 +25,6 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 100
 INDENT: Final = 20
-BUILDING: Final = threading.RLock()  # of trees, each once
 
 
 class Outcome:
@@ -202,122 +195,3 @@ class Outcome:
         return attack(
             self, model=model, max_time=max_time, random_seed=random_seed, progressbar=progressbar, **settings
         )
-
-
-class Result(Outcome):
-    """The labelled arrays of a run, and the tree that they become: for everybody else an `xarray.DataTree`.
-
-    `isinstance` takes it for one, and whatever is not said here, the tree says: its attributes and operators, those
-    that are set or deleted too. From then on the tree alone holds the arrays.
-    """
-
-    __slots__ = ("__weakref__", "_groups", "_tree", "_work")
-
-    _groups: Mapping[str, Group]
-    _tree: Posterior | None
-    _work: Work | None
-
-    def __init__(self, groups: Mapping[str, Group], work: Work | None = None, tree: Posterior | None = None) -> None:
-        for name, value in (("_groups", groups), ("_work", work), ("_tree", tree)):
-            object.__setattr__(self, name, value)
-
-    @classmethod
-    def around(cls, tree: Posterior) -> Result:
-        """The result that is this tree."""
-        return cls({}, getattr(tree, "_work", None), tree)
-
-    @property
-    def unbuilt(self) -> Mapping[str, Group] | None:
-        """The groups by name as long as there is no tree of them."""
-        return self._groups if self._tree is None else None
-
-    def built(self) -> Posterior:
-        """The tree.
-
-        raises   MissingPackageError without xarray
-        """
-        with BUILDING:
-            if self._tree is None:
-                try:
-                    from consilience.sample.tree import Posterior
-                except ImportError as error:
-                    raise MissingPackageError.of("xarray", "pip install 'xarray>=2024.10'", error) from error
-                object.__setattr__(self, "_tree", Posterior.of(self._groups, self._work))
-                object.__setattr__(self, "_groups", {})
-            assert self._tree is not None
-            return self._tree
-
-    @property  # type: ignore[misc]  # what `isinstance` goes by, next to the type itself
-    def __class__(self) -> type:
-        # Who holds the class of trees has loaded xarray; everybody else shall not load it by asking.
-        if "xarray" not in sys.modules:
-            return Result
-        from consilience.sample.tree import Posterior
-
-        return Posterior
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.built(), name)
-        return self if found is self._tree else found
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self.built(), name, value)
-
-    def __delattr__(self, name: str) -> None:
-        delattr(self.built(), name)
-
-    def __dir__(self) -> list[str]:
-        return dir(self.built())
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return Result.around, (self.built(),)
-
-    def copy(self, *, inherit: bool = True, deep: bool = False) -> Result:
-        """See `xarray.DataTree.copy`."""
-        return Result.around(self.built().copy(inherit=inherit, deep=deep))
-
-    def __copy__(self) -> Result:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Result:
-        return Result.around(self.built().__deepcopy__(memo))
-
-    __hash__ = None  # type: ignore[assignment]  # as trees, which are compared element by element
-    __reversed__ = None
-
-
-def held(result: Any) -> Mapping[str, Any]:
-    """Groups of a result by name: of one that is no tree yet as `Group`, else as nodes; empty if it has none.
-
-    Both tell `sizes`, `attrs` and `data_vars`.
-    """
-    groups = result.unbuilt if type(result) is Result else None
-    groups = getattr(result, "children", None) if groups is None else groups
-    return groups if isinstance(groups, Mapping) else {}
-
-
-def _of_tree(name: str) -> Any:
-    def method(self: Result, *arguments: Any) -> Any:
-        found = getattr(self.built(), name)(*arguments)
-        return self if found is self._tree else found
-
-    return method
-
-
-def _of_groups(name: str) -> Any:
-    def method(self: Result, *arguments: Any) -> Any:
-        return getattr(self.built() if self.unbuilt is None else self.unbuilt, name)(*arguments)
-
-    return method
-
-
-# Python looks these up in the type alone. What asks for names of groups builds no tree.
-OPERATORS: Final = (
-    "abs add and array bool delitem enter eq exit floordiv ge getitem gt invert le lshift lt mod mul ne neg or pos pow "
-    "radd rand rfloordiv rmod rmul ror rpow rshift rsub rtruediv rxor setitem sub truediv xor"
-)
-for _name in OPERATORS.split():
-    setattr(Result, f"__{_name}__", _of_tree(f"__{_name}__"))
-for _name in ("contains", "iter", "len"):
-    setattr(Result, f"__{_name}__", _of_groups(f"__{_name}__"))
-Mapping.register(Result)

@@ -225,6 +225,8 @@ def sample(
     cores = None if cores is None else whole_number("cores", cores, 1)
     if threads_per_chain is not None:
         whole_number("threads_per_chain", threads_per_chain, 1)
+        if executor is not None and threads_per_chain > 1:
+            raise SamplingError("`threads_per_chain`: a chain on an `executor` has one thread; leave out one of both.")
     seed = seed_from(random_seed)
     attempts = max(1, whole_number("jitter_max_retries", jitter_max_retries, 0))
     default = NUTS(

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from consilience.diagnostics.error_rates import RATES, TARGETS
+from consilience.diagnostics.variables import held
 from consilience.errors import SamplingError
 from consilience.faces import face
-from consilience.sample.outcome import held
 
 if TYPE_CHECKING:
     import xarray

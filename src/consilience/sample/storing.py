@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from consilience.diagnostics.variables import held
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.events import ChainLost, DrawsMade, Event, Restarted
 from consilience.model.signature import signature
 from consilience.output.storage.journal import Journal
-from consilience.sample.outcome import held
 from consilience.sample.results import Array, named
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class Storing:
         self.chains = list(chains)
         self.store = store
         self.fault: StorageError | None = None
+        from consilience.output.storage.journal import Journal  # few runs have a store
+
         self.untold: StorageError | None = None  # why the journal ends before the run
         self.journal = Journal(store.note)
 

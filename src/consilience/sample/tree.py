@@ -1,4 +1,4 @@
-"""The result of a run as a tree of labelled arrays, once somebody has asked for one: see `sample.outcome`."""
+"""The result of a run as a tree of labelled arrays, once somebody has asked for one: see `sample.results`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import xarray
 
-from consilience.output.storage.datatree import Group, nodes
-from consilience.sample.outcome import Outcome, Result
+from consilience.output.storage.datatree import LabelledArrays, nodes
+from consilience.sample.outcome import Outcome
 
 if TYPE_CHECKING:
     from consilience.sample.work import Work
@@ -25,7 +25,7 @@ class Posterior(Outcome, xarray.DataTree):  # type: ignore[no-untyped-call]  # x
     __slots__ = ("_work",)
 
     @classmethod
-    def of(cls, groups: Mapping[str, Group], work: Work | None) -> Posterior:
+    def of(cls, groups: Mapping[str, LabelledArrays], work: Work | None) -> Posterior:
         """A tree of these groups, with the run they come from."""
         result = cls(children=nodes(groups))
         object.__setattr__(result, "_work", work)
@@ -65,6 +65,3 @@ class Posterior(Outcome, xarray.DataTree):  # type: ignore[no-untyped-call]  # x
                 if older is None:
                     raise
                 raise AttributeError(f"the result has no `{name}`: {older}.", name=name, obj=self) from None
-
-
-xarray.DataTree.register(Result)  # what asks the type alone is to know it, too

@@ -130,6 +130,15 @@ def application(
         with lock:
             return runs.version(name)
 
+    known: dict[str, tuple[object, Any]] = {}  # the summary that was made last, for whoever asks for it too
+
+    def summary_once(source: RunSource) -> Any:
+        now = source.version()
+        if source.name not in known or known[source.name][0] != now:
+            known.clear()
+            known[source.name] = now, views.summary(source)
+        return known[source.name][1]
+
     async def look(request: Request, make: Callable[[RunSource], Any]) -> Response:
         found = await run_in_threadpool(locked, make, request.query_params["run"])
         return JSONResponse(found, headers=HEADERS)
@@ -165,7 +174,7 @@ def application(
 
     @guarded
     async def summary(request: Request) -> Response:
-        return await look(request, views.summary)
+        return await look(request, summary_once)
 
     @guarded
     async def divergences(request: Request) -> Response:

@@ -291,6 +291,14 @@ def summary(source: RunSource, group: str = "posterior") -> dict[str, Any]:
     keys: list[tuple[str, Place]] = []
     columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
     total = sum(v.size for v in source.groups.get(group, {}).values() if v.sampled)
+    batch: list[Array] = []  # of small variables, that are described together
+
+    def describe_batch() -> None:
+        found = _described(batch, superchains)
+        for name in COLUMNS:
+            columns[name] += found[name].tolist()
+        batch.clear()
+
     for variable in source.groups.get(group, {}).values():
         left = MOST_ROWS - len(names)
         if left <= 0 or not variable.sampled or not variable.size:
@@ -304,11 +312,13 @@ def summary(source: RunSource, group: str = "posterior") -> dict[str, Any]:
         if draws.dtype.kind not in "biuf":
             continue
         flat = draws.reshape(*draws.shape[:2], -1)[:, :, : len(elements)]
-        found = _described([np.ascontiguousarray(flat, dtype=float)], superchains)
+        if batch and (batch[0].shape[1] != flat.shape[1] or sum(a.size for a in batch) > MOST_NUMBERS // 4):
+            describe_batch()
+        batch.append(np.ascontiguousarray(flat, dtype=float))
         names += [name for name, _ in elements]
         keys += [(variable.name, place) for _, place in elements]
-        for name in COLUMNS:
-            columns[name] += found[name].tolist()
+    if batch:
+        describe_batch()
     return dict(finite({"names": names, "keys": keys, "columns": columns, "total": total}))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from consilience.native.jit import Library, Passes
 from consilience.native.loops import Module
 from consilience.native.mathematics import LIBRARY
-from consilience.native.own_code import load_own
+from consilience.native.own_code import load_own, translated
 from consilience.native.program import Type
 from consilience.native.random import vectors
 from consilience.native.random.continuous import (
@@ -32,7 +32,6 @@ from consilience.native.random.discrete import random_binomial, random_conway_ma
 from consilience.native.random.philox import fold_in, random_bits
 from consilience.native.target import host
 from consilience.native.typed_python import Array, NativeFunction, f64
-from consilience.native.typed_python.translate import translate
 
 DRAWS: Final[dict[str, NativeFunction[..., Any]]] = {
     "random_beta": random_beta,
@@ -124,7 +123,7 @@ def _program(name: str, lanes: int) -> Module:
         module = Module()
         vectors.write(module, name, symbol(name, lanes), lanes)
         return module
-    module = translate({symbol(name): DRAWS[name]})
+    module = translated({symbol(name): DRAWS[name]})
     if lanes > 1:
         _lanewise(module, name, lanes)
     return module

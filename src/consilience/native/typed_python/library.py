@@ -20,7 +20,6 @@ from consilience.native.typed_python.records import pointer, signed
 
 if TYPE_CHECKING:
     from consilience.native.jit import Library
-    from consilience.native.loops import Module
 
 CTYPES: Final[dict[str, Any]] = {
     "f64": ctypes.c_double,
@@ -50,13 +49,7 @@ def compile_native(
         raise NativeError("compile_native needs at least one function")
     if len(set(map(id, named.values()))) != len(named):
         raise NativeError(f"one function is exported under two names: {', '.join(named)}")
-
-    def write() -> Module:
-        from consilience.native.typed_python.translate import translate  # seldom needed: most code is found
-
-        return translate(named)
-
-    return load_own(named, write, imports=LIBRARY)
+    return load_own(named, imports=LIBRARY)
 
 
 class NativeLibrary:

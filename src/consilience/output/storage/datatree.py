@@ -46,7 +46,7 @@ OF_THE_RUN = frozenset(
 """Groups that carry the attributes of the run."""
 
 
-class Variable(NamedTuple):
+class DimensionedArray(NamedTuple):
     """An array with the names of its axes."""
 
     dims: tuple[str, ...]
@@ -56,14 +56,14 @@ class Variable(NamedTuple):
         return np.asarray(self.values, dtype)
 
 
-class Group(Record, eq=False):
+class LabelledArrays(Record, eq=False):
     """Labelled arrays without xarray: what it tells of itself has the names that a data set has for it.
 
     data_vars  arrays by name
     labels     along each dimension, by its name
     """
 
-    data_vars: Mapping[str, Variable]
+    data_vars: Mapping[str, DimensionedArray]
     labels: Mapping[str, npt.NDArray[np.generic]]
     attrs: Mapping[str, object]
 
@@ -124,7 +124,7 @@ def tree_of(
     return xarray.DataTree(children=nodes(labelled(groups, coords, dims, attributes, kept)))
 
 
-def nodes(groups: Mapping[str, Group]) -> dict[str, xarray.DataTree]:
+def nodes(groups: Mapping[str, LabelledArrays]) -> dict[str, xarray.DataTree]:
     """Each group as a tree by itself: children of another."""
     import xarray
 
@@ -137,7 +137,7 @@ def labelled(
     dims: Dimensions | None = None,
     attributes: Attributes | None = None,
     kept: Collection[str] = (),
-) -> dict[str, Group]:
+) -> dict[str, LabelledArrays]:
     """Groups of any name, each by itself and without xarray; the rest is as in `tree_of`."""
     origin = origin_of_now()
     return {
@@ -173,16 +173,16 @@ def group_of(
     attributes: Mapping[str, object],
     sample_dimensions: tuple[str, ...],
     group: str,
-) -> Group:
+) -> LabelledArrays:
     """One group: variables with their dimensions, and the labels of every dimension that occurs."""
     known = {name: labels for name, labels in (coords or {}).items() if labels is not None}
     labels: dict[str, npt.NDArray[np.generic]] = {}
     owner: dict[str, str] = {}
-    variables: dict[str, Variable] = {}
+    variables: dict[str, DimensionedArray] = {}
     for name, values in arrays.items():
         array = values if isinstance(values, Deferred) else np.asarray(values)
         names = dimensions(name, array.shape, (dims or {}).get(name, ()), sample_dimensions, group)
-        variables[name] = Variable(names, array)
+        variables[name] = DimensionedArray(names, array)
         for dimension, length in zip(names, array.shape, strict=True):
             if dimension not in labels:
                 labels[dimension] = label_array(known[dimension]) if dimension in known else np.arange(length)
@@ -192,7 +192,7 @@ def group_of(
                     f"{name!r} in group {group!r} has length {length} along {dimension!r}, but "
                     f"{owner[dimension]} {'have' if dimension in known else 'has'} {len(labels[dimension])}"
                 )
-    return Group(variables, labels, attributes)
+    return LabelledArrays(variables, labels, attributes)
 
 
 def dimensions(

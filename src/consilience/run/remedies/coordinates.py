@@ -13,7 +13,8 @@ from consilience.run.remedies.remedy import Look, Restart
 from consilience.run.verdicts import MANY, least_needed
 
 if TYPE_CHECKING:
-    from consilience.run.course import Attempt, RunCourse
+    from consilience.run.attempt import Attempt
+    from consilience.run.course import RunCourse
 
 LONG: Final = 32  # evaluations a transition, from which on coordinates are looked at while chains tune
 MANY_EARLY: Final = 0.05  # divergences in a transition of a window of tuning

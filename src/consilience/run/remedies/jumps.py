@@ -14,7 +14,7 @@ from consilience.record import replace
 from consilience.run.remedies.remedy import Look, Restart
 
 if TYPE_CHECKING:
-    from consilience.run.course import Attempt
+    from consilience.run.attempt import Attempt
 
 SAID: Final = "chains disagree: sampling again with jumps between their regions"
 FEWEST_DRAWS: Final = 400  # of each chain that do not suffice, where a density is a sum of normals

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from consilience.run.remedies.remedy import Look, Restart
 
 if TYPE_CHECKING:
-    from consilience.run.course import Attempt
+    from consilience.run.attempt import Attempt
 
 
 def learn_another_metric(attempt: Attempt, look: Look | None) -> Restart | None:

@@ -12,7 +12,7 @@ from consilience.record import Record
 from consilience.run.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from consilience.run.course import Attempt
+    from consilience.run.attempt import Attempt
 
 
 class Restart(Record, eq=False):

@@ -8,7 +8,7 @@ from consilience.run.remedies.remedy import Look, Restart
 from consilience.run.verdicts import WELL_MIXED
 
 if TYPE_CHECKING:
-    from consilience.run.course import Attempt
+    from consilience.run.attempt import Attempt
 
 
 def take_smaller_steps(attempt: Attempt, look: Look | None) -> Restart | None:

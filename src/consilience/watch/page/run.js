@@ -100,7 +100,7 @@ export class RunPage {
         this.part.predictive.replaceChildren(make("h3", {}, name), overlaid(found.grid, found.observed, found.predicted));
       }
     }
-    for (const name of ["parameters", "rhat", "ess", "summary", "forest", "pairs"]) this.hide(name, !drawn);
+    for (const name of ["parameters", "rhat", "ess", "summary", "forest", "pairs", "divergences"]) this.hide(name, !drawn);
   }
 
   hide(name, hidden) {
@@ -115,7 +115,7 @@ export class RunPage {
       const n = p.at.length, k = Math.max(0, n - 5), total = (i) => p.gradients.reduce((sum, row) => sum + (row[i] ?? 0), 0);
       return (total(n - 1) - total(k)) / Math.max(1e-9, p.at[n - 1] - p.at[k]);
     })() : r.gradients / r.seconds;
-    const noise = c && c.ess ? 1 + 0.5 / c.ess * (r.chains ?? 1) : null;
+    const noise = c && c.ess ? Math.sqrt(1 + (2 * (r.chains ?? 1)) / c.ess) : null;
     const draws = c && c.needed && live && c.needed > r.draws ? `of about ${number(c.needed)} of each chain` : `of each of ${r.chains} chains`;
     const left = c && c.needed && live && r.draws && p.at.length ? (() => {
       const first = p.draws[0].findIndex((d) => d > 0), n = p.at.length - 1;
@@ -135,7 +135,7 @@ export class RunPage {
     ];
     const head = [
       make("div", { class: "head" }, this.back ? make("a", { href: "#", onclick: this.back }, "← all runs") : null, make("h1", {}, r.name), badge(r.status)),
-      make("p", { class: "reason" }, r.reason, r.promise ? `${r.reason ? " – this" : "This"} status promises ${r.promise}.` : "", r.help ? ` What would help: ${r.help.replaceAll("`", "")}.` : "",
+      make("p", { class: "reason" }, r.reason && r.reason[0].toUpperCase() + r.reason.slice(1), r.promise ? `${r.reason ? " – this" : "This"} status promises ${r.promise}.` : "", r.help ? ` What would help: ${r.help.replaceAll("`", "")}.` : "",
         r.skewed ? " The clock of its machine differs from this one's." : ""),
     ];
     if (live && r.control && mayControl) head.push(this.buttons(r));
