@@ -38,7 +38,7 @@ def written_by_entries(title: str, name: str, rule: str, value: Any) -> Any:
     from scipy import sparse
 
     if isinstance(value, SparseVariable):
-        known = [constant_value(part) for part in (value.data, value.indices, value.indptr)]
+        known: list[Any] = [constant_value(part) for part in (value.data, value.indices, value.indptr)]
         if any(part is None for part in known):
             return value.toarray()
         kind = sparse.csr_array if value.format == "csr" else sparse.csc_array
@@ -69,12 +69,13 @@ def neighbours_of(weights: Node) -> Neighbours | None:
     if not isinstance(weights.op, IndexUpdate) or weights.ndim != 2 or len(weights.inputs) != 4:
         return None
     zeros, *parts = weights.inputs
-    known = [constant_value(part) for part in parts]
+    known: list[Any] = [constant_value(part) for part in parts]
+    shape: Any = weights.static_shape
     empty = isinstance(zeros.op, BroadcastTo) and constant_value(zeros.inputs[0])
     if empty is None or empty is False or np.any(empty) or any(part is None for part in known):
         return None
     data, rows, columns = known
-    return Neighbours(sparse.csr_array((np.asarray(data, np.float64), (rows, columns)), shape=weights.static_shape))
+    return Neighbours(sparse.csr_array((np.asarray(data, np.float64), (rows, columns)), shape=shape))
 
 
 class Series(Record, eq=False):
