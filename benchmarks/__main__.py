@@ -20,6 +20,7 @@ NAMES = [
     "printed_c",
     "overhead",
     "threads",
+    "one_density",
     "memory",
     "vectormath",
     "order",

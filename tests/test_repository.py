@@ -38,7 +38,7 @@ UPWARD_BY_NAME = {
     ("backends.printing.infix", "distributions"): "asks where a class is from",
     **{
         ("faces", of): "the one place of what is found by its name"
-        for of in ["backends", "engines", "estimators", "model", "native", "tensor"]
+        for of in ["backends", "engines", "estimators", "model", "native", "tensor", "watch"]
     },
     ("module_paths", "as_pymc"): "asks whether it is loaded",
 }

@@ -1,11 +1,16 @@
 """What type checkers and editors read of names that are made from tables.
 
-In: the list of public names, the scalar table and the tables of inputs. Out: the texts of four `.pyi` files.
+In: the list of public names, the tables of packages whose files load on use, the scalar table and that of inputs. Out:
+the texts of `.pyi` files.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import consilience
 from consilience import distributions
@@ -86,7 +91,34 @@ def distributions_stub() -> str:
     return head + "\n".join(lines) + f"\n\n{tables}__all__: list[str]\n"
 
 
+def package_stub(package: ModuleType) -> str:
+    """An import for each name of a package whose files are loaded on use."""
+    lines, spellings = [], []
+    for name, home in sorted(package.HOMES.items()):
+        file, _, spelled = home.partition(":")
+        place = file if "." in file else f"{package.__name__}.{file}"
+        if spelled in package.HOMES:
+            spellings.append(f"{name} = {spelled}")
+        else:
+            line = f"from {place} import {spelled or name} as {name}"
+            lines.append(line if len(line) <= 120 else line.replace("import ", "import (\n    ") + ",\n)")
+    lines += ["", *spellings] if spellings else []
+    return _HEAD.format(module="__init__") + "\n".join(lines) + "\n\n__all__: list[str]\n"
+
+
+def packages() -> dict[Path, Callable[[], str]]:
+    """A stub for each package that calls `load_on_use`."""
+    root = PLACE.parent
+    found = {}
+    for path in sorted(root.rglob("__init__.py")):
+        if re.search("^load_on_use\\(", path.read_text(encoding="utf-8"), re.MULTILINE):
+            package = import_module(".".join(["consilience", *path.parent.relative_to(root).parts]))
+            found[path.with_suffix(".pyi")] = lambda package=package: package_stub(package)
+    return found
+
+
 STUBS = {
+    **packages(),
     PLACE.parent / "distributions" / "__init__.pyi": distributions_stub,
     PLACE.parent / "__init__.pyi": root_stub,
     PLACE / "elementwise.pyi": elementwise_stub,

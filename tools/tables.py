@@ -15,9 +15,10 @@ from consilience import ops
 from consilience.ir import Op
 from consilience.ops.scalar import COLUMNS, TABLE
 from consilience.tensor.elementwise import ROWS as PUBLIC
-from consilience.transforms.gradient import NO_DERIVATIVE
+from consilience.transforms.gradient import NO_DERIVATIVE, PULLBACKS
 from consilience.transforms.vectorize.table import NO_BATCHED
 
+PULLBACKS.read()  # derivatives of scalar functions among them
 LISTING = Path(__file__).resolve().parent.parent / "docs" / "tables.md"
 
 # Where each column is filled, and what holds for a function that is not in it.
@@ -187,7 +188,8 @@ def listing() -> str:
     lines += ["", f"{len(OPS)} ops. Why cells are empty:", ""]
     lines += [f"- `{table}` of {', '.join(f'`{n}`' for n in names.split())}: {why}." for table, names, why in WHY_OPS]
     for what, none in (("derivative", NO_DERIVATIVE), ("batched form", NO_BATCHED)):
-        lines += [f"- {what} of `{op.__name__}`: {why}." for op, why in none.items() if not isinstance(op, str)]
+        reasons = sorted((op.__name__, why) for op, why in none.items() if not isinstance(op, str))
+        lines += [f"- {what} of `{name}`: {why}." for name, why in reasons]
     return "\n".join(lines) + "\n"
 
 

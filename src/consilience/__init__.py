@@ -73,6 +73,7 @@ _NAMES: Final = {
         plot_rank_dist plot_ridge plot_trace plot_trace_dist psense psense_summary reloo residual_r2 rhat
         rhat_nested weight_predictions
     """,
+    "consilience.sample.many_fits": "sample_many",
     "consilience.sample.report": "report",
     "consilience.sample": """
         Save Stop Tuning compute_deterministics compute_log_likelihood compute_log_prior predictions_to_inference_data
@@ -97,6 +98,7 @@ _NAMES: Final = {
 }
 _MODULES: Final = {
     "callbacks": "consilience.callbacks",
+    "cluster": "consilience.cluster",
     "compile": "consilience.compile",
     "dims": "consilience.dims",
     "distributions": "consilience.distributions",
@@ -125,8 +127,6 @@ __all__ = sorted([*_HOME, *_MODULES])
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         found = getattr(import_module(_HOME[name]), name)
-        if _HOME[name] in ("consilience.distributions", "consilience.logprob", "consilience.model"):
-            import_module("consilience.tensor")  # it gives NumPy's functions of random variables their meaning
         if getattr(found, "component_parameters", ()):
             import_module("consilience.logprob")  # components may be expressions of random variables
     elif name in _MODULES:

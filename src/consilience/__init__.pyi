@@ -1,6 +1,7 @@
 """Written by `python tools/names.py` from the table of __init__.py; not to be edited."""
 
 from consilience import callbacks as callbacks
+from consilience import cluster as cluster
 from consilience import compile as compile
 from consilience import dims as dims
 from consilience import distributions as distributions
@@ -275,6 +276,7 @@ from consilience.plots import residual_r2 as residual_r2
 from consilience.plots import rhat as rhat
 from consilience.plots import rhat_nested as rhat_nested
 from consilience.plots import weight_predictions as weight_predictions
+from consilience.sample.many_fits import sample_many as sample_many
 from consilience.sample.report import report as report
 from consilience.sample import Save as Save
 from consilience.sample import Stop as Stop

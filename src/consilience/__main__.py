@@ -29,9 +29,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     program.add_argument("--as-pymc", action="store_true", required=True, help="`import pymc` in it means this library")
     program.add_argument("script", help="path of the program")
     program.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program finds in `sys.argv`")
+    page = commands.add_parser("watch", help="show runs in the browser")
+    page.add_argument("path", help="a store, a file of draws, or a folder of runs")
+    page.add_argument("--host", default="127.0.0.1", help="name to listen on (this machine alone)")
+    page.add_argument("--port", type=int, help="port to listen on (8765, or any that is free)")
+    page.add_argument("--no-browser", action="store_true", help="print the address, and open nothing")
     chosen = parser.parse_args(arguments)
     if chosen.command == "run":
         return _run(parser, chosen.script, chosen.arguments)
+    if chosen.command == "watch":
+        return _watch(chosen.path, chosen.host, chosen.port, not chosen.no_browser)
     if chosen.command == "doctor":
         return 0 if doctor.examine() else 1
     if chosen.action == "clear":
@@ -39,6 +46,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{deleted} object{'' if deleted == 1 else 's'} deleted from {cache.place()}")
     else:
         print("\n".join(doctor.cache_lines()))
+    return 0
+
+
+def _watch(path: str, host: str, port: int | None, browser: bool) -> int:
+    """Serve until Ctrl-C."""
+    from consilience.errors import ConsilienceError
+    from consilience.watch.server import watch
+
+    try:
+        watch(path, host, port, browser)
+    except ConsilienceError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        pass
     return 0
 
 

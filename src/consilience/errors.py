@@ -20,7 +20,9 @@ ConsilienceError
 │   ├── ParameterError        a distribution parameter outside its range
 │   └── SupportError          an observed value outside the support
 ├── SamplingError         a run that cannot start or go on
-│   └── InitialPointError     no finite starting point
+│   ├── InitialPointError     no finite starting point
+│   ├── TimeLimitError        a task that did not end in its time
+│   └── WorkerLostError       a task whose worker died
 ├── StorageError          a file that cannot be written or read
 └── MissingPackageError   a package that is not installed
 """
@@ -146,6 +148,14 @@ class SamplingError(ConsilienceError):
 
 class InitialPointError(SamplingError, ValueError):
     """No starting point with a finite log density was found."""
+
+
+class TimeLimitError(SamplingError, TimeoutError):
+    """A task did not end in the time that it was given."""
+
+
+class WorkerLostError(SamplingError):
+    """The process or machine that a task ran on died, and so did others that it was given to."""
 
 
 class StorageError(ConsilienceError):

@@ -77,6 +77,7 @@ class CheckFigures(Record):
     next_check            draws of each chain at the next one
     passed                whether all that was asked for is there
     needed                draws of each chain that should do, as forecast; NaN where nobody can tell
+    nearest               name, R-hat and smaller effective size of the scalars in the worst states among those examined
     """
 
     draws: int
@@ -89,6 +90,7 @@ class CheckFigures(Record):
     next_check: int
     passed: bool
     needed: float = math.nan
+    nearest: tuple[tuple[str, float, float], ...] = ()
 
 
 class Progress(Record):
@@ -148,6 +150,12 @@ class ChainLost(Record):
     reason: str
 
 
+class WorkerNotice(Record):
+    """Something happened to workers of an executor that changes no draw: one was lost, or did not answer."""
+
+    reason: str
+
+
 class RunEnded(Record):
     """All chains have stopped.
 
@@ -164,6 +172,15 @@ class RunEnded(Record):
 
 
 Event: TypeAlias = (
-    RunStarted | Progress | StepProgress | DrawsMade | CheckFigures | Restarted | ChainMoved | ChainLost | RunEnded
+    RunStarted
+    | Progress
+    | StepProgress
+    | DrawsMade
+    | CheckFigures
+    | Restarted
+    | ChainMoved
+    | ChainLost
+    | WorkerNotice
+    | RunEnded
 )
 Listener: TypeAlias = Callable[[Event], None]

@@ -24,7 +24,10 @@ FACES: Final = {
     "backend torch": ("consilience.engines.torch.emit", "compile"),
     "meanings of operators": ("consilience.tensor", ""),  # expressions may be unpickled where only the graph is loaded
     "meanings of random keys": ("consilience.tensor.random", ""),
+    "page of a run": ("consilience.watch.live", "page_of"),
+    "page of a result": ("consilience.watch.page_file", "write"),
     "words of variables": ("consilience.model.printing", ""),
+    "machine code helpers": ("consilience.native.shared_work", ""),
     "machine code random": ("consilience.native.random.library", ""),  # the just-in-time compiler compiles these itself
     "machine code routine": ("consilience.native.routines.library", ""),
     "machine code of vector mathematics": ("consilience.native.vectormath", ""),

@@ -122,7 +122,7 @@ _TABLES: Final[dict[str, dict[str, str]]] = {
         "positions as flat vectors are `model.log_density()`'s": "bijection ordering ndim",
     },
     "result": {
-        "the draws are `result.posterior[name].values`, an array (chain, draw, …)": "get_values get_draws",
+        "the draws are `result.to_numpy(name)`, an array (chain, draw, …)": "get_values get_draws",
         "the statistics of the sampler are `result.sample_stats[name]`": "get_sampler_stats stat_names",
         "the names are `list(result.posterior.data_vars)`": "varnames var_names",
         "it is `result.posterior.sizes['chain']`": "nchains chains",

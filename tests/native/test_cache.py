@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import errno
 import hashlib
+import io
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from consilience.errors import CacheWarning, NativeError
-from consilience.native import cache, jit
+from consilience.native import cache, jit, trusted_folder
 from consilience.native.target import CROSS, host
 from consilience.record import replace
 
@@ -160,7 +162,7 @@ class TestLoading:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         blocked(tmp_path, monkeypatch)
-        with pytest.warns(CacheWarning, match="Set CONSILIENCE_CACHE to a directory") as caught:
+        with pytest.warns(CacheWarning, match="Set CONSILIENCE_CACHE to a directory that you alone") as caught:
             assert answer() == 42
         assert [Path(warning.filename) for warning in caught] == [Path(__file__)]
         assert answer(ANSWER + ";") == 42  # a second warning would be an error here
@@ -176,13 +178,14 @@ class TestLoading:
         assert answer() == 42
 
     def test_a_full_disk_leaves_no_pieces(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        write = Path.write_bytes
+        class Half(io.FileIO):
+            """A file on a disk with room for half of what is written."""
 
-        def half(path: Path, content: bytes) -> int:
-            write(path, content[: len(content) // 2])
-            raise OSError(errno.ENOSPC, "No space left on device")
+            def write(self, content: bytes) -> int:  # type: ignore[override]
+                super().write(content[: len(content) // 2])
+                raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr(Path, "write_bytes", half)
+        monkeypatch.setattr(cache, "open", lambda *of, opener: Half(*of, opener=opener), raising=False)
         with pytest.warns(CacheWarning, match="No space left on device"):
             assert answer() == 42
         assert [path for path in directory.rglob("*") if path.is_file()] == []
@@ -366,6 +369,238 @@ class TestCompany:
         assert [writer.returncode for writer in writers] == [0, 0]
         assert reads > 50
         assert list(directory.rglob("*.temporary")) == []
+
+    def test_a_directory_that_is_deleted_between_two_steps_is_made_again(
+        self, directory: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As by a cleaner of temporary files, or another process."""
+        make, made = os.open, []
+
+        def deleted(path: str, *of: int, **more: int) -> int:
+            made.append(path)
+            if len(made) == 1:
+                shutil.rmtree(directory)
+            return make(path, *of, **more)
+
+        monkeypatch.setattr(os, "open", deleted)
+        cache.put(name(1), b"code")
+        monkeypatch.undo()
+        monkeypatch.setenv("CONSILIENCE_CACHE", str(directory))
+        assert cache.get(name(1)) == b"code"
+
+    def test_cleaning_beside_reading_and_writing_loses_entries_and_nothing_else(self) -> None:
+        script = (
+            "import time\nfrom consilience.native import cache\nend = time.time() + 0.4\n"
+            "while time.time() < end:\n    cache.clear()\n"
+        )
+        cleaner = subprocess.Popen([sys.executable, "-c", script])
+        found = set()
+        while cleaner.poll() is None:
+            cache.put(name(1), b"code" * 1000)
+            found.add(cache.get(name(1)))
+        assert cleaner.returncode == 0
+        assert found <= {None, b"code" * 1000}
+        assert b"code" * 1000 in found
+
+    def test_two_first_runs_at_once_both_run(self, directory: Path) -> None:
+        script = (
+            "import ctypes\nfrom consilience.native import jit\n"
+            f"assert jit.load({ANSWER!r}, ['answer']).function('answer', ctypes.c_int64)() == 42\n"
+        )
+        runs = [subprocess.Popen([sys.executable, "-W", "error", "-c", script]) for _ in range(2)]
+        assert [run.wait() for run in runs] == [0, 0]
+        assert len(cache.entries()) == 1
+        assert list(directory.rglob("*.temporary")) == []
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+SOMEBODY = 54321  # a number without a name
+
+
+@posix
+class TestTrust:
+    """What lies in the directory is executed: where others could change it, it is left alone."""
+
+    @pytest.fixture
+    def kept(self, directory: Path) -> Path:
+        """The entry of a program, made while all was well."""
+        assert answer() == 42
+        (entry,) = cache.entries()
+        return entry.path
+
+    @staticmethod
+    def refused(kept: Path, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is not read; a new program is compiled in memory, with one warning, and nothing is written."""
+        monkeypatch.setattr(cache, "_doubts", {})
+        before = kept.read_bytes()
+        assert cache.get(kept.stem) is None
+        with pytest.warns(CacheWarning, match=reason) as caught:
+            assert answer(ANSWER + "; other") == 42
+        assert len(caught) == 1
+        assert answer(ANSWER + "; third") == 42  # a second warning would be an error here
+        assert kept.read_bytes() == before
+        assert len(cache.entries()) == 1
+        with pytest.raises(NativeError, match=reason):
+            cache.check()
+        assert len(list(cache.place().iterdir())) == 1
+
+    @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o1777])
+    def test_a_directory_that_others_may_write_to(
+        self, mode: int, kept: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        directory.chmod(mode)
+        monkeypatch.setattr(trusted_folder, "_alone", lambda status: False)
+        self.refused(kept, f"others may write to {directory}", monkeypatch)
+
+    @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o1777])
+    def test_a_directory_inside_that_others_may_write_to(
+        self, mode: int, kept: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each of them is looked at: none that somebody made is used."""
+        kept.parent.chmod(mode)
+        monkeypatch.setattr(trusted_folder, "_alone", lambda status: False)
+        assert cache.get(kept.stem) is None
+        kept.parent.chmod(0o700)
+        assert cache.get(kept.stem) is not None
+
+    def test_a_directory_on_the_way_that_others_may_write_to(
+        self, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        tmp_path.chmod(0o777)
+        self.refused(kept, f"others may write to {tmp_path}", monkeypatch)
+
+    def test_where_all_may_make_entries_and_none_replace_those_of_others(
+        self, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As in /tmp."""
+        tmp_path.chmod(0o1777)
+        monkeypatch.setattr(cache, "_doubts", {})
+        assert cache.get(kept.stem) is not None
+
+    def test_directories_above_the_home_directory_are_its_administrators(
+        self, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        tmp_path.chmod(0o777)
+        monkeypatch.setenv("HOME", str(tmp_path / "objects"))
+        monkeypatch.setattr(cache, "_doubts", {})
+        assert cache.get(kept.stem) is not None
+
+    @pytest.mark.parametrize("which", [1, 2])
+    def test_a_directory_of_somebody_else(self, which: int, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As where the superuser runs a program with the home directory of a user."""
+        if os.geteuid():
+            pytest.skip("needs the superuser")
+        os.chown(kept.parents[which], SOMEBODY, -1)
+        self.refused(kept, f"{kept.parents[which]} belongs to the user of number {SOMEBODY}", monkeypatch)
+
+    def test_what_the_superuser_made_is_read(self, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As in the image of a container."""
+        if os.geteuid():
+            pytest.skip("needs the superuser")
+        monkeypatch.setattr(os, "geteuid", lambda: SOMEBODY)
+        monkeypatch.setattr(cache, "_doubts", {})
+        assert cache.get(kept.stem) is not None
+
+    def test_links_are_as_good_as_where_they_lead_and_where_they_lie(
+        self, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lies = tmp_path / "lies"
+        lies.mkdir()
+        link = lies / "link"
+        link.symlink_to("../objects", target_is_directory=True)
+        monkeypatch.setenv("CONSILIENCE_CACHE", str(link))
+        assert cache.get(kept.stem) is not None
+        lies.chmod(0o777)
+        through = link / kept.parent.name / kept.name
+        self.refused(through, f"others may write to {lies}", monkeypatch)
+
+    def test_a_link_to_a_directory_that_others_may_write_to(
+        self, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        link = tmp_path / "link"
+        link.symlink_to("objects", target_is_directory=True)
+        monkeypatch.setenv("CONSILIENCE_CACHE", str(link))
+        kept.parents[1].chmod(0o777)
+        self.refused(link / kept.parent.name / kept.name, "others may write to .*objects", monkeypatch)
+
+    def test_links_in_a_circle_are_no_directory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "a").symlink_to("b")
+        (tmp_path / "b").symlink_to("a")
+        monkeypatch.setenv("CONSILIENCE_CACHE", str(tmp_path / "a" / "cache"))
+        with pytest.warns(CacheWarning, match="symbolic links"):
+            assert answer() == 42
+
+    def test_others_cannot_write_what_a_careless_user_makes(self, directory: Path) -> None:
+        """Whatever the mask of permissions, and in a directory that others may read."""
+        directory.mkdir(mode=0o755)
+        before = os.umask(0)
+        try:
+            assert answer() == 42
+        finally:
+            os.umask(before)
+        (entry,) = cache.entries()
+        assert entry.path.stat().st_mode & 0o022 == 0
+        assert entry.path.parent.stat().st_mode & 0o022 == 0
+
+    def test_a_group_of_one_is_the_user(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Many systems make one for each user, and let it write."""
+        import grp
+        import pwd
+
+        status = tmp_path.stat()
+        changed = os.stat_result((0o40770, *status[1:5], 77, *status[6:]))
+        user = pwd.struct_passwd(("ann", "x", status.st_uid, 77, "", "/h", "/bin/sh"))
+        monkeypatch.setattr(pwd, "getpwuid", lambda number: user)
+        for name, members, alone in (
+            ("ann", [], True),
+            ("ann", ["ann"], True),
+            ("ann", ["bo"], False),
+            ("all", [], False),
+        ):
+            group = grp.struct_group((name, "x", 77, members))
+            monkeypatch.setattr(grp, "getgrgid", lambda number, group=group: group)
+            assert trusted_folder._alone(changed) is alone
+        assert not trusted_folder._alone(os.stat_result((0o40777, *changed[1:])))
+
+
+class TestNoHome:
+    def test_without_a_home_directory_code_is_compiled_in_memory(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("CONSILIENCE_CACHE")
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.setattr(sys, "platform", "linux")
+        monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # what it gives where there is none
+        monkeypatch.chdir(tmp_path)
+        with pytest.warns(CacheWarning, match="no home directory"):
+            assert answer() == 42
+        assert list(tmp_path.iterdir()) == []
+
+    def test_on_windows_the_directory_lies_in_the_profile(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys, "platform", "win32")
+        monkeypatch.setenv("USERPROFILE", str(tmp_path / "ann"))
+        assert trusted_folder.doubt(tmp_path / "ann" / "AppData") is None
+        assert "not in the user's profile" in (trusted_folder.doubt(tmp_path / "shared") or "")
+        monkeypatch.delenv("USERPROFILE")
+        assert trusted_folder.doubt(tmp_path / "ann") is not None
+
+    def test_a_home_that_cannot_be_written_still_gives_what_it_holds(
+        self, directory: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert answer() == 42
+
+        def refuse(*_: object, **__: object) -> None:
+            raise OSError(errno.EROFS, "Read-only file system")
+
+        monkeypatch.setattr(os, "utime", refuse)
+        monkeypatch.setattr(cache, "open", refuse, raising=False)
+        with monkeypatch.context() as patched:
+            patched.setattr(jit, "_compile", lambda *_: pytest.fail("compiled although it was kept"))
+            assert answer() == 42
+        with pytest.warns(CacheWarning, match="Read-only file system"):
+            assert answer(ANSWER + "; other") == 42
 
 
 def test_the_directory_of_the_tests_is_not_the_users() -> None:

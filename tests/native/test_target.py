@@ -13,6 +13,7 @@ from consilience.record import replace
 @pytest.fixture(autouse=True)
 def no_override(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CONSILIENCE_LANES", raising=False)
+    monkeypatch.delenv("CONSILIENCE_TARGET", raising=False)
 
 
 class TestHost:
@@ -36,6 +37,21 @@ class TestHost:
     def test_refuses_other_widths(self, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
         monkeypatch.setenv("CONSILIENCE_LANES", text)
         with pytest.raises(NativeError, match=r"CONSILIENCE_LANES must be 1, 2, 4 or 8"):
+            host()
+
+    @pytest.mark.skipif(host().architecture != "x86_64", reason="levels are those of x86-64")
+    def test_takes_a_level_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CONSILIENCE_TARGET", "x86-64-v2")
+        assert (host().cpu, host().lanes, host().fma) == ("x86-64-v2", 2, False)
+        assert runs_here(host())
+        monkeypatch.setenv("CONSILIENCE_TARGET", "haswell")
+        with pytest.raises(NativeError, match=r"CONSILIENCE_TARGET must be one of x86-64-v2, .*'haswell'"):
+            host()
+
+    def test_refuses_a_level_that_the_processor_does_not_have(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "_detect", lambda: Target("x86_64-unknown-linux-gnu", "old", "+cx16", 2, False))
+        monkeypatch.setenv("CONSILIENCE_TARGET", "x86-64-v3")
+        with pytest.raises(NativeError, match=r"CONSILIENCE_TARGET=x86-64-v3 asks for instructions.*old"):
             host()
 
     @pytest.mark.parametrize(

@@ -187,6 +187,9 @@ class Scripted:
     def nearest_to_failing(self) -> tuple[int, float, float]:
         return 0, 1.0, self.size
 
+    def worst_states(self, number: int) -> Any:
+        return [0], self.measure([0])
+
     def measure(self, scalars: Sequence[int] | None = None) -> Any:
         class Figures:
             r_hat, ess_bulk, ess_tail = np.ones(1), np.full(1, self.size), np.full(1, self.size)

@@ -17,7 +17,7 @@ import pytest
 import xarray as xr
 
 from consilience.errors import StorageError
-from consilience.output.storage import files, zarr_store
+from consilience.output.storage import files, zarr_arrays
 from consilience.output.storage.zarr_store import ZarrStore
 from tests.storage.stores import FIXED, blocks, create, names, seen, seen_with
 
@@ -27,7 +27,7 @@ pytest.importorskip("zarr", reason="growing stores need it")
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks that a few draws fill."""
-    monkeypatch.setattr(zarr_store, "CHUNK_DRAWS", 8)
+    monkeypatch.setattr(zarr_arrays, "CHUNK_DRAWS", 8)
 
 
 class Death(Exception):
@@ -154,10 +154,10 @@ WRITER = """
 import resource, sys
 import numpy as np
 from consilience.errors import StorageError
-from consilience.output.storage import zarr_store
+from consilience.output.storage import zarr_arrays
 from consilience.output.storage.zarr_store import ZarrStore
 
-zarr_store.CHUNK_DRAWS = 64
+zarr_arrays.CHUNK_DRAWS = 64
 path, begun, limit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))

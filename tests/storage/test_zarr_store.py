@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from consilience.errors import ShapeError, StorageError
-from consilience.output.storage import tree_of, zarr_store
+from consilience.output.storage import tree_of, zarr_arrays
 from consilience.output.storage.zarr_store import ZarrStore
 from tests.storage.stores import (
     DRAWS,
@@ -39,7 +39,7 @@ zarr = pytest.importorskip("zarr", reason="growing stores need it")
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks that a few draws fill."""
-    monkeypatch.setattr(zarr_store, "CHUNK_DRAWS", 8)
+    monkeypatch.setattr(zarr_arrays, "CHUNK_DRAWS", 8)
 
 
 def test_a_store_is_the_tree_of_memory(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_any_blocks_make_the_same_store(tmp_path: Path, lengths: list[int], budg
     """However draws are cut into blocks, and into chunks."""
     path = tmp_path / "run.zarr"
     with pytest.MonkeyPatch.context() as patched, create(path, overwrite=True) as store:
-        patched.setattr(zarr_store, "CHUNK_BYTES", budget)
+        patched.setattr(zarr_arrays, "CHUNK_BYTES", budget)
         for length in lengths:
             last = min(DRAWS, store.draws + length)
             store.append(blocks(store.draws, last))

@@ -33,10 +33,12 @@ from consilience.backends.shapes import (
 )
 from consilience.errors import ExecutionError, LinearAlgebraError, MemoryShortage, OutOfBoundsError, Status
 from consilience.ir import (
+    Constant,
     Node,
     TensorType,
     computed_atoms,
     constant,
+    constant_value,
     is_leaf,
     numpy_dtype,
     rebuild,
@@ -45,7 +47,7 @@ from consilience.ir import (
     topological,
 )
 from consilience.ir import dimension as dims
-from consilience.ir.leaves import is_on_a_line, on_a_line
+from consilience.ir.leaves import LARGE, is_on_a_line, on_a_line, stays
 from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
@@ -57,14 +59,15 @@ from consilience.lower.sharing import share_exponentials
 from consilience.lower.small_tensors import in_numbers
 from consilience.lower.specialise import specialise
 from consilience.lower.steps import Program
-from consilience.lower.views import gathered_lengths, proved_inside, static
+from consilience.lower.views import gathered_lengths, is_view, proved_inside, static
 from consilience.native import jit, target
 from consilience.native.batch import run_batch
 from consilience.native.emit import emit
-from consilience.ops import ArgSort, Elementwise, Index, IndexUpdate, Item, MaskPositions, Sort, apply
+from consilience.ops import ArgSort, Cast, Elementwise, Index, IndexUpdate, Item, MaskPositions, Sort, apply
 from consilience.ops.assertion import required
 from consilience.ops.complex_numbers import imag, real
 from consilience.ops.dtypes import part_of
+from consilience.ops.elementwise import FEW_COLUMNS
 from consilience.ops.loop import Scan
 from consilience.ops.python_call import PythonCall, checked, lengths_of_results, results_of, settled
 from consilience.ops.scalar import DRAWS
@@ -77,8 +80,6 @@ Array: TypeAlias = npt.NDArray[Any]
 # Constant subgraphs up to this many elements are computed once, at compile time.
 FOLD_LIMIT = 5_000_000
 ALIGNMENT = 64
-# Constants of this many bytes lie where they are: reading them waits for memory, aligned or not.
-LARGE = 1 << 22
 # Programs kept behind each stage: one per combination of computed lengths seen lately.
 KEPT_LENGTHS = 16
 
@@ -105,7 +106,10 @@ class Compiled:
 
     address     of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`
     workspace   bytes of scratch a call needs, 64-byte aligned, one block per thread
+    chunks      how many parts its longest loop is cut into, for threads to take: see `native.shared_work`; 0: none is
     """
+
+    threads = True
 
     def __init__(
         self,
@@ -122,14 +126,15 @@ class Compiled:
         host = target.host()
         code = self._written(program, host)
         self.workspace = code.workspace + ALIGNMENT
+        self.chunks = code.chunks
         self.library = self._loaded(code, host, level)
         self.address = self.library.address(code.entry)
-        self._arrays = [aligned(a) if a.size > 1 and a.nbytes < LARGE else a for a in program.constants]
+        self._arrays = [placed(a) if a.size > 1 else a for a in program.constants]
         self.outputs = [(static(o.static_shape), numpy_dtype(o.dtype)) for o in program.outputs]
 
     def _written(self, program: Program, host: target.Target) -> entry.Code:
         """The loop program of a program; a class that shows or measures it keeps more of it."""
-        return entry.write(program, host)
+        return entry.write(program, host, threads=self.threads)
 
     def _loaded(self, code: entry.Code, host: target.Target, level: int) -> jit.Loaded:
         """The machine code of a loop program."""
@@ -140,7 +145,7 @@ class Compiled:
         prepared: list[Array] = []
         if self._prepared:
             prepared = reference.evaluate(self._prepared, dict(zip(self._data, values, strict=True)))
-        return BoundCode(self, [*(aligned(a) for a in prepared), *self._arrays])
+        return BoundCode(self, [*map(placed, prepared), *self._arrays])
 
 
 # What compiles one stage: `Compiled`, or a class of its kind.
@@ -198,6 +203,12 @@ def aligned(array: Array) -> Array:
     return array if is_on_a_line(array) and not array.flags.writeable else on_a_line(array)
 
 
+def placed(array: Array) -> Array:
+    """An array as machine code reads it: a large one that nobody writes to where it lies, others `aligned`."""
+    in_place = array.nbytes >= LARGE and array.flags.c_contiguous and array.flags.aligned and not array.flags.writeable
+    return array if in_place else aligned(array)
+
+
 def fold(outputs: Sequence[Node]) -> list[Node]:
     """Evaluate constant subgraphs, such as the transpose of a constant matrix.
 
@@ -208,7 +219,7 @@ def fold(outputs: Sequence[Node]) -> list[Node]:
     for node in topological(outputs):
         rebuilt = memo[node] = rebuild(node, tuple(memo[i] for i in node.inputs))
         known[node] = _foldable(node) and all(known[i] for i in node.inputs)
-        if known[node] and node.inputs and _worth_folding(node):
+        if known[node] and node.inputs and _worth_folding(node, rebuilt):
             try:
                 memo[node] = constant(reference.evaluate([rebuilt], {})[0], node.dtype)
             except ExecutionError:
@@ -223,11 +234,24 @@ def _foldable(node: Node) -> bool:
     return not (isinstance(node.op, Elementwise) and node.op.function in (*DRAWS, "fold_in"))
 
 
-def _worth_folding(node: Node) -> bool:
+def _worth_folding(node: Node, rebuilt: Node) -> bool:
+    if isinstance(node.op, Cast):
+        large = node.ndim != 2 and _size(node) > FOLD_LIMIT  # vectors are converted as they are read
+        return isinstance(rebuilt.inputs[0].op, Constant) and not large
     if not isinstance(node.type, TensorType) or node.dtype == "key":
         return False
+    if is_view(node) and _in_place(node):
+        return False  # a view of what was given to be read where it lies
     size = node.tensor_type.size
     return isinstance(size, int) and size <= max(64, *(_size(i) for i in node.inputs)) and size <= FOLD_LIMIT
+
+
+def _in_place(view: Node) -> bool:
+    """Whether a view shows parts of a matrix of few columns that is not copied; others are read by BLAS."""
+    while view.inputs:
+        view = view.inputs[0]
+    array = constant_value(view)
+    return array is not None and array.ndim == 2 and array.shape[1] <= FEW_COLUMNS and stays(array, array.dtype)
 
 
 def _size(node: Node) -> int:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
@@ -18,7 +17,7 @@ from consilience.diagnostics.description import table_of
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.stopping_rule import Figures, StoppingRule, rhat_is_large
-from consilience.diagnostics.variables import Draws, VariableDraws, attributes, gather, superchains_of
+from consilience.diagnostics.variables import Draws, VariableDraws, attributes, gather, held, superchains_of
 from consilience.errors import ConvergenceWarning
 from consilience.record import Record
 
@@ -98,15 +97,12 @@ def warn(findings: Iterable[Finding], stacklevel: int = 1) -> None:
 
 def statistics_of(draws: Draws) -> dict[str, npt.ArrayLike]:
     """Variables of a tree's group `sample_stats` with chain and draw axes only; nothing if there is none."""
-    if "xarray" not in sys.modules:
+    groups = held(draws)
+    if "sample_stats" not in groups:
         return {}
-    import xarray
-
-    if not isinstance(draws, xarray.DataTree) or "sample_stats" not in draws.children:
-        return {}
-    group = draws.children["sample_stats"].data_vars
+    group = groups["sample_stats"].data_vars
     return {
-        str(name): array.transpose("chain", "draw").values
+        str(name): np.asarray(array) if array.dims[0] == "chain" else np.asarray(array).T
         for name, array in group.items()
         if set(array.dims) == {"chain", "draw"}
     }

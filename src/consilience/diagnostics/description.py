@@ -12,13 +12,14 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from consilience.diagnostics import effective_sample_size, interval, split_rhat
+from consilience.diagnostics import effective_sample_size, interval
 from consilience.diagnostics import superchains as nested
 from consilience.diagnostics.compiled.columns import COLUMNS, WIDTH
 from consilience.diagnostics.compiled.library import FEWEST_DRAWS, MOST_DRAWS, PARTS, Part, Pass
 from consilience.diagnostics.examination import errors_of_sample
 from consilience.diagnostics.measurement import evaluate, in_blocks
 from consilience.diagnostics.sample import FloatArray, Sample
+from consilience.diagnostics.split_rhat import of_sample as split_rhat_of
 
 IntervalKind = Literal["hdi", "eti"]
 INTERVALS: Final = {"hdi": interval.highest_density_of_sample, "eti": interval.equal_tails_of_sample}
@@ -66,7 +67,7 @@ def table_of(
                 errors_of_sample(sample),
                 effective_sample_size.bulk_of_sample(sample),
                 effective_sample_size.tail_of_sample(sample),
-                split_rhat.of_sample(sample),
+                split_rhat_of(sample),
             ]
         )
         return found

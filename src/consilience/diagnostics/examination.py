@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from consilience.diagnostics import effective_sample_size, split_rhat, standard_error
+from consilience.diagnostics import effective_sample_size, standard_error
 from consilience.diagnostics.measurement import Measure, measure
 from consilience.diagnostics.sample import FloatArray, Sample
+from consilience.diagnostics.split_rhat import of_sample as split_rhat_of
 from consilience.record import Record
 
 
@@ -47,7 +48,7 @@ DIAGNOSTICS: dict[str, Measure] = {
     "errors": errors_of_sample,
     "ess_bulk": effective_sample_size.bulk_of_sample,
     "ess_tail": effective_sample_size.tail_of_sample,
-    "r_hat": split_rhat.of_sample,
+    "r_hat": split_rhat_of,
 }
 
 

@@ -137,6 +137,12 @@ class ConvergenceMonitor:
         figures = Figures.of_table(self._table[[scalar]])
         return scalar, float(figures.r_hat[0]), float(np.fmin(figures.ess_bulk, figures.ess_tail)[0])
 
+    def worst_states(self, number: int) -> tuple[list[int], Figures]:
+        """Of the scalars examined in the last check so many in the worst states, the worst first, with figures."""
+        examined = np.flatnonzero(self._examined == self.count) if self.count else np.zeros(0, np.int64)
+        order = np.argsort(-np.nan_to_num(self.nearness[examined], nan=-np.inf), kind="stable")[:number]
+        return examined[order].tolist(), Figures.of_table(self._table[examined[order]])
+
     def measure(self, scalars: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None) -> Figures:
         """Figures of some scalars, in their sequence, or of all; NaN for draws that are not finite, or below four."""
         wanted = np.arange(self.scalars) if scalars is None else np.array(scalars, np.int64).reshape(-1)

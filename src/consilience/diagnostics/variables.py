@@ -98,8 +98,29 @@ def gather(
     return variables
 
 
+def unbuilt(source: Any) -> Mapping[str, Any] | None:
+    """Groups of labelled arrays by name, if `source` is a result of a run that has not become a tree of xarray yet.
+
+    Each has `data_vars`, arrays with `dims`, and `labels` by dimension.
+    """
+    return source.unbuilt if hasattr(type(source), "unbuilt") else None
+
+
+def held(source: Any) -> Mapping[str, Any]:
+    """Groups by name, of a tree or of what has not become one yet; none of anything else.
+
+    They tell `sizes`, `attrs` and `data_vars`.
+    """
+    groups = unbuilt(source)
+    groups = getattr(source, "children", None) if groups is None else groups
+    return groups if isinstance(groups, Mapping) else {}
+
+
 def attributes(source: Draws, group: str = "posterior") -> Mapping[str, Any]:
     """What a run has written about the draws of a tree or a data set; nothing of other kinds of draws."""
+    groups = unbuilt(source)
+    if groups is not None:
+        return groups[group].attrs if group in groups else {}
     if "xarray" not in sys.modules:
         return {}
     import xarray
@@ -117,6 +138,14 @@ def superchains_of(known: Mapping[str, Any], chains: int) -> int:
 
 def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iterator[tuple[str, VariableDraws]]:
     """Every variable of `source` with its name."""
+    groups = unbuilt(source)
+    if groups is not None and group in groups and not coords:
+        for name, variable in groups[group].data_vars.items():
+            yield name, _labelled(name, variable, np.asarray(variable), groups[group].labels)
+        return
+    if groups is not None:
+        whole: Any = source
+        source = whole.copy()  # a tree, which selects labels, and says what groups it has
     if "xarray" in sys.modules:  # otherwise nothing of it can have come, and its import takes long
         import xarray
 
@@ -133,7 +162,7 @@ def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iter
             if coords:
                 source = source.sel(dict(coords))
             for key, array in source.data_vars.items():
-                yield str(key), _labelled(str(key), array)
+                yield str(key), _labelled(str(key), array, array.values, array.coords)
             return
     if coords:
         raise ValueError("coords select labels of xarray's objects; plain arrays have no labels")
@@ -144,18 +173,21 @@ def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iter
         yield str(name), VariableDraws(str(name), draws, tuple(map(range, draws.shape[2:])), axes)
 
 
-def _labelled(name: str, array: xarray.DataArray) -> VariableDraws:
-    """A variable of a data set, its chain and draw axes first."""
+def _labelled(name: str, array: Any, values: npt.NDArray[Any], known: Mapping[Any, Any]) -> VariableDraws:
+    """A variable of a data set, its chain and draw axes first.
+
+    known   labels by dimension, of those that have any
+    """
     missing = [dimension for dimension in SAMPLE_DIMENSIONS if dimension not in array.dims]
     if missing:
         raise ShapeError(f"{name!r} has no axis {' and '.join(missing)}; its axes: {array.dims}")
     others = [dimension for dimension in array.dims if dimension not in SAMPLE_DIMENSIONS]
-    axes = [array.get_axis_num(dimension) for dimension in (*SAMPLE_DIMENSIONS, *others)]
-    labels = tuple(
-        array.coords[dimension].values if dimension in array.coords else range(array.sizes[dimension])
+    axes = [array.dims.index(dimension) for dimension in (*SAMPLE_DIMENSIONS, *others)]
+    labels: tuple[Any, ...] = tuple(
+        np.asarray(known[dimension]) if dimension in known else range(values.shape[array.dims.index(dimension)])
         for dimension in others
     )
-    return VariableDraws(name, array.values.transpose(axes), labels, tuple(map(str, others)))
+    return VariableDraws(name, values.transpose(axes), labels, tuple(map(str, others)))
 
 
 def select(names: list[str], wanted: str | Sequence[str] | None, filter_vars: Filter) -> list[str]:

@@ -38,11 +38,13 @@ def written_by_entries(title: str, name: str, rule: str, value: Any) -> Any:
     from scipy import sparse
 
     if isinstance(value, SparseVariable):
-        known: list[Any] = [constant_value(part) for part in (value.data, value.indices, value.indptr)]
-        if any(part is None for part in known):
+        known = [constant_value(part) for part in (value.data, value.indices, value.indptr)]
+        rows, columns = value.static_shape
+        if any(part is None for part in known) or not (isinstance(rows, int) and isinstance(columns, int)):
             return value.toarray()
         kind = sparse.csr_array if value.format == "csr" else sparse.csc_array
-        value = kind(tuple(known), shape=value.static_shape)
+        parts: Any = tuple(known)
+        value = kind(parts, shape=(rows, columns))
     elif not is_scipy_sparse(value):
         few = isinstance(value, np.ndarray) and value.ndim == 2 and len(value) >= MANY
         if not few or np.count_nonzero(value) > FEW * value.size:
@@ -69,12 +71,12 @@ def neighbours_of(weights: Node) -> Neighbours | None:
     if not isinstance(weights.op, IndexUpdate) or weights.ndim != 2 or len(weights.inputs) != 4:
         return None
     zeros, *parts = weights.inputs
-    known: list[Any] = [constant_value(part) for part in parts]
-    shape: Any = weights.static_shape
+    known = [constant_value(part) for part in parts]
     empty = isinstance(zeros.op, BroadcastTo) and constant_value(zeros.inputs[0])
     if empty is None or empty is False or np.any(empty) or any(part is None for part in known):
         return None
     data, rows, columns = known
+    shape: Any = weights.static_shape  # of a constant, which has numbers
     return Neighbours(sparse.csr_array((np.asarray(data, np.float64), (rows, columns)), shape=shape))
 
 

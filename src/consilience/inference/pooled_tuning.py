@@ -43,6 +43,7 @@ TRANSITIONS = 1600
 MUCH_TOO_LONG = 4.0  # times the fourth root of the dimension: twice the steps of a trajectory among unit normals
 NEAR = 0.25  # bound on the error of a diagonal metric, up to which its coordinates are near enough
 NEARER = 0.5  # times the bound in the present coordinates, that the one in others has to come to
+SOLVES = 14.0  # operations of a leapfrog step for each entry of a factor, where two systems are solved with it
 CURVATURE_POINTS = 8
 
 
@@ -266,7 +267,7 @@ class PooledTuning:
         length = self._mean_steps(windows)
         operations = plan.operations if plan.operations is not None else float(plan.dimension)
         due = length > LONG_TRAJECTORIES and length * operations * TRANSITIONS > MUCH_WORK
-        if present is not None and length > self.longest:
+        if present is not None and length * self._price(present) > self.longest:
             self.longest = 0.0
         if not self.longest or (present is None and not due):
             return None
@@ -287,19 +288,27 @@ class PooledTuning:
             self.spent += curvature.spent - before
             if found is not None:
                 error[found] = self._error(draws, gradients, found)
-                if unmoved and error[found] < NEAR:
+                if unmoved and error[found] * self._price(found) < NEAR:
                     error[present] = math.inf
         best = min(error, key=error.__getitem__)
-        if not (error[best] < NEARER * error[present] or error[present] == math.inf):
+        dearer = self._price(best) / self._price(present)
+        if not (error[best] * dearer < NEARER * error[present] or error[present] == math.inf):
             return present
         if present is None and self.number >= 0:
             self.longest = length
         return best
 
+    def _price(self, whitener: Whitener | None) -> float:
+        """Cost of a leapfrog step in these coordinates, relative to one without."""
+        operations = self.plan.operations
+        return 1.0 if whitener is None or operations is None else 1.0 + SOLVES * len(whitener.entries) / operations
+
     def _error(self, draws: Matrix, gradients: Matrix, whitener: Whitener | None) -> float:
-        """Bound on the error of a diagonal metric in these coordinates; see `metric_error`."""
+        """Bound on the error of a diagonal metric in these coordinates, whose estimate may be negative; see
+        `metric_error`.
+        """
         learnt = fisher_metric.estimate(draws, gradients, "diag", None, whitener)
-        return math.inf if learnt is None else error_bound(draws, gradients, learnt)
+        return math.inf if learnt is None else max(0.0, error_bound(draws, gradients, learnt))
 
     def _mean_steps(self, windows: Mapping[int, Window]) -> float:
         """Leapfrog steps of a transition, in the later half of what the arrived chains did."""

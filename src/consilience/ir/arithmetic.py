@@ -7,7 +7,7 @@ with before the layer that gives the notation its meaning is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from consilience import absent
 from consilience.faces import face
@@ -17,8 +17,20 @@ if TYPE_CHECKING:
 
     Operand = Any  # a node, an array, a number
 
-_meanings: dict[str, Callable[..., Node]] = {}
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class _Meanings(dict[str, Callable[..., Any]]):
+    """Functions by notation; those of layers that are not loaded come with them, when an expression first asks."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        face("meanings of operators")
+        if name not in self:
+            raise KeyError(name)
+        return self[name]
+
+
+_meanings: Final = _Meanings()
 
 
 def means(name: str) -> Callable[[_F], _F]:
@@ -33,8 +45,6 @@ def means(name: str) -> Callable[[_F], _F]:
 
 def meaning(name: str) -> Callable[..., Any]:
     """The function registered for a notation; for lower files that need one construction of a higher one."""
-    if name not in _meanings:  # an expression was unpickled where only the graph is loaded
-        face("meanings of operators")
     return _meanings[name]
 
 

@@ -22,6 +22,7 @@ from consilience.ir.types import DTYPES, TensorType, dtype_name, dtype_of, numpy
 SHORT = 64  # bytes of an array that is its own key
 LONG = 4096  # bytes from which on machine code uses an array where it lies
 LINE = 64  # bytes of a cache line
+LARGE = 1 << 22  # bytes from which on an array is used where it lies, on a line or not: reading it waits for memory
 
 _serials = itertools.count()
 
@@ -76,7 +77,9 @@ class Constant(Op):
             return True
         if not isinstance(other, Constant) or self.key != other.key:
             return False
-        return isinstance(self.key[2], bytes) or self.array.tobytes() == other.array.tobytes()
+        if isinstance(self.key[2], bytes) or self.array is other.array:
+            return True
+        return self.array.data.cast("B") == other.array.data.cast("B")
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -131,13 +134,18 @@ def _checked_length(length: int, name: str | None) -> int:
 
 
 def constant(value: Node | npt.ArrayLike, dtype: str | None = None) -> Node:
-    """A fixed array as a node; interned by dtype, shape and bits. The array is copied."""
+    """A fixed array as a node; interned by dtype, shape and bits.
+
+    The array is copied, unless it `stays`: a large one that is read-only.
+    """
     if isinstance(value, Node):
         return value
     if is_masked(value):
         raise DtypeError("masked arrays have no meaning as constants; fill or drop the masked entries first.")
     array = _as_array(value)
     kind = dtype_of(array) if dtype is None else dtype
+    if stays(array, numpy_dtype(kind)):
+        return Node(_constant(array))
     if array.nbytes > LONG:
         return Node(_constant(on_a_line(array, numpy_dtype(kind))))
     return Node(_constant(np.array(array, dtype=numpy_dtype(kind), order="C", copy=True)))
@@ -152,6 +160,21 @@ def on_a_line(array: npt.NDArray[Any], dtype: np.dtype[Any] | None = None) -> np
     copy = raw[start : start + size].view(kind).reshape(array.shape)
     copy[...] = array
     return copy
+
+
+def stays(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether an array is used where it lies: a large, contiguous one of this dtype that nobody can write to.
+
+    Nor to one that it is a view of: `array.setflags(write=False)` says so, `np.load(file, mmap_mode="r")` does.
+    """
+    if array.nbytes < LARGE or array.dtype != dtype or not (array.flags.c_contiguous and array.flags.aligned):
+        return False
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return False
+        owner = owner.base
+    return True
 
 
 def is_on_a_line(array: npt.NDArray[Any]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from consilience.errors import Status
 from consilience.ir import Node, constant_value
@@ -43,20 +44,31 @@ from consilience.native.vectormath import FUNCTIONS, define
 from consilience.ops import Cast, Elementwise, Index, Key, Reduce
 from consilience.record import Record, replace
 
+if TYPE_CHECKING:
+    from consilience.lower.row_chunks import Chunks
+
 # Programs with more loops than this get a function per distinct loop: code generation stays linear.
 INLINE_LOOPS = 6
 # Vector functions are written into the loops of a program with so few calls, in loops of so many elements.
 FEW_CALLS = 2
 LONG_LOOP = 256
+# Loops over fewer elements are whole.
+MANY_ELEMENTS = 1 << 10
+# Calls a function of a context and 0, 1, …, count - 1, on all threads that help: see `native.shared_work`.
+SHARED = "consilience_helpers_share"
 TABLES = [("inputs", ptr), ("outputs", ptr), ("workspace", ptr), ("constants", ptr)]
 
 
 class Code(Record):
-    """A module with its entry, and what it needs to run."""
+    """A module with its entry, and what it needs to run.
+
+    chunks   how many parts its longest loop is cut into, for threads to take; 0 where no loop is
+    """
 
     module: Module
     entry: str
     workspace: int
+    chunks: int = 0
 
 
 class Frame:
@@ -89,10 +101,16 @@ class Frame:
 
 
 class Writer:
-    """Writes one program; a subclass may add to its steps."""
+    """Writes one program; a subclass may add to its steps.
 
-    def __init__(self, program: Program, target: Target) -> None:
+    threads   whether other threads may take chunks of long loops; chunks are the same if not
+    """
+
+    def __init__(self, program: Program, target: Target, threads: bool = False) -> None:
         self.program = program
+        self.threads = threads
+        self.chunks: dict[tuple[LoopKernel, Chunks], str] = {}
+        self.apart = 0  # bytes that chunks have of their own
         self.target = target
         self.module = Module()
         self.offsets, self.arena = plan(program)
@@ -118,7 +136,11 @@ class Writer:
             for own in names:
                 b.set(status, b.or_(b.get(status), b.call(own, i64, *b.parameters)))
             b.ret(b.get(status))
-        return Code(self.module, name, self.arena + 8 * len(self.slots))
+        most = max((chunks.count for _, chunks in self.chunks), default=0)
+        return Code(self.module, name, self.arena + 8 * self._slots_in_lines() + self.apart, most)
+
+    def _slots_in_lines(self) -> int:
+        return -(-len(self.slots) // 8) * 8
 
     def _function(self, name: str, steps: Sequence[Step], export: bool) -> None:
         """A function that runs some steps."""
@@ -271,12 +293,107 @@ class Writer:
         invariants = [self.scalar(frame, node) for node in step.invariants]
         for root, neutral in kernel_code.initialise(step.kernel):
             self._fill(frame, step.memories[root.memory], step.kernel, root.strides, neutral, root.dtype)
-        if self.outline:
+        chunks = self.cut(step)
+        if chunks is not None:
+            results = self._in_chunks(frame, step, chunks, memories, invariants)
+        elif self.outline:
             results = self._call_loop(frame, step.kernel, memories, invariants)
         else:
             results = kernel_code.write(b, step.kernel, memories, invariants, frame.status, self.target.lanes)
         for node, value in zip(step.results, results, strict=True):
             self._made(frame, node, value)
+
+    # ---- long loops in chunks
+
+    def cut(self, step: KernelStep) -> Chunks | None:
+        """How a loop is cut into chunks, if it is."""
+        if math.prod(step.kernel.domain) < MANY_ELEMENTS:
+            return None
+        from consilience.lower.row_chunks import chunks_of  # few models have long loops
+
+        return chunks_of(step)
+
+    def _in_chunks(
+        self,
+        frame: Frame,
+        step: KernelStep,
+        chunks: Chunks,
+        memories: Sequence[Value],
+        invariants: Sequence[Value],
+    ) -> list[Value]:
+        """A loop chunk by chunk, whoever does them; sums of chunks are added up in their order."""
+        b = frame.b
+        name = self.chunks.get((step.kernel, chunks))
+        if name is None:
+            name = self.chunks[step.kernel, chunks] = f"chunk_{len(self.chunks)}"
+            self._define_chunk(name, step, chunks)
+        self.apart = max(self.apart, chunks.count * chunks.size)
+        apart = b.offset(frame.slots, b.const(i64, self._slots_in_lines()), i64)
+        context = b.stack(i64, 1 + len(memories) + len(invariants))
+        for i, pointer in enumerate([apart, *memories]):
+            b.store(pointer, b.offset(context, b.const(i64, i), i64))
+        for i, (dtype, value) in enumerate(zip(step.kernel.invariants, invariants, strict=True)):
+            b.store(to_memory(b, dtype, value), b.offset(context, b.const(i64, 1 + len(memories) + i), i64))
+        count = b.const(i64, chunks.count)
+        if self.threads:
+            status = b.call(SHARED, i64, b.symbol(name, i64, ptr, i64), context, count)
+            b.set(frame.status, b.or_(b.get(frame.status), status))
+        else:
+            with b.for_(0, count) as number:
+                b.set(frame.status, b.or_(b.get(frame.status), b.call(name, i64, context, number)))
+        totals = [
+            b.variable(b.const(register_type(root.dtype), kernel_code.identity(root.kind, root.dtype)))
+            for root in step.kernel.results
+        ]
+        for own in chunks.private:
+            if own.first:
+                zero = fusion.fill_number(own.target, own.target.storage.dtype)
+                number = b.const(register_type(own.target.storage.dtype), 0)
+                pointers = [self.pointer(frame, own.target)]
+                kernel_code.write(b, zero.kernel, pointers, [number], None, self.target.lanes)
+        with b.for_(0, count) as number:
+            part = b.offset(apart, b.mul(number, b.const(i64, chunks.size)), MEMORY["bool"])
+            for i, (root, total) in enumerate(zip(step.kernel.results, totals, strict=True)):
+                value = from_memory(b, root.dtype, b.load(MEMORY[root.dtype], b.offset(part, b.const(i64, i), i64)))
+                b.set(total, combine(b, root.kind, b.get(total), value, root.dtype))
+            for own in chunks.private:
+                source = b.offset(part, b.const(i64, own.offset), MEMORY["bool"])
+                adding = fusion.accumulate(own.apart, own.target, own.target.storage.dtype)
+                pointers = [source, self.pointer(frame, own.target)]
+                kernel_code.write(b, adding.kernel, pointers, [], None, self.target.lanes)
+        return [b.get(total) for total in totals]
+
+    def _define_chunk(self, name: str, step: KernelStep, chunks: Chunks) -> None:
+        """`i64 name(ptr context, i64 number)`: the loop over the rows of one chunk."""
+        kernel = step.kernel
+        b = self.module.function(name, [("context", ptr), ("number", i64)], i64, export=False)
+        context, number = b.parameters
+
+        def given(i: int, type: Type) -> Value:
+            return b.load(type, b.offset(context, b.const(i64, i), i64))
+
+        part = b.offset(given(0, ptr), b.mul(number, b.const(i64, chunks.size)), MEMORY["bool"])
+        memories = [given(1 + i, ptr) for i in range(kernel.memories)]
+        invariants = [
+            from_memory(b, dtype, given(1 + kernel.memories + i, MEMORY[dtype]))
+            for i, dtype in enumerate(kernel.invariants)
+        ]
+        for own in chunks.private:
+            dtype = own.target.storage.dtype
+            beginning = b.offset(part, b.const(i64, own.offset), MEMORY["bool"])
+            flat = View(own.target.storage, 0, (1,), (own.span,))
+            zero = b.const(register_type(dtype), 0)
+            kernel_code.write(b, fusion.fill_number(flat, dtype).kernel, [beginning], [zero], None, self.target.lanes)
+            further = step.memories[own.memory].offset - own.target.offset
+            memories[own.memory] = b.offset(beginning, b.const(i64, further), MEMORY[dtype])
+        first = b.mul(number, b.const(i64, chunks.rows))
+        behind, length = b.add(first, b.const(i64, chunks.rows)), b.const(i64, kernel.domain[0])
+        rows = first, b.select(b.cmp("lt", behind, length), behind, length)
+        status = b.variable(b.const(i64, int(Status.OK)))
+        values = kernel_code.write(b, kernel, memories, invariants, status, self.target.lanes, rows=rows)
+        for i, (root, value) in enumerate(zip(kernel.results, values, strict=True)):
+            b.store(to_memory(b, root.dtype, value), b.offset(part, b.const(i64, i), i64))
+        b.ret(b.get(status))
 
     def _fill(
         self, frame: Frame, view: View, kernel: LoopKernel, strides: Sequence[int], number: float, dtype: str
@@ -448,6 +565,6 @@ def _power(b: Builder, base: Value, exponent: int, dtype: str) -> Value:
     return result
 
 
-def write(program: Program, target: Target, name: str = "entry") -> Code:
-    """The module of a program for a machine."""
-    return Writer(program, target).run(name)
+def write(program: Program, target: Target, name: str = "entry", threads: bool = False) -> Code:
+    """The module of a program for a machine; `threads` as of `Writer`."""
+    return Writer(program, target, threads).run(name)

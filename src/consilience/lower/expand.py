@@ -39,6 +39,7 @@ from consilience.ops import (
     AlteredGradient,
     ArgSort,
     Assume,
+    Cast,
     Cholesky,
     Cumulative,
     Det,
@@ -65,6 +66,7 @@ from consilience.ops import (
 )
 from consilience.ops.call import FunctionCall
 from consilience.ops.correlation import Correlate
+from consilience.ops.elementwise import FEW_COLUMNS
 from consilience.ops.factorisations import LeastSquares, PseudoInverse
 from consilience.ops.formulas import FORMULAS, number, where
 from consilience.ops.fourier import FourierTransform, InverseRealFourier, RealFourier
@@ -75,6 +77,7 @@ from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDeriv
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import (
+    Transpose,
     broadcast_to,
     concatenate,
     expand_dims,
@@ -89,8 +92,6 @@ from consilience.ops.sparse.factorisation import SparseCholesky, SparseCholeskyP
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from consilience.transforms.complex_pairs import without_complex
 
-# A product with at most this many columns becomes a sum of scaled columns inside the loop over rows.
-FEW_COLUMNS = 32
 MANY_OPERANDS = 64
 GROUP = 32
 
@@ -217,12 +218,20 @@ def _matrix_vector(a: Node, v: Node) -> Node:
         return broadcast_to(number(a, 0), (rows,))
     integer = a.dtype not in FLOATS
     if columns <= FEW_COLUMNS and (columns <= rows or integer):
-        by_column = transpose(a)
-        terms = [_row(by_column, j) * _element(v, j) for j in range(columns)]
+        by_column = transpose(_unconverted(a))
+        terms = [cast(_row(by_column, j), a.dtype) * _element(v, j) for j in range(columns)]
         return terms[0] if columns == 1 else Node(Elementwise("add"), *terms)
     if rows <= FEW_COLUMNS or integer:
-        return concatenate([expand_dims(_total(_row(a, i) * v, 0), 0) for i in range(rows)])
+        read = _unconverted(a)
+        return concatenate([expand_dims(_total(cast(_row(read, i), a.dtype) * v, 0), 0) for i in range(rows)])
     return squeeze(Node(MatMul(), a, expand_dims(v, 1)), 1)
+
+
+def _unconverted(a: Node) -> Node:
+    """A matrix before its elements were given another type, which they are given as they are read."""
+    if isinstance(a.op, Transpose):
+        return transpose(_unconverted(a.inputs[0]), a.op.axes)
+    return a.inputs[0] if isinstance(a.op, Cast) and not a.inputs[0].inputs else a
 
 
 def _row(a: Node, i: int) -> Node:

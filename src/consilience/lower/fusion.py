@@ -28,13 +28,17 @@ MANY_PARTS = 24
 
 
 class KernelStep(Record):
-    """A kernel with what its arguments stand for, and the values that it computes."""
+    """A kernel with what its arguments stand for, and the values that it computes.
+
+    scattered   the targets of its scatters, in the order of their roots
+    """
 
     kernel: LoopKernel
     memories: list[View]
     invariants: list[Node]
     results: list[Node]
     nodes: Sequence[Node] = ()
+    scattered: Sequence[View] = ()
 
 
 def weight(node: Node) -> int:
@@ -83,6 +87,7 @@ class _Assembly:
         self.place: dict[Node, Operand] = {}
         self.roots: list[Root] = []
         self.results: list[Node] = []
+        self.scattered: list[View] = []
         self.index: Node | None = None
         self.groups = 0
         self.order: npt.NDArray[np.int64] | None = None
@@ -148,7 +153,8 @@ class _Assembly:
         kernel = LoopKernel(
             domain, tuple(self.leaves), dtypes, tuple(self.body), tuple(self.roots), len(self.memories), self.borders
         )
-        return KernelStep(collapse(kernel), self.memories, list(self.invariants), self.results)
+        invariants = list(self.invariants)
+        return KernelStep(collapse(kernel), self.memories, invariants, self.results, scattered=self.scattered)
 
 
 def build(forms: Forms, buffer: Callable[[Node], View | None], nodes: list[Node], domain: Lengths) -> KernelStep:
@@ -234,6 +240,7 @@ def _scatter(parts: _Assembly, node: Node) -> None:
     memory, strides, operands, details = _indexed(parts, Node(Index(op.specification), base, *arrays), target, shape)
     place = _places(parts, operands, details, shape)
     mode = "add" if op.mode == "inc" else op.mode
+    parts.scattered.append(target)
     parts.roots.append(StoreRoot(value, parts.memory(memory), node.dtype, strides, mode, place))
 
 

@@ -82,8 +82,10 @@ class _Nest:
         invariants: Sequence[Value],
         status: Variable | None,
         lanes: int,
+        begin: Value | int,
     ) -> None:
         self.b = b
+        self.begin = begin
         self.kernel = kernel
         self.memories = memories
         self.invariants = invariants
@@ -121,6 +123,7 @@ def write(
     status: Variable | None,
     lanes: int,
     lengths: Sequence[Value] | None = None,
+    rows: tuple[Value, Value] | None = None,
 ) -> list[Value]:
     """Append the nest; returns the scalars of its register reductions.
 
@@ -128,15 +131,20 @@ def write(
     status     where out-of-bounds is noted; needed when a gather is checked
     lanes      elements per vector on the innermost axis
     lengths    run-time lengths of the axes; the kernel's own if not given
+    rows       where the first axis begins and ends, if it is not visited whole
     """
     rank = len(kernel.domain)
     length = [b.const(i64, n) for n in kernel.domain] if lengths is None else list(lengths)
+    begin: Value | int = 0
+    if rows is not None:
+        begin, length[0] = rows
+    fixed = lengths is None and (rows is None or rank > 1)  # the innermost axis
     leaf_depths, body_depths = depths(kernel)
-    nest = _Nest(b, kernel, memories, invariants, status, lanes)
+    nest = _Nest(b, kernel, memories, invariants, status, lanes, begin)
     accumulators: dict[int, list[Variable]] = {}
     starts = [_suffix(root, rank) if isinstance(root, Reduction) else rank for root in kernel.roots]
     with ExitStack() as ends:
-        _open(nest, 0, length, leaf_depths, body_depths, starts, accumulators, ends, lengths is None)
+        _open(nest, 0, length, leaf_depths, body_depths, starts, accumulators, ends, fixed)
     results = []
     for i, root in enumerate(kernel.roots):
         if isinstance(root, Reduction) and root.memory < 0:
@@ -196,7 +204,7 @@ def _open(
         _close(nest, depth, starts, accumulators)
         return
     if not innermost:
-        with b.for_(0, length[depth]) as index:
+        with b.for_(0 if depth else nest.begin, length[depth]) as index:
             nest.indices.append(index)
             saved = dict(nest.values), dict(nest.pointers)
             _open(nest, depth + 1, length, leaf_depths, body_depths, starts, accumulators, ends, fixed)
@@ -234,7 +242,7 @@ def _vector_loop(
     lanes = nest.lanes
     rank = len(nest.kernel.domain)
     size = nest.kernel.domain[-1]
-    start: Value | int = 0
+    start: Value | int = 0 if rank > 1 else nest.begin
     if nest.kernel.borders >= 0:
         border = b.offset(nest.memories[nest.kernel.borders], nest.indices[0], i64)
         start, length = b.load(i64, border), b.load(i64, b.offset(border, b.const(i64, 1), i64))
@@ -277,8 +285,9 @@ def _vector_loop(
             masked(index)
         return
     stride = lanes * copies
+    # What begins later than with the first row begins with a whole vector.
     whole = b.const(i64, size - size % stride) if fixed else b.and_(length, b.const(i64, -stride))
-    with b.for_(0, whole, stride) as index:
+    with b.for_(start, whole, stride) as index:
         for slot in range(copies):
             body(b.add(index, b.const(i64, slot * lanes)) if slot else index, None, slot)
     if fixed and rank > 1 and size % stride < lanes:

@@ -19,8 +19,8 @@ from consilience.ops.shape import broadcast_to, concatenate, reshape
 # Matrices from this size on exceed the caches near a core; one block of rows takes a part of the second level.
 LEAST_BYTES = 1 << 22
 BLOCK = 1 << 15
-# Matrices of fewer columns are read column by column in the loop over rows (`expand.FEW_COLUMNS`); one block of more
-# than the greatest number would hold a handful of rows.
+# Matrices of `FEW_COLUMNS` are read column by column in the loop over rows; one block of more than the greatest number
+# would hold a handful of rows.
 COLUMNS = range(33, 2049)
 
 Take = Callable[[Node], Node]

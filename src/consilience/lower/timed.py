@@ -9,6 +9,7 @@ import time
 
 from consilience.errors import NativeError
 from consilience.lower.entry import Code, Frame, Writer
+from consilience.lower.fusion import KernelStep
 from consilience.lower.steps import Program, Step
 from consilience.native.loops import i32, i64, ptr
 from consilience.native.target import Target
@@ -24,6 +25,9 @@ class _TimedWriter(Writer):
         super().__init__(program, target)
         self.timed: list[Step] = []
         self.inside = False
+
+    def cut(self, step: KernelStep) -> None:
+        """Loops stay whole, as their operations are counted."""
 
     def _step(self, frame: Frame, step: Step) -> None:
         if self.inside:

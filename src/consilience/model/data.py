@@ -27,7 +27,7 @@ from consilience.ir import (
     numpy_dtype,
     shared_slot,
 )
-from consilience.ir.leaves import is_masked
+from consilience.ir.leaves import is_masked, stays
 from consilience.ir.types import dtype_of
 from consilience.ops.dtypes import widened
 from consilience.ops.sparse.variable import SparseVariable, canonical, is_scipy_sparse
@@ -151,7 +151,7 @@ def _dense(name: str, value: Any) -> GivenData:
         wide = widened(dtype_of(array))
         if array.dtype == "uint64" and array.size and int(array.max()) > np.iinfo(wide).max:
             raise DtypeError(f"{array.max()} does not fit {wide}; rescale or use float64.")
-        array = array.astype(wide)
+        array = array.astype(wide, copy=not stays(array, np.dtype(wide)))
     except (DtypeError, ValueError, TypeError) as error:
         raise DtypeError(f"the data `{name}` must be an array of numbers: {error}") from None
     masked = is_masked(value) and bool(np.ma.getmaskarray(value).any())
@@ -232,7 +232,7 @@ def for_slot(name: str, slot: Node, value: Any) -> Array:
                 f"{first_outside(array, wrong)}; convert it, or create `pm.Data` with values of that type."
             )
         array = cast_array
-    return array.astype(wanted)
+    return array.astype(wanted, copy=not stays(array, wanted))
 
 
 def sparse_slots(name: str, matrix: Any, slot: Callable[[str, Array], Node]) -> SparseVariable:

@@ -38,6 +38,7 @@ class ModelDensity:
 
     layout                         where each variable lies in the position vector
     operations                     estimated floating-point operations of one evaluation with its gradient
+    chunks                         how many parts of an evaluation threads may take, each its rows; 0 where it is short
     without_gradient               why there is no gradient, which then is NaN; empty where there is one
     simulated                      names of variables whose log density is random; `tempered` alone gives it
     lengths                        values of the symbolic lengths that the data decide
@@ -63,6 +64,8 @@ class ModelDensity:
         self.entry = bound.entry
         self.constants = bound.constants
         self.workspace = bound.workspace
+        # Other backends than machine code run on one thread.
+        self.chunks: int = getattr(programs.compiled, "chunks", 0)
 
     def __call__(self, position: npt.ArrayLike) -> tuple[float, npt.NDArray[np.float64]]:
         """Log density and gradient at a position, float64 (dimension,)."""
@@ -75,6 +78,12 @@ class ModelDensity:
         if status or not np.isfinite(logp[0]):
             return (-np.inf if status or np.isnan(logp[0]) else float(logp[0])), gradient_values[0]
         return float(logp[0]), gradient_values[0]
+
+    def why_whole(self) -> str:
+        """Why threads can take no part of an evaluation, where `chunks` is 0."""
+        from consilience.model.joined_rows import why_whole  # said to who asks for threads in vain
+
+        return why_whole(self.model, self._programs.terms)
 
     def graph(self) -> list[Node]:
         """All terms that are summed, as functions of each variable's unconstrained value and of the data."""

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from consilience.errors import Status
-from consilience.native import jit
 from consilience.native.loops import Module, i8, i64, ptr
+from consilience.native.own_code import load_program
 
 _Address = ctypes.c_void_p
 
@@ -21,6 +21,11 @@ _Address = ctypes.c_void_p
 @functools.cache
 def _driver() -> Callable[..., int]:
     """The compiled loop over draws: entry, tables with bases and strides of both sides, scratch, constants, counts."""
+    library = load_program(["run"], _program)
+    return library.function("run", ctypes.c_int64, *[_Address] * 9, *[ctypes.c_int64] * 3)
+
+
+def _program() -> Module:
     module = Module()
     names = ["entry", "input_bases", "input_strides", "inputs", "output_bases", "output_strides", "outputs"]
     parameters = [(name, ptr) for name in names]
@@ -38,8 +43,7 @@ def _driver() -> Callable[..., int]:
         one = b.call_pointer(at["entry"], i64, at["inputs"], at["outputs"], at["workspace"], at["constants"])
         b.set(status, b.or_(b.get(status), one))
     b.ret(b.get(status))
-    library = jit.load(module, ["run"])
-    return library.function("run", ctypes.c_int64, *[_Address] * 9, *[ctypes.c_int64] * 3)
+    return module
 
 
 def run_batch(

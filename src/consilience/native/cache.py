@@ -1,7 +1,8 @@
 """Compiled objects kept on disk, so that the next process need not compile.
 
 Digests and bytes come in, verified bytes go out. Whatever is wrong with the directory, the answer is
-"not here", never an error: compiling and loading stay outside.
+"not here", never an error: compiling and loading stay outside. What lies there is executed, so a directory that others
+could change is not used (`trusted_folder`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import itertools
 import os
 import sys
 import threading
@@ -18,12 +18,14 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 from consilience.errors import CacheWarning, NativeError
 from consilience.native.target import Target, versions
+from consilience.native.trusted_folder import doubt
 
-FORMAT = 3
+FORMAT = 4
 """Raise it when an entry's layout or the meaning of a pass pipeline's name changes."""
 
 DEFAULT_LIMIT = 256 * 2**20
@@ -35,8 +37,8 @@ _MEMORY_LIMIT = 32 * 2**20  # bytes held in this process when the directory cann
 _ABANDONED = 3600.0  # seconds after which a temporary file belongs to nobody
 
 _lock = threading.Lock()
-_serials = itertools.count()
 _unwritable: set[Path] = set()
+_doubts: dict[object, str | None] = {}
 _memory: OrderedDict[str, bytes] = OrderedDict()
 _warned = False
 
@@ -64,8 +66,10 @@ def get(digest: str) -> bytes | None:
     """The object kept under `digest`, or None. An entry that fails its checksum is deleted."""
     path = _path(digest)
     try:
-        content = path.read_bytes()
+        content = None if _doubt(path.parent.parent) or _doubt(path.parent) else path.read_bytes()
     except OSError:
+        content = None
+    if content is None:
         with _lock:
             return _memory.get(digest)
     payload = content[_HEADER:]
@@ -78,7 +82,7 @@ def get(digest: str) -> bytes | None:
 
 
 def put(digest: str, payload: bytes) -> None:
-    """Keep `payload` under `digest`; when the directory refuses, keep it in memory and warn once.
+    """Keep `payload` under `digest`; when the directory refuses or is not safe, keep it in memory and warn once.
 
     Readers see the whole entry or none. Now and then, on average once per 1/32 of the limit written by
     all processes together, the least recently used entries beyond the limit are deleted.
@@ -94,8 +98,11 @@ def put(digest: str, payload: bytes) -> None:
     if refused:
         return
     try:
-        _write(_path(digest), _header(digest, payload) + payload)
-    except OSError as error:
+        try:
+            _write(_path(digest), _header(digest, payload) + payload)
+        except FileNotFoundError:  # the directory was deleted meanwhile
+            _write(_path(digest), _header(digest, payload) + payload)
+    except (OSError, NativeError) as error:
         with _lock:
             _unwritable.add(directory)
             _remember(digest, payload)
@@ -108,10 +115,13 @@ def put(digest: str, payload: bytes) -> None:
 
 
 def place() -> Path:
-    """The directory: CONSILIENCE_CACHE if set, else `consilience` in the user's cache directory."""
+    """The directory: CONSILIENCE_CACHE if set, else `consilience` in the user's cache directory.
+
+    A path that begins with "~" where the user has no home directory.
+    """
     chosen = os.environ.get("CONSILIENCE_CACHE")
     if chosen:
-        return Path(chosen).expanduser().absolute()
+        return _absolute(os.path.expanduser(chosen))
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~\\AppData\\Local")
     elif sys.platform == "darwin":
@@ -120,7 +130,11 @@ def place() -> Path:
         base = os.environ.get("XDG_CACHE_HOME", "")
         if not os.path.isabs(base):  # the XDG specification says to ignore a relative path
             base = os.path.expanduser("~/.cache")
-    return Path(base, "consilience").absolute()
+    return _absolute(os.path.join(base, "consilience"))
+
+
+def _absolute(path: str) -> Path:
+    return Path(path) if path.startswith("~") else Path(path).absolute()
 
 
 def limit() -> int:
@@ -159,13 +173,17 @@ def check() -> None:
 
 
 def clear() -> int:
-    """Delete every entry, on disk and in memory, and nothing else; the number of entries deleted."""
+    """Delete every entry, on disk and in memory, and what processes that died left of others; the number of entries."""
     with _lock:
         _memory.clear()
+        _doubts.clear()
         _unwritable.discard(place())
     deleted = 0
     for entry in _files(place()):
-        deleted += _delete(entry.path) and entry.path.suffix == ".object"
+        if entry.path.suffix == ".object":
+            deleted += _delete(entry.path)
+        elif time.time() - entry.used > _ABANDONED:  # others are being written
+            _delete(entry.path)
     return deleted
 
 
@@ -186,11 +204,16 @@ def _header(digest: str, payload: bytes) -> bytes:
 
 def _write(path: Path, content: bytes) -> None:
     # Machine code is executed as it is found, so only its owner may write here.
-    path.parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path.parent.mkdir(exist_ok=True, mode=0o700)
-    temporary = path.with_name(f"{path.stem}.{os.getpid()}.{next(_serials)}.temporary")
+    for folder in (path.parent.parent, path.parent):
+        if folder.is_absolute():
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        reason = _doubt(folder)
+        if reason is not None:
+            raise NativeError(reason)
+    temporary = path.with_name(f"{path.stem}.{os.urandom(8).hex()}.temporary")
     try:
-        temporary.write_bytes(content)
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o644)) as file:
+            file.write(content)
         temporary.replace(path)
     except PermissionError:
         # Windows refuses to replace a file that another process reads; then the entry is there already.
@@ -200,6 +223,15 @@ def _write(path: Path, content: bytes) -> None:
     except BaseException:
         _delete(temporary)
         raise
+
+
+def _doubt(shelf: Path) -> str | None:
+    """Why a folder that exists must not be used, or None."""
+    status = shelf.stat() if shelf.is_absolute() else None
+    key = (shelf, status and (status.st_dev, status.st_ino, status.st_uid, status.st_mode))
+    if key not in _doubts:
+        _doubts[key] = doubt(shelf)
+    return _doubts[key]
 
 
 def _files(directory: Path) -> Iterator[Entry]:
@@ -254,15 +286,20 @@ def _remember(digest: str, payload: bytes) -> None:
         _memory.popitem(last=False)
 
 
-def _warn(directory: Path, error: OSError) -> None:
+def _warn(directory: Path, error: OSError | NativeError) -> None:
     global _warned
     with _lock:
         if _warned:
             return
         _warned = True
+    reason = (isinstance(error, OSError) and error.strerror) or error
+    frame: FrameType | None = sys._getframe()
+    level = 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("consilience."):
+        frame, level = frame.f_back, level + 1
     warnings.warn(
-        f"compiled code cannot be kept in {directory} ({error.strerror or error}); it is compiled anew in "
-        "every process. Set CONSILIENCE_CACHE to a directory that can be written.",
+        f"compiled code cannot be kept in {directory} ({reason}); it is compiled anew in "
+        "every process. Set CONSILIENCE_CACHE to a directory that you alone can write to.",
         CacheWarning,
-        stacklevel=4,
+        stacklevel=level,
     )

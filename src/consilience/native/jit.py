@@ -126,27 +126,53 @@ def load(
     if not runs_here(target):
         raise NativeError(f"this machine cannot execute code for {target.cpu} ({target.triple})")
     text = source if isinstance(source, str) else _emit(source, target)
-    names = tuple(sorted(set(exports)))
     digest = cache.digest(text, target, level, passes)
+    return load_kept(digest, lambda: text, exports, imports, level, passes, target, lambda: None)
+
+
+def load_kept(
+    digest: str,
+    write: Callable[[], str],
+    exports: Iterable[str],
+    imports: Mapping[str, int] | None,
+    level: int,
+    passes: Passes,
+    target: Target,
+    ready: Callable[[], bytes | None],
+) -> Library:
+    """Load the program that is kept under `digest`; else what `ready` gives; else what `write` writes, compiled.
+
+    What is kept, and what `ready` gives, was made by `packed`.
+    """
+    names = tuple(sorted(set(exports)))
     key = (digest, names, tuple(sorted(imports.items())) if imports else ())
     with _lock:
         gate = _gates.setdefault(key, threading.Lock())
     with gate:  # two threads that want the same code: one compiles, the other waits
         code = _loaded.get(key)
         if code is None:
-            image = cache.get(digest)
-            if image is None:
+            known = ready() or cache.get(digest)
+            if known is None:
+                text = write()
+                declared = _declared(text)
                 # What the program calls may have to be compiled too, which goes on beside.
-                resolved = Beside(lambda: resolve(_declared(text), imports or {}, lambda s: _provider(s, target)))
+                resolved = Beside(lambda: resolve(declared, imports or {}, lambda s: _provider(s, target)))
                 hand_over()
                 image = _compile(text, target, level, passes)
-                cache.put(digest, image)
+                cache.put(digest, packed(declared, image))
                 symbols, dependencies = resolved.result()
             else:
-                symbols, dependencies = resolve(_declared(text), imports or {}, lambda s: _provider(s, target))
+                head, _, image = known.partition(b"\n\n")
+                declared = head.decode().split("\n") if head else []
+                symbols, dependencies = resolve(declared, imports or {}, lambda s: _provider(s, target))
             code = _link(image, names, symbols, dependencies)
             _loaded[key] = code
     return Library(code)
+
+
+def packed(declared: Sequence[str], image: bytes) -> bytes:
+    """An object file behind the names of the symbols that it needs, of which none holds the end of a line."""
+    return "\n".join(declared).encode() + b"\n\n" + image
 
 
 def compile_object(
@@ -350,7 +376,7 @@ def _scipy_addresses(symbols: Iterable[str]) -> dict[str, int]:
 def _provider(symbol: str, target: Target) -> Library | None:
     """The library of this package that defines a symbol: draws, routines, or vector mathematics."""
     # By name, at the moment of use: those packages are themselves compiled through this module.
-    for kind in ("random", "routine"):
+    for kind in ("random", "routine", "helpers"):
         if symbol.startswith(f"consilience_{kind}_"):
             found: Library | None = face(f"machine code {kind}").library(symbol)
             return found

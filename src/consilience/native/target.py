@@ -59,6 +59,15 @@ CROSS = {
 }
 """Processors that every kernel must lower for, whatever machine the tests run on."""
 
+PORTABLE = {
+    "x86-64-v2": CROSS["x86-64-v2"],
+    "x86-64-v3": CROSS["x86-64-v3"],
+    "x86-64-v4": CROSS["x86-64-v4"],
+    "aarch64": Target("aarch64-unknown-linux-gnu", "generic", "", 4, True),
+    "apple-m1": CROSS["apple-m1"],
+}
+"""Generic processors for which this library comes with machine code of its own programs."""
+
 # What a generic x86-64 level asks of the processor, beyond the level below it.
 _LEVELS = {
     "x86-64": (),
@@ -69,11 +78,15 @@ _LEVELS = {
 
 
 def host() -> Target:
-    """The processor this process runs on.
+    """The processor this process runs on, or the generic one that is asked for.
 
-    The environment variable CONSILIENCE_LANES (1, 2, 4 or 8) overrides the width of vectors, for tests.
+    The environment variable CONSILIENCE_TARGET (x86-64-v2, x86-64-v3, x86-64-v4) asks for code that is the same on all
+    processors of a level, so that machines of a cluster agree in all bits. CONSILIENCE_LANES (1, 2, 4 or 8) overrides
+    the width of vectors, for tests.
     """
     found = _detect()
+    if level := os.environ.get("CONSILIENCE_TARGET"):
+        found = _generic(found, level)
     asked = os.environ.get("CONSILIENCE_LANES")
     if not asked:
         return found
@@ -82,21 +95,57 @@ def host() -> Target:
     return replace(found, lanes=int(asked))
 
 
+def _generic(here: Target, level: str) -> Target:
+    """The generic processor of a level, which this one has to be one of."""
+    levels = [name for name in _LEVELS if name in PORTABLE]
+    if level not in levels:
+        raise NativeError(f"CONSILIENCE_TARGET must be one of {', '.join(levels)}; it is {level!r}")
+    if here.architecture != "x86_64" or not _has_all(here, level):
+        raise NativeError(
+            f"CONSILIENCE_TARGET={level} asks for instructions that this processor ({here.cpu}) does not have; name "
+            "the highest level that all machines have"
+        )
+    return replace(PORTABLE[level], triple=here.triple)
+
+
 def runs_here(target: Target) -> bool:
     """Whether this process can execute code made for `target`.
 
-    True only where that is certain: for the host's own processor, and for the generic x86-64 levels on
-    the same operating system when the processor has all their instructions.
+    True only where that is certain: for the host's own processor, for the generic one that it is `portable` as, and for
+    the generic x86-64 levels on the same operating system when the processor has all their instructions.
     """
     here = _detect()
-    if target.triple == here.triple and target.cpu == here.cpu and target.features == here.features:
+    if replace(target, lanes=here.lanes) in (here, replace(portable(here), lanes=here.lanes)):
         return True
     if target.features or target.cpu not in _LEVELS or _system(target.triple) != _system(here.triple):
         return False
-    available = set(here.features.split(","))
+    return _has_all(here, target.cpu)
+
+
+def _has_all(target: Target, level: str) -> bool:
+    """Whether a processor has all instructions of a generic x86-64 level."""
+    available = set(target.features.split(","))
     names = list(_LEVELS)
-    needed = [feature for name in names[: names.index(target.cpu) + 1] for feature in _LEVELS[name]]
+    needed = [feature for name in names[: names.index(level) + 1] for feature in _LEVELS[name]]
     return all("+" + feature in available for feature in needed)
+
+
+@functools.cache
+def portable(target: Target) -> Target:
+    """The generic processor whose code runs on all machines like `target`, with registers as wide.
+
+    `target` itself where there is no such one, or where it is generic. Code for both can call each other, since vectors
+    are passed in the same registers.
+    """
+    if target.architecture == "aarch64":
+        name = "apple-m1" if "-apple-" in target.triple else "aarch64" if "-linux-gnu" in target.triple else ""
+        return replace(PORTABLE[name], lanes=target.lanes) if name else target
+    available = target.features.split(",")
+    level = "x86-64-v4" if "+avx512f" in available else "x86-64-v3" if "+avx" in available else "x86-64-v2"
+    if target.architecture != "x86_64" or not _has_all(target, level) or target.fma != PORTABLE[level].fma:
+        return target
+    linux = target.triple.endswith("-linux-gnu")
+    return replace(PORTABLE[level], lanes=target.lanes, **({} if linux else {"triple": target.triple}))
 
 
 def llvm(every_target: bool = False) -> ModuleType:

@@ -25,6 +25,7 @@ from consilience.ir import (
     numpy_dtype,
 )
 from consilience.ir.arithmetic import meaning
+from consilience.ir.leaves import stays
 from consilience.ir.settings import config
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
@@ -33,6 +34,9 @@ from consilience.ops.dtypes import fitted, float_dtype, is_weak, kind_of, named,
 from consilience.ops.scalar import DRAWS, TABLE
 
 TensorLike: TypeAlias = Node | npt.ArrayLike
+
+# A product with at most this many columns is a sum of scaled columns in a loop over rows.
+FEW_COLUMNS = 32
 
 
 def as_tensor(value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
@@ -176,10 +180,16 @@ def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
         raise DtypeError(f"cannot turn {node.dtype} into {wanted}; give one of {', '.join(NUMBERS)}.")
     if node.dtype in COMPLEXES and wanted not in (*COMPLEXES, "bool"):
         raise DtypeError(f"cannot turn {node.dtype} into {wanted}: take `pt.real`, `pt.imag`, `pt.abs` or `pt.angle`.")
-    if isinstance(node.op, Constant) and not (node.dtype in FLOATS and wanted in INTEGERS):
+    whole = node.dtype in FLOATS and wanted in INTEGERS
+    if isinstance(node.op, Constant) and not whole and not converted_as_read(node.op.array):
         with np.errstate(all="ignore"):
             return constant(node.op.array.astype(numpy_dtype(wanted)))
     return Node(Cast(wanted), node)
+
+
+def converted_as_read(array: npt.NDArray[Any]) -> bool:
+    """Whether machine code converts elements as it reads them: a matrix of few columns that is not copied."""
+    return array.ndim == 2 and array.shape[1] <= FEW_COLUMNS and stays(array, array.dtype)
 
 
 def promote(values: Sequence[TensorLike]) -> tuple[list[Node], str]:

@@ -34,6 +34,7 @@ from consilience.ops import (
     StopGradient,
     Transpose,
 )
+from consilience.ops.elementwise import converted_as_read
 from consilience.ops.index import At, NewAxis, SliceIndex, Specification
 
 # Work beyond this many multiplications is left to the machine code.
@@ -86,6 +87,8 @@ def _reshape(op: Any, x: Array) -> Array | None:
 
 
 def _cast(op: Any, x: Array) -> Array | None:
+    if isinstance(x, np.ndarray) and converted_as_read(x):
+        return None
     if x.dtype.kind == "f" and op.dtype in INTEGERS:
         limits = np.iinfo(op.dtype)
         inside = np.isfinite(x) & (x > float(limits.min) - 1) & (x < float(limits.max))

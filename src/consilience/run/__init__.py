@@ -1,40 +1,18 @@
 """Runs: chains on threads that tune together, watch their convergence, and are looked after."""
 
-from consilience.events import (
-    ChainLost,
-    ChainMoved,
-    ChainProgress,
-    CheckFigures,
-    DrawsMade,
-    Event,
-    Listener,
-    Progress,
-    Restarted,
-    RunEnded,
-    RunStarted,
-)
-from consilience.run.handle import Running
-from consilience.run.launch import launch, run_chains
-from consilience.run.monitor import Monitored
-from consilience.run.plan import RunPlan
-from consilience.run.result import Run
+from consilience.first_use import load_on_use
 
-__all__ = [
-    "ChainLost",
-    "ChainMoved",
-    "ChainProgress",
-    "CheckFigures",
-    "DrawsMade",
-    "Event",
-    "Listener",
-    "Monitored",
-    "Progress",
-    "Restarted",
-    "Run",
-    "RunEnded",
-    "RunPlan",
-    "RunStarted",
-    "Running",
-    "launch",
-    "run_chains",
-]
+load_on_use(
+    __name__,
+    {
+        "consilience.events": """
+            ChainLost ChainMoved ChainProgress CheckFigures DrawsMade Event Listener Progress Restarted RunEnded
+            RunStarted WorkerNotice
+        """,
+        "handle": "Running",
+        "launch": "launch run_chains",
+        "monitor": "Monitored",
+        "plan": "RunPlan",
+        "result": "Run",
+    },
+)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MOST_COPIED: Final = 1 << 25  # numbers of draws in a copy of them: 256 MiB
 MOST_SEEN: Final = 1 << 23  # where few would do
 BLOCK: Final = 64  # coordinates, at least, that are taken together
+MOST_TOLD: Final = 8  # scalars, in the figures of a check
 MOST_SEPARATED: Final = 20  # scalars remembered; a chain that left a place left it in all of them: 5 to 25 ms each
 
 
@@ -310,6 +311,7 @@ class Attempt:
             next_check=self.next_check(max(self.count, self.next_look - 1)),
             passed=failure is None,
             needed=math.nan if failure is None else forecast.need_of(failure, self.count, rule).wanted,
+            nearest=self.monitor.nearest(MOST_TOLD),
         )
         return failure
 

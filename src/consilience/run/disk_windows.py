@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-import tempfile
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -73,6 +72,8 @@ class DiskWindows:
     def _grow(self, rows: int) -> None:
         """Make room for so many rows; raises OSError where there is none."""
         if self._file is None:
+            import tempfile  # most runs stay in memory
+
             self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115  # it lives as long as this
             weakref.finalize(self, self._file.close)
         row = 8 * self._row[0] * self._row[1]

@@ -77,9 +77,11 @@ class Engine(ABC):
     chains    what is to be known of them
     threads   how many threads move them
     stopping  whether a stop was asked for
+    lost      in words, why chains can't go on though nobody asked them to stop; empty while they can
     """
 
     threads: int = 1
+    lost: str = ""
 
     def __init__(self, chains: Chains) -> None:
         self.chains = chains

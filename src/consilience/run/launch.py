@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,7 @@ from consilience.run.result import Run
 from consilience.run.supervisor import Keep, Supervisor
 from consilience.run.threads.chain_worker import ChainWorker
 from consilience.run.threads.engine import ThreadEngine
-from consilience.run.threads.thread_pool import usable_cores
+from consilience.run.threads.thread_pool import crew
 
 if TYPE_CHECKING:
     from consilience.inference.curvature import SparseCurvature
@@ -44,6 +44,8 @@ def launch(
     *,
     seed: int,
     cores: int | None = None,
+    threads_per_chain: int | None = None,
+    chunks: int = 0,
     monitored: Monitored | None = None,
     operations: float | None = None,
     listeners: Iterable[Listener] = (),
@@ -51,6 +53,8 @@ def launch(
     other_coordinates: Callable[[NDArray[np.float64], bool], Supervisor | None] | None = None,
     starts: Callable[[int, int], NDArray[np.float64]] | None = None,
     curvature: Callable[[], SparseCurvature] | None = None,
+    executor: Any = None,
+    portable: Callable[[], LogDensity] | None = None,
 ) -> Running:
     """A run with one chain from each starting point, ready to start.
 
@@ -59,6 +63,8 @@ def launch(
     initial_points   float64 (chain, coordinate), unconstrained
     seed             any 64-bit integer; draws depend on it and on the number of chains, not on threads
     cores            greatest number of threads; by default the processors this process may use
+    threads_per_chain   for one evaluation of the density; by default as many as chains leave idle
+    chunks           that an evaluation is cut into, for threads to take: see `native.shared_work`; 0: none
     monitored        what is watched; by default all coordinates
     operations       estimated floating-point operations of one evaluation with its gradient, if known: they bound the
                      directions of an "auto" metric
@@ -69,6 +75,8 @@ def launch(
     starts           gives further starting points (coordinate,) for chains that fail while tuning, by the chain's
                      number and theirs, from 1; draws depend on it, so that it has to give the same again
     curvature        gives that of the log density, where it may be sparse; None: not to be had
+    executor         moves the chains in other processes, here or elsewhere; see `cluster.Workers`. None: threads do
+    portable         makes the density there, and pickles; None: the density itself does
     raises           InitialPointError if the starting points have another shape
     """
     points = check_points(initial_points, density.dimension)
@@ -92,13 +100,23 @@ def launch(
     if all(part.jumping for part in parts) and (asked != "auto" or "jumps" in plan.remedies):
         between_regions = asked != 0 or "jumps" in plan.remedies
         tuner = Jumping(tuner, setting, asked, watched.normals if between_regions else None)
-    workers = []
-    for c in range(chains):
-        stop = np.zeros(1, np.int64)
-        make = functools.partial(_chain, kernel, density, chain_key(seed, c), tuner.length, stop, points[c])
-        workers.append(ChainWorker(c, make, stop, columns, dimension, watched.without_turns))
-    threads = min(chains, usable_cores() if cores is None else max(1, cores))
-    engine = ThreadEngine(facts, workers, threads, watched.names, plan.window_budget, starts)
+    makes = [
+        functools.partial(_chain, kernel, density, chain_key(seed, c), tuner.length, points[c]) for c in range(chains)
+    ]
+    if executor is None:
+        workers = []
+        for c, make in enumerate(makes):
+            stop = np.zeros(1, np.int64)
+            workers.append(
+                ChainWorker(c, functools.partial(make, stop), stop, columns, dimension, watched.without_turns)
+            )
+        threads = crew(chains, cores, threads_per_chain, chunks)
+        engine = ThreadEngine(facts, workers, threads, watched.names, plan.window_budget, starts)
+    else:
+        from consilience.run.remote.engine import Recipe, RemoteEngine  # few runs need it
+
+        recipe = Recipe(portable or functools.partial(_itself, density), kernel, tuner.length, dimension)
+        engine = RemoteEngine(facts, makes, executor, recipe, watched, plan.window_budget, starts)
     course = RunCourse(plan, engine.chains, tuner, watched, other_coordinates)
     return Running(Supervisor(course, engine, seed, keep), listeners)
 
@@ -141,11 +159,15 @@ def _chain(
     density: LogDensity,
     key: int,
     tune: int,
-    stop: NDArray[np.int64],
     own: NDArray[np.float64],
+    stop: NDArray[np.int64],
     point: NDArray[np.float64] | None = None,
 ) -> MarkovChain:
     return kernel.chain(density, own if point is None else point, key, tune, stop)
+
+
+def _itself(density: LogDensity) -> LogDensity:
+    return density
 
 
 def check_points(initial_points: ArrayLike, dimension: int) -> NDArray[np.float64]:

@@ -173,6 +173,13 @@ class Monitor:
         """A scalar for which the rule does not hold; at the end the worst of all, whatever was found before."""
         return self.convergence.check(rule, everything=at_end)
 
+    def nearest(self, number: int) -> tuple[tuple[str, float, float], ...]:
+        """Name, R-hat and effective size of so many scalars in the worst states, of those the last check examined."""
+        some, figures = self.convergence.worst_states(number)
+        sizes = np.fmin(figures.ess_bulk, figures.ess_tail)
+        rows = zip(some, figures.r_hat.tolist(), sizes.tolist(), strict=True)
+        return tuple((self.names[scalar], rhat, size) for scalar, rhat, size in rows)
+
     def figures(self, failure: Failure | None) -> tuple[str, float, float]:
         """Name, R-hat and effective size (the smaller of bulk and tail) of the scalar in the worst state."""
         if failure is not None:

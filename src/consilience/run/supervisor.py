@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from consilience.errors import SamplingError
 from consilience.events import CheckFigures, DrawsMade, Event, Progress, RunEnded, RunStarted
 from consilience.inference.messages import Window
 from consilience.record import replace
@@ -226,7 +227,11 @@ class Supervisor:
                 draws, table = stacked(self.partial, chains)
                 self.send(DrawsMade(attempt.count, draws, name_statistics(table, self.engine.chains.columns)))
             drawn = attempt.count + made
+        if self.engine.lost and not drawn:
+            raise SamplingError(self.engine.lost)
         kept = f"the first {drawn} draws of each chain are kept" if drawn else "no draws had been made"
+        if self.engine.lost:
+            return Verdict("interrupted", f"{self.engine.lost.rstrip('.')}; {kept}")
         if self.out_of_time:
             limit = self.course.plan.max_time
             needed = math.nan if self.last_check is None else self.last_check.needed

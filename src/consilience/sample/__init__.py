@@ -1,36 +1,19 @@
 """Where the parts meet: a model becomes a density, chains run on it, results become a labelled tree."""
 
-from consilience.sample.background import BackgroundSampling
-from consilience.sample.groups import Save, Stop, Tuning
-from consilience.sample.inference_data import predictions_to_inference_data, to_inference_data
-from consilience.sample.over_posterior import vectorize_over_posterior
-from consilience.sample.posterior import sample
-from consilience.sample.predictive import (
-    compute_deterministics,
-    compute_log_likelihood,
-    compute_log_prior,
-    recover_marginals,
-    resampled_variables,
-    sample_posterior_predictive,
-    sample_prior_predictive,
-)
-from consilience.sample.resuming import resume
+from consilience.first_use import load_on_use
 
-__all__ = [
-    "BackgroundSampling",
-    "Save",
-    "Stop",
-    "Tuning",
-    "compute_deterministics",
-    "compute_log_likelihood",
-    "compute_log_prior",
-    "predictions_to_inference_data",
-    "recover_marginals",
-    "resampled_variables",
-    "resume",
-    "sample",
-    "sample_posterior_predictive",
-    "sample_prior_predictive",
-    "to_inference_data",
-    "vectorize_over_posterior",
-]
+load_on_use(
+    __name__,
+    {
+        "background": "BackgroundSampling",
+        "groups": "Save Stop Tuning",
+        "inference_data": "predictions_to_inference_data to_inference_data",
+        "over_posterior": "vectorize_over_posterior",
+        "posterior": "sample",
+        "predictive": """
+            compute_deterministics compute_log_likelihood compute_log_prior recover_marginals
+            resampled_variables sample_posterior_predictive sample_prior_predictive
+        """,
+        "resuming": "resume",
+    },
+)

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from consilience.faces import face
 from consilience.run.steps import Background
 from consilience.sample.results import tree
 from consilience.sample.work import Work
@@ -19,11 +20,23 @@ class BackgroundSampling(Background["Posterior"]):
 
     def __init__(self, work: Work) -> None:
         work.start()
+        self._work = work
         super().__init__(work.running, work.wait, lambda: _so_far(work))
 
     def draws(self) -> Posterior:
         """The draws that all chains have made so far: the same as `so_far`."""
         return self.so_far()
+
+    def watch(self, host: str = "127.0.0.1", port: int | None = None, *, control: bool = True) -> Any:
+        """Show the run in a browser while it goes on, and its result afterwards: `docs/watching.md`.
+
+        host      the name to listen on: this machine alone by default
+        port      a port; the usual one, or any that is free, by default
+        control   whether the page, for whoever has this address, may pause and stop the run and ask for more draws
+        returns   the server, whose `address` is printed; `close()` ends it
+        raises    MissingPackageError without the extra `watch`; StorageError where it cannot listen
+        """
+        return face("page of a run")(self._work, host, port, control)
 
     def __repr__(self) -> str:
         chains = self.progress.chains
@@ -47,10 +60,13 @@ def delivered(
     *,
     overwrite: bool,
     blocking: bool,
+    watch: bool = False,
     stacklevel: int = 3,
 ) -> Posterior | BackgroundSampling:
     """The result of a run with its callback, progress display and store, or the run in the background."""
     work.listen(callback)
     work.progressbar = bool(progressbar)
     work.open_store(overwrite)
+    if watch:
+        face("page of a run")(work)
     return work.run(stacklevel) if blocking else BackgroundSampling(work)

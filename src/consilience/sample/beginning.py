@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.inference import NUTS, Kernel
-from consilience.model.log_density import ModelDensity
+from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
 from consilience.model.starting_point import starting_positions
 from consilience.record import replace
@@ -64,13 +64,16 @@ def on_threads(
     kernel: Kernel,
     seed: int,
     cores: int | None,
+    threads_per_chain: int | None = None,
     written: Model | None = None,
+    executor: Any = None,
 ) -> Running:
     """A run of chains from these points (chain, coordinate), or of so many chains that are put somewhere later.
 
     Where separate modes are to be looked for, that happens here, and points are moved to them.
 
     written   the model with the discrete variables that are summed out, if there are some
+    executor  moves the chains in other processes; None: threads do
     """
     monitored = monitored_of(density, plan)
     if isinstance(kernel, NUTS):
@@ -88,12 +91,33 @@ def on_threads(
         plan,
         seed=seed,
         cores=cores,
+        threads_per_chain=threads_per_chain,
+        chunks=density.chunks,
         monitored=monitored,
         operations=density.operations,
         other_coordinates=other_coordinates,
         curvature=cache(partial(_curvature, density, threads(cores))),
         starts=partial(_another_start, density, plan, seed, search, count) if plan.noise else None,
+        executor=executor,
+        portable=None if executor is None else Portable(density),
     )
+
+
+class Portable:
+    """Makes the density that chains see: from the model, where it was sent to another process."""
+
+    def __init__(self, density: ModelDensity) -> None:
+        self.density = density
+
+    def __call__(self) -> DivisibleDensity:
+        return DivisibleDensity(self.density)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _compiled_anew, (self.density.model,)
+
+
+def _compiled_anew(model: Model) -> Portable:
+    return Portable(model_density(model))
 
 
 def _curvature(density: ModelDensity, threads: int) -> SparseCurvature:

@@ -38,6 +38,12 @@ def warn(work: Work, run: Run, stacklevel: int) -> None:
     """
     if run.interrupted:
         print(f"Sampling was interrupted: the first {run.draws.shape[1]} draws of each chain are kept.")
+    elif run.verdict.status == "interrupted":  # by what happened to the workers
+        further = (
+            "" if work.checkpoint is None else f" Go on with `pm.resume({str(work.checkpoint.path)!r}, executor=…)`."
+        )
+        message = f"the run was cut short: {run.verdict.reason}.{further}"
+        warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
     for note in (*run.notes, *work.notes):
         warnings.warn(f"{note.removesuffix('.')}.", ConsilienceWarning, stacklevel=stacklevel + 1)
     for name in run.constants:

@@ -34,10 +34,11 @@ from consilience.run.lock_step.engine import launch
 _FUNCTIONS: Final[OrderedDict[tuple[tuple[str, str], ...], Callable[[Any], Any]]] = OrderedDict()  # latest last
 
 
-def refuse(*, step: Any, nuts: Any, save: Save, tuning: Tuning, jumps: Any) -> None:
+def refuse(*, threads_per_chain: int | None, step: Any, nuts: Any, save: Save, tuning: Tuning, jumps: Any) -> None:
     """SamplingError for what `pm.sample` is asked for and chains in lock step have not."""
     for name, there, why in (
         ("step", step is not None, "its chains move by ChEES-HMC"),
+        ("threads_per_chain", threads_per_chain is not None, "its chains run on one device, which uses what it has"),
         ("nuts", nuts is not None, "its chains move by ChEES-HMC; give `target_accept`"),
         ("checkpoint", save.checkpoint is not None, "its runs are not resumed"),
         ("budget", tuning.budget is not None, "all its chains make the same steps; see `pm.Stop(max_time=…)`"),

@@ -16,7 +16,6 @@ from consilience.model.reparametrization import centred_hierarchies, fields, sta
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
-from consilience.output import storage
 from consilience.record import replace
 from consilience.run import RunPlan
 from consilience.run import checkpoint as checkpoints
@@ -54,6 +53,7 @@ def sample(
     tune: int | None = None,
     chains: int | None = None,
     cores: int | None = None,
+    threads_per_chain: int | None = None,
     random_seed: Any = None,
     progressbar: bool | str = True,
     step: Kernel | Sequence[Kernel] | None = None,
@@ -76,6 +76,8 @@ def sample(
     nuts: Mapping[str, Any] | None = None,
     backend: Literal["llvm", "jax"] | None = None,
     device: Any = None,
+    watch: bool = False,
+    executor: Any = None,
     **pymc: Any,
 ) -> Any:
     """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
@@ -89,6 +91,10 @@ def sample(
     chains         number of chains (4)
     cores          greatest number of threads; the processors this process may use by default. The draws do
                    not depend on it
+    threads_per_chain  threads for one evaluation of a log density that takes long (some 100 us): its rows are cut into
+                   chunks, whose number depends on the model alone, and so do the draws. By default as many as chains
+                   leave idle, so that one chain has all `cores`; 2: half as many chains at a time with two each. A
+                   warning says so where there is nothing to cut, and which term joins its rows
     random_seed    integer, sequence of integers, Generator or RandomState; a fresh seed by default. The seed is kept in
                    the attributes of the result
     step           another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself. Discrete
@@ -139,6 +145,10 @@ def sample(
                    thousands of chains (128 by default). From 64 on they begin at 16 points and are judged by nested
                    R-hat, and `pm.Stop(min_draws=…)` is that of four chains: more have as many in all at the first check
     device         of JAX: "cpu", "gpu", "gpu:1"; its first by default, an accelerator where there is one
+    watch          True shows the run in a browser while it goes on, and prints the address: `docs/watching.md`
+    executor       moves the chains on other processes and machines: an executor of `concurrent.futures` (a process
+                   pool, loky, MPI), a Dask client or `pm.cluster.ray()`. The draws are those of threads, whatever
+                   becomes of workers; it pays where a second of work per chain is little: docs/clusters.md
     pymc           PyMC's other keywords: those without meaning here pass, the rest are refused with what to use. Older
                    names of parts of `stop`, `tuning`, `remedies` and `save`, as `target_ess`, work as ever
     returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`,
@@ -168,9 +178,13 @@ def sample(
     one_of("backend", backend, BACKENDS)
     lock_step = backend == "jax"
     if lock_step:
+        if executor is not None:
+            raise SamplingError('`executor` moves chains of `backend="llvm"`; leave out one of both.')
         from consilience.sample import lock_step as together
 
-        together.refuse(step=step, nuts=nuts, save=save, tuning=tuning, jumps=jumps)
+        together.refuse(
+            threads_per_chain=threads_per_chain, step=step, nuts=nuts, save=save, tuning=tuning, jumps=jumps
+        )
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     summed: tuple[str, ...] = ()
@@ -209,6 +223,10 @@ def sample(
     usual = LOCK_STEP_CHAINS if lock_step else DEFAULT_CHAINS
     chains = usual if chains is None else whole_number("chains", chains, 1)
     cores = None if cores is None else whole_number("cores", cores, 1)
+    if threads_per_chain is not None:
+        whole_number("threads_per_chain", threads_per_chain, 1)
+        if executor is not None and threads_per_chain > 1:
+            raise SamplingError("`threads_per_chain`: a chain on an `executor` has one thread; leave out one of both.")
     seed = seed_from(random_seed)
     attempts = max(1, whole_number("jitter_max_retries", jitter_max_retries, 0))
     default = NUTS(
@@ -216,7 +234,6 @@ def sample(
     )
     if not lock_step:
         prepare_sampler(default if step is None else None)
-        storage.prepare()
     moved = rewritten(owner, plan)
     density, compile_seconds = compiled(moved)
     kernel: Kernel | ChEES
@@ -228,7 +245,10 @@ def sample(
         starts = together.starting_points(chains, initvals)
     else:
         kernel = assigned(moved, density, step, default)
-        begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores, written=owner if summed else None)
+        begin = partial(
+            on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain,
+            written=owner if summed else None, executor=executor,
+        )  # fmt: skip
         starts = chains
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
@@ -253,11 +273,13 @@ def sample(
         if keeper is not None:
             keeper.close()  # or its lock would outlive the failed call
         raise
+    if (threads_per_chain or 1) > 1 and density.chunks < 2:
+        work.notes.append(f"`threads_per_chain={threads_per_chain}` has no effect: {density.why_whole()}.")
     continuous = [f"`{v.name}`" for v in owner.free if v.continuous]
     if step is None and density.without_gradient and continuous:
         listed = ", ".join(continuous[:5]) + ", …" * (len(continuous) > 5)
         work.notes.append(f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}")
-    return delivered(work, callback, progressbar, overwrite=save.overwrite, blocking=blocking)
+    return delivered(work, callback, progressbar, overwrite=save.overwrite, blocking=blocking, watch=watch)
 
 
 KEYWORDS: Final = tuple(inspect.signature(sample).parameters)[:-1]

@@ -6,14 +6,21 @@ All of it is in the attributes, so that a result read from disk tells the same.
 from __future__ import annotations
 
 import json
+import os
 import textwrap
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-import xarray
+import numpy as np
 
 from consilience.diagnostics.error_rates import RATES, TARGETS
+from consilience.diagnostics.variables import held
 from consilience.errors import SamplingError
+from consilience.faces import face
+
+if TYPE_CHECKING:
+    import xarray
 
 WIDTH: Final = 100
 INDENT: Final = 12
@@ -54,7 +61,7 @@ class Account(str):
         return str(self)
 
 
-def report(result: xarray.DataTree) -> Account:
+def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) -> Account:
     """A readable account of a run of `pm.sample`: what came of it, how far that can be trusted, and what happened.
 
     The parts: the status with what it promises, and how often results of this status were wrong in the study of
@@ -63,8 +70,9 @@ def report(result: xarray.DataTree) -> Account:
     scalar that is known least; what would help.
 
     result    what `pm.sample` or `pm.resume` gave, or the same read from a store
+    path      ".html": where its page is written too, as one file that needs no server or network: `docs/watching.md`
     returns   a string that shows itself
-    raises    SamplingError for a tree without draws of such a run
+    raises    SamplingError for a tree without draws of such a run; StorageError where the page can't be written
 
     Example
     -------
@@ -75,18 +83,22 @@ def report(result: xarray.DataTree) -> Account:
     >>> pm.report(result).splitlines()[1][:22]
     'status      converged,'
     """
-    posterior = result.children.get("posterior") if isinstance(result, xarray.DataTree) else None
-    if posterior is None or "status" not in posterior.attrs:
+    groups = held(result)
+    if "posterior" not in groups or "status" not in groups["posterior"].attrs:
         raise SamplingError(
             "`report` tells of a result of `pm.sample`, whose group `posterior` has the attribute `status`; got "
-            f"{'a tree without it' if isinstance(result, xarray.DataTree) else type(result).__name__}."
+            f"{'a tree without it' if hasattr(result, 'children') else type(result).__name__}."
         )
-    attributes = {str(name): value for name, value in posterior.attrs.items()}
-    parts = [("run", line) for line in _run(result, attributes)]
+    if path is not None:
+        if Path(path).suffix != ".html":
+            raise SamplingError(f'`path` must end in ".html", got {str(path)!r}.')
+        face("page of a result")(result, path)
+    attributes = {str(name): value for name, value in groups["posterior"].attrs.items()}
+    parts = [("run", line) for line in _run(groups, attributes)]
     parts += [("status", line) for line in _status(attributes)]
     parts += [("course", line) for line in _course(attributes)]
     parts += [("chains", line) for line in _plain(attributes, "notes")]
-    parts += [("divergences", line) for line in _divergences(result, attributes)]
+    parts += [("divergences", line) for line in _divergences(groups, attributes)]
     parts += [("regions", line) for line in _regions(attributes)]
     parts += [("draws", line) for line in _draws(attributes)]
     parts += [("help", line) for line in _help(attributes)]
@@ -107,8 +119,8 @@ def _plain(attributes: Mapping[str, Any], name: str, otherwise: Any = ()) -> Any
     return otherwise if value is None else json.loads(value)
 
 
-def _run(result: xarray.DataTree, attributes: Mapping[str, Any]) -> Iterator[str]:
-    sizes = result.children["posterior"].sizes
+def _run(groups: Mapping[str, Any], attributes: Mapping[str, Any]) -> Iterator[str]:
+    sizes = groups["posterior"].sizes
     yield (
         f"{attributes.get('sampler', 'a sampler')}, {sizes.get('chain', 0)} chains of {sizes.get('draw', 0):,} draws "
         f"after {int(attributes.get('tuning_steps', 0)):,} transitions of tuning; "
@@ -151,13 +163,13 @@ def _listed(names: list[str]) -> str:
     return f"{', '.join(f'`{name}`' for name in names)} {'was' if len(names) == 1 else 'were'}"
 
 
-def _divergences(result: xarray.DataTree, attributes: Mapping[str, Any]) -> Iterator[str]:
+def _divergences(groups: Mapping[str, Any], attributes: Mapping[str, Any]) -> Iterator[str]:
     before = _plain(attributes, "diverged_before", None)
     if before:
         yield f"{before['divergences']:,} of {before['draws']:,} draws that were given up"
-    stats = result.children.get("sample_stats")
-    if stats is not None and "diverging" in stats:
-        diverging = stats["diverging"]
+    stats = groups["sample_stats"].data_vars if "sample_stats" in groups else {}
+    if "diverging" in stats:
+        diverging = np.asarray(stats["diverging"])
         count = int(diverging.sum())
         if before or count:
             yield f"{count:,} of the {diverging.size:,} draws of the result"

@@ -1,26 +1,37 @@
-"""From the draws of a run on the unconstrained space to a tree of named arrays with all that is known of the run."""
+"""From the draws of a run on the unconstrained space to named arrays with all that is known of the run.
+
+xarray and pandas take longer to load than a small model takes to sample. So a result holds arrays, and becomes an
+`xarray.DataTree` for whatever only a tree has.
+"""
 
 from __future__ import annotations
 
+import functools
 import json
 import math
+import os
+import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from consilience.errors import MissingPackageError
 from consilience.ir.dimension import is_computed
 from consilience.model.log_density import ModelDensity
 from consilience.native import target
 from consilience.native.threads import NativeThreads
-from consilience.output.storage.datatree import branches
+from consilience.output.storage.datatree import LabelledArrays, labelled
 from consilience.output.storage.deferred import Deferred
 from consilience.record import as_plain
 from consilience.run import Run
 from consilience.run.threads.thread_pool import usable_cores
 from consilience.sample.data import constant_data, observed_data
+from consilience.sample.outcome import Outcome
 
 if TYPE_CHECKING:
     from consilience.sample.tree import Posterior
@@ -29,13 +40,146 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 LARGE = 1 << 23  # numbers, 64 MiB, of which no second copy is made
+BUILDING: Final = threading.RLock()  # of trees, each once
 FEWEST_ROWS = 2000  # per thread: below it starting one takes longer than the work
+
+
+class Result(Outcome):
+    """The labelled arrays of a run, and the tree that they become: for everybody else an `xarray.DataTree`.
+
+    `isinstance` takes it for one, and whatever is not said here, the tree says: its attributes and operators, those
+    that are set or deleted too. From then on the tree alone holds the arrays.
+    """
+
+    __slots__ = ("__weakref__", "_groups", "_tree", "_work")
+
+    _groups: Mapping[str, LabelledArrays]
+    _tree: Posterior | None
+    _work: Work | None
+
+    def __init__(
+        self, groups: Mapping[str, LabelledArrays], work: Work | None = None, tree: Posterior | None = None
+    ) -> None:
+        for name, value in (("_groups", groups), ("_work", work), ("_tree", tree)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def around(cls, tree: Posterior) -> Result:
+        """The result that is this tree."""
+        return cls({}, getattr(tree, "_work", None), tree)
+
+    @property
+    def unbuilt(self) -> Mapping[str, LabelledArrays] | None:
+        """The groups by name as long as there is no tree of them."""
+        return self._groups if self._tree is None else None
+
+    def built(self) -> Posterior:
+        """The tree.
+
+        raises   MissingPackageError without xarray
+        """
+        with BUILDING:
+            if self._tree is None:
+                object.__setattr__(self, "_tree", of_trees().of(self._groups, self._work))
+                object.__setattr__(self, "_groups", {})
+            assert self._tree is not None
+            return self._tree
+
+    @property  # type: ignore[misc]  # what `isinstance` goes by, next to the type itself
+    def __class__(self) -> type:
+        # Who holds the class of trees has loaded xarray; everybody else shall not load it by asking.
+        return of_trees() if "xarray" in sys.modules else Result
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.built(), name)
+        return self if found is self._tree else found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.built(), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self.built(), name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self.built())
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return Result.around, (self.built(),)
+
+    def to_zarr(self, store: Any, mode: str = "w-", *rest: Any, **settings: Any) -> Any:
+        """Write the result as a zarr store: see `xarray.DataTree.to_zarr`.
+
+        A new directory without settings, and as long as there is no tree, is written without xarray and zarr.
+        """
+        new = isinstance(store, str | os.PathLike) and mode in ("w", "w-") and not rest and not settings
+        if self.unbuilt is not None and new and "://" not in str(store):
+            path = Path(store)
+            if not path.exists() and path.suffix != ".zip":
+                from consilience.output.storage.zarr_store import write_store
+
+                return write_store(path, self.unbuilt)
+        whole: Any = self.built()
+        return whole.to_zarr(store, mode, *rest, **settings)
+
+    def copy(self, *, inherit: bool = True, deep: bool = False) -> Result:
+        """See `xarray.DataTree.copy`."""
+        return Result.around(self.built().copy(inherit=inherit, deep=deep))
+
+    def __copy__(self) -> Result:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Result:
+        return Result.around(self.built().__deepcopy__(memo))
+
+    __hash__ = None  # type: ignore[assignment]  # as trees, which are compared element by element
+    __reversed__ = None
+
+
+@functools.cache
+def of_trees() -> type[Posterior]:
+    """The class of trees, which is told that results are such, as far as types are asked.
+
+    raises   MissingPackageError without xarray
+    """
+    try:
+        import xarray
+
+        from consilience.sample.tree import Posterior
+    except ImportError as error:
+        raise MissingPackageError.of("xarray", "pip install 'xarray>=2024.10'", error) from error
+    xarray.DataTree.register(Result)
+    return Posterior
+
+
+def _of_tree(name: str) -> Any:
+    def method(self: Result, *arguments: Any) -> Any:
+        found = getattr(self.built(), name)(*arguments)
+        return self if found is self._tree else found
+
+    return method
+
+
+def _of_groups(name: str) -> Any:
+    def method(self: Result, *arguments: Any) -> Any:
+        return getattr(self.built() if self.unbuilt is None else self.unbuilt, name)(*arguments)
+
+    return method
+
+
+# Python looks these up in the type alone. What asks for names of groups builds no tree.
+OPERATORS: Final = (
+    "abs add and array bool delitem enter eq exit floordiv ge getitem gt invert le lshift lt mod mul ne neg or pos pow "
+    "radd rand rfloordiv rmod rmul ror rpow rshift rsub rtruediv rxor setitem sub truediv xor"
+)
+for _name in OPERATORS.split():
+    setattr(Result, f"__{_name}__", _of_tree(f"__{_name}__"))
+for _name in ("contains", "iter", "len"):
+    setattr(Result, f"__{_name}__", _of_groups(f"__{_name}__"))
+Mapping.register(Result)
 
 
 def tree(work: Work, run: Run) -> Posterior:
     """The draws and all that is known of the run."""
-    from consilience.sample.tree import Posterior
-
     began = time.perf_counter()
     posterior = named(work, run.draws, work.plan.lazily)
     about = attributes(work, run, time.perf_counter() - began)
@@ -52,7 +196,8 @@ def tree(work: Work, run: Run) -> Posterior:
             "warmup_sample_stats": run.warmup_statistics,
         }
     coords = {**model.coords, "chain": list(run.chains)}
-    return Posterior.of(branches(groups, coords, model.named_vars_to_dims, about), work)
+    # For type checkers it is what it says it is.
+    return cast("Posterior", Result(labelled(groups, coords, model.named_vars_to_dims, about), work))
 
 
 def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any
 from consilience.errors import SamplingError
 from consilience.model.model import Model, modelcontext
 from consilience.model.signature import signature
-from consilience.output import storage as storage
 from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
 from consilience.sample.background import delivered
@@ -26,10 +25,13 @@ def resume(
     model: Model | None = None,
     *,
     cores: int | None = None,
+    threads_per_chain: int | None = None,
     max_time: float | None = None,
     progressbar: bool = True,
     callback: Callable[..., Any] | None = None,
     blocking: bool = True,
+    watch: bool = False,
+    executor: Any = None,
 ) -> Any:
     """Go on with a run of `pm.sample(save=pm.Save(checkpoint=path))` that Ctrl-C, a crash or a machine's end cut off.
 
@@ -47,7 +49,6 @@ def resume(
     if saved.get("method") == "SMC":
         raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample_smc`; go on with it by `pm.smc.resume`.")
     plan = plan_from(saved["options"], about)
-    storage.prepare()
     density, compile_seconds = compiled(rewritten(owner, plan))
     kernel = kernel_from(saved["kernel"])
     chains, seed = int(saved["chains"]), int(saved["seed"])
@@ -60,9 +61,12 @@ def resume(
         )
     plan = replace(plan, max_time=max_time)
     written = owner if plan.marginalized else None
-    begin = partial(on_threads, kernel=kernel, seed=seed, cores=cores, written=written)
+    begin = partial(
+        on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain, written=written,
+        executor=executor,
+    )  # fmt: skip
     work = Work(owner, density, kernel, plan, begin, chains, compile_seconds)
     supervisor = work.running.supervisor
     supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.engine)
-    work.checkpoint = supervisor.keep
-    return delivered(work, callback, progressbar, overwrite=True, blocking=blocking)
+    work.checkpoint, work.resumed = supervisor.keep, True
+    return delivered(work, callback, progressbar, overwrite=True, blocking=blocking, watch=watch)

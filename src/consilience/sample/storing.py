@@ -9,8 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from consilience.diagnostics.variables import held
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.events import ChainLost, DrawsMade, Event, Restarted
+from consilience.model.signature import signature
 from consilience.sample.results import Array, named
 
 if TYPE_CHECKING:
@@ -35,6 +39,10 @@ class Storing:
         self.chains = list(chains)
         self.store = store
         self.fault: StorageError | None = None
+        from consilience.output.storage.journal import Journal  # few runs have a store
+
+        self.untold: StorageError | None = None  # why the journal ends before the run
+        self.journal = Journal(store.note)
 
     @classmethod
     def create(cls, work: Work, path: str | Path, overwrite: bool) -> Storing:
@@ -55,8 +63,11 @@ class Storing:
             attributes={"status": "running", "seed": running.seed},
             overwrite=overwrite,
             groups=groups,
+            goes_on=work.resumed,
         )
-        return cls(lambda: partial(named, copy.copy(work)), living, store)
+        storing = cls(lambda: partial(named, copy.copy(work)), living, store)
+        storing.journal.about = about(work)
+        return storing
 
     def again(self) -> None:
         """Go on after the end, for a run that is extended."""
@@ -64,6 +75,11 @@ class Storing:
             self.store.reopen()
 
     def __call__(self, event: Event) -> None:
+        if self.untold is None:
+            try:
+                self.journal(event)
+            except StorageError as fault:  # draws go on to be written
+                self.untold = fault
         if self.fault is not None:
             return
         try:
@@ -85,14 +101,13 @@ class Storing:
         """Write what is known at the end, or say why the store is not complete."""
         try:
             if self.fault is None:
+                groups = held(tree)
                 static = {
-                    name: {str(n): a.to_numpy() for n, a in tree.children[name].data_vars.items()}
+                    name: {str(n): np.asarray(a) for n, a in groups[name].data_vars.items()}
                     for name in ("observed_data", "constant_data")
-                    if name in tree.children
+                    if name in groups
                 }
-                self.store.finish(
-                    static, {str(name): value for name, value in tree.children["posterior"].attrs.items()}
-                )
+                self.store.finish(static, {str(name): value for name, value in groups["posterior"].attrs.items()})
                 return
         except StorageError as fault:
             self.fault = fault
@@ -103,3 +118,16 @@ class Storing:
             ConsilienceWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def about(work: Work) -> dict[str, Any]:
+    """What a journal says of a run besides its events: which model, of what data."""
+    model, density = work.model, work.density
+    return {
+        "model": model.str_repr(),
+        "digest": signature(density)["model"],
+        "observed": {v.name: list(v.node.static_shape) for v in model.observed},
+        "seed": work.running.seed,
+        "sampler": type(work.kernel).__name__,
+        "resumed": work.resumed,
+    }

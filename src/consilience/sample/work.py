@@ -84,6 +84,8 @@ class Work:
         self.listeners: list[Listener] = []
         self.notes: list[str] = []
         self.progressbar = True
+        self.page: Any = None  # that shows the run in a browser
+        self.resumed = False  # whether it goes on with a run that was cut off
         self.context = contextvars.copy_context()  # the run may have a thread of its own
         other = self.in_other_coordinates if "coordinates" in plan.remedies else None
         self.running = begin(density, points, plan, other)
@@ -297,9 +299,23 @@ class Work:
             from consilience.output.storage.netcdf import write_netcdf
 
             write_netcdf(result, self.netcdf, overwrite=self.overwrite)
+        if self.page is not None:
+            self.page.ended(result)
         self.running.listeners.warn(stacklevel + 1)
         warn(self, run, stacklevel + 1)
         return result
+
+    def ask_for(self, target_ess: float) -> None:
+        """Let the run that goes on end at so many effective draws, however long it takes; SamplingError if it can't."""
+        course, plan = self.running.supervisor.course, self.plan
+        if plan.draws is not None:
+            raise SamplingError(f"the run has a fixed length, `draws={plan.draws}`; `result.extend(draws=…)` goes on.")
+        changed: dict[str, Any] = {"rule": replace(plan.rule, target_ess=target_ess), "patience": None}
+        self.plan, course.plan = replace(plan, **changed), replace(course.plan, **changed)
+        if course.attempt is not None:
+            course.attempt.forget_the_last_look()  # which may have put the next one far away
+        if self.checkpoint is not None:
+            self.checkpoint.identity["options"] = self.plan.of_the_run
 
     def extend(
         self,

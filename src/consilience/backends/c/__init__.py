@@ -50,6 +50,8 @@ def _provider(symbol: str) -> CLibrary | None:
 class CompiledC(llvm.Compiled):
     """One program over static shapes, compiled by the system's C compiler."""
 
+    threads = False
+
     def _loaded(self, code: entry.Code, host: Target, level: int) -> jit.Loaded:
         return loaded(code.module, code.entry, level)
 

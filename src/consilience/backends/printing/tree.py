@@ -11,6 +11,7 @@ from typing import Final, Literal, TextIO
 
 from consilience.backends.printing.labels import GraphLike, operands_of, outputs_of, title, type_text
 from consilience.ir import Node, Region, TensorType
+from consilience.ir.arithmetic import means
 from consilience.ir.region import regions_of
 from consilience.ir.side_tables import name_of, source_of
 
@@ -18,6 +19,7 @@ from consilience.ir.side_tables import name_of, source_of
 DEEPEST: Final = 200
 
 
+@means("dprint")
 def debugprint(
     graph_like: GraphLike,
     depth: int = -1,

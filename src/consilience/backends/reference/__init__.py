@@ -14,12 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.callback import Callback
-from consilience.backends.reference import factorisations as factorisations  # enters its rows
-from consilience.backends.reference import fourier as fourier  # enters its rows
-from consilience.backends.reference import matrix_equations as matrix_equations  # enters its rows
-from consilience.backends.reference import order as order  # enters its rows
-from consilience.backends.reference import sparse as sparse  # enters its rows
-from consilience.backends.reference import structured as structured  # enters its rows
 from consilience.backends.reference.meanings import MEANINGS, failed, means
 from consilience.backends.shapes import Lengths, bind_computed, bind_lengths, check_shape_constraints, static_shape
 from consilience.errors import MissingRuleError, OutOfBoundsError, ParameterError, ShapeError

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from consilience.errors import LinearAlgebraError
+from consilience.first_use import RowsByFamily
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
 
 Meaning: TypeAlias = Callable[..., Any]
 
-MEANINGS: dict[type, Meaning] = {}
+MEANINGS: Final = RowsByFamily[Meaning](
+    __package__,
+    "consilience.ops",
+    {
+        "factorisations": "factorisations",
+        "fourier": "correlation fourier consilience.lower.fourier",
+        "matrix_equations": """
+            matrix_equations matrix_functions consilience.lower.matrix_equations consilience.lower.matrix_functions
+        """,
+        "order": "order consilience.lower.primitives",
+        "sparse": "sparse.factorisation sparse.products consilience.lower.primitives",
+        "structured": "structured",
+    },
+)
 
 
 def means(op: type) -> Callable[[Meaning], Meaning]:

@@ -8,17 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from consilience.distributions import constraints, matrix_constraints
+from consilience.distributions import constraints, matrix_constraints, transforms
 from consilience.distributions.constraints import Bound, Constraint
 from consilience.distributions.context import DEFAULT
 from consilience.distributions.random_variable import batch_part, distribution_of
-from consilience.distributions.transforms.cholesky import cholesky_cov, cholesky_cov_packed, lower_triangular
-from consilience.distributions.transforms.correlation import (
-    cholesky_corr,
-    correlation_cholesky,
-    correlation_partials,
-    covariance_partial,
-)
 from consilience.distributions.transforms.elementwise import (
     ExtremeValueLogarithm,
     Interval,
@@ -27,38 +20,36 @@ from consilience.distributions.transforms.elementwise import (
     log_odds,
     log_transform,
 )
-from consilience.distributions.transforms.ordered import ordered
-from consilience.distributions.transforms.simplex import simplex
 from consilience.distributions.transforms.transform import Transform, chain, of_variable
-from consilience.distributions.transforms.unit_vector import unit_vector
-from consilience.distributions.transforms.zero_sum import ZeroSumTransform
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, constant, constant_value
 
 BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
-    constraints.CholeskyFactor: lambda of: chain(lower_triangular, cholesky_cov_packed),
+    constraints.CholeskyFactor: lambda of: chain(transforms.lower_triangular, transforms.cholesky_cov_packed),
     constraints.CircleConstraint: lambda of: circular,
     constraints.ExtremeValues: lambda of: ExtremeValueLogarithm(of.location, of.scale, of.shape),
-    constraints.OrderedConstraint: lambda of: ordered,
-    constraints.PositiveDefinite: lambda of: cholesky_cov,
+    constraints.OrderedConstraint: lambda of: transforms.ordered,
+    constraints.PositiveDefinite: lambda of: transforms.cholesky_cov,
     constraints.PositiveVector: lambda of: log_transform,
     constraints.Real: lambda of: None,
     constraints.RealVector: lambda of: None,
     constraints.RealMatrix: lambda of: None,
-    constraints.SimplexConstraint: lambda of: simplex,
-    constraints.UnitVectorConstraint: lambda of: unit_vector,
-    constraints.ZeroSumConstraint: lambda of: ZeroSumTransform(range(-of.axes, 0)),
-    matrix_constraints.CorrelationFactor: lambda of: cholesky_corr,
-    matrix_constraints.CorrelationMatrix: lambda of: chain(correlation_cholesky, cholesky_corr),
-    matrix_constraints.PackedCholeskyFactor: lambda of: cholesky_cov_packed,
+    constraints.SimplexConstraint: lambda of: transforms.simplex,
+    constraints.UnitVectorConstraint: lambda of: transforms.unit_vector,
+    constraints.ZeroSumConstraint: lambda of: transforms.ZeroSumTransform(range(-of.axes, 0)),
+    matrix_constraints.CorrelationFactor: lambda of: transforms.cholesky_corr,
+    matrix_constraints.CorrelationMatrix: lambda of: chain(transforms.correlation_cholesky, transforms.cholesky_corr),
+    matrix_constraints.PackedCholeskyFactor: lambda of: transforms.cholesky_cov_packed,
 }
 
 # Where samplers move along other coordinates than the table's, which are PyMC's: those of better geometry.
 FOR_SAMPLERS: dict[type[Constraint], Callable[[Any], Transform]] = {
     constraints.SmallShape: lambda of: LogExpM1OfRate(of.rate, of.reciprocal),
-    matrix_constraints.CorrelationFactor: lambda of: correlation_partials,
-    matrix_constraints.CorrelationMatrix: lambda of: chain(correlation_cholesky, correlation_partials),
-    matrix_constraints.PackedCholeskyFactor: lambda of: covariance_partial,
+    matrix_constraints.CorrelationFactor: lambda of: transforms.correlation_partials,
+    matrix_constraints.CorrelationMatrix: lambda of: chain(
+        transforms.correlation_cholesky, transforms.correlation_partials
+    ),
+    matrix_constraints.PackedCholeskyFactor: lambda of: transforms.covariance_partial,
 }
 
 

@@ -7,6 +7,7 @@ A model and a decision in; the share with its interval out. Source: A. O'Hagan, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ def power(
     prob: float = 0.95,
     random_seed: Any = None,
     cores: int | None = None,
+    executor: Any = None,
     store: str | Path | None = None,
     progressbar: bool = False,
     callback: Callable[..., Any] | None = None,
@@ -57,16 +59,13 @@ def power(
     n          data sets
     fixed      values of free variables from which all data are simulated; the others come from their prior. The
                analysis does not know them
-    sampler, cores, store, progressbar, callback, blocking   as for `pm.sbc`
+    sampler, cores, executor, store, progressbar, callback, blocking   as for `pm.sbc`
     returns    a `Power`; after Ctrl-C or a stop of the data sets that were done
     raises     SamplingError where the sampler failed on every data set
     """
     if not 0 < prob < 1:
         raise ValueError(f"`prob` must lie between 0 and 1, got {prob}.")
-    title, run = sampler_of(sampler)
-
-    def answer(simulation: Replication) -> dict[str, Any]:
-        return {"holds": bool(decision(run(simulation.model, simulation.seed)))}
+    title, _ = sampler_of(sampler)
 
     given = {name: np.asarray(value).tolist() for name, value in (fixed or {}).items()}
     identity = {
@@ -80,10 +79,15 @@ def power(
         return _shared(found, prob)
 
     study = Replications(
-        modelcontext(model), answer, n, identity, shared, fixed=given, random_seed=random_seed, cores=cores,
-        store=store, progressbar=progressbar, callback=callback,
+        modelcontext(model), partial(_held, decision=decision, sampler=sampler), n, identity, shared, fixed=given,
+        random_seed=random_seed, cores=cores, executor=executor, store=store, progressbar=progressbar,
+        callback=callback,
     )  # fmt: skip
     return study.delivered(blocking, stacklevel=2)
+
+
+def _held(simulation: Replication, decision: Callable[[Any], Any], sampler: Sampler) -> dict[str, Any]:
+    return {"holds": bool(decision(sampler_of(sampler)[1](simulation.model, simulation.seed)))}
 
 
 def _shared(found: dict[int, dict[str, Any]], prob: float) -> Power:

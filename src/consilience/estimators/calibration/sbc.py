@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +105,7 @@ def sbc(
     log_likelihood: bool = True,
     random_seed: Any = None,
     cores: int | None = None,
+    executor: Any = None,
     store: str | Path | None = None,
     progressbar: bool = False,
     callback: Callable[..., Any] | None = None,
@@ -120,6 +122,8 @@ def sbc(
     quantities      functions (values, data) -> number or array of parameters and data, by name
     log_likelihood  whether the log likelihood is a quantity too: it finds samplers that overlook data
     cores           threads; the ranks do not depend on it
+    executor        in place of threads: a process pool, `loky`, MPI, a Dask client or `pm.cluster.ray()`; the ranks do
+                    not depend on it. A replication that kills its worker is counted as one that failed
     store           file where replications are kept as they end; a run that was killed goes on from there, and one
                     that is longer begins with what is there. It needs the same `random_seed`, or none
     progressbar     whether a line is shown
@@ -138,15 +142,13 @@ def sbc(
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ModelError(f"`var_names` has {unknown[0]!r}; the model has {', '.join(known)}.")
-    title, run = sampler_of(sampler)
+    title, _ = sampler_of(sampler)
     own = dict(quantities or {})
     taken = [name for name in own if name in known or name == "log_likelihood"]
     if taken:
         raise ModelError(f"the quantity `{taken[0]}` has the name of something else; give it another.")
 
-    def answer(simulation: Replication) -> dict[str, Any]:
-        return _ranked(simulation, run(simulation.model, simulation.seed), names, draws, own, log_likelihood)
-
+    answer = partial(_ranked, sampler=sampler, names=names, draws=draws, quantities=own, whole=log_likelihood)
     identity = {
         "study": "sbc",
         "sampler": title,
@@ -155,20 +157,22 @@ def sbc(
     }
     study = Replications(
         owner, answer, n, identity, lambda found: _labelled(owner, found, draws + 1),
-        random_seed=random_seed, cores=cores, store=store, progressbar=progressbar, callback=callback,
+        random_seed=random_seed, cores=cores, executor=executor, store=store, progressbar=progressbar,
+        callback=callback,
     )  # fmt: skip
     return study.delivered(blocking, stacklevel=2)
 
 
 def _ranked(
     simulation: Replication,
-    tree: Any,
+    sampler: Sampler,
     names: Sequence[str],
     draws: int,
     quantities: Mapping[str, Quantity],
     whole: bool,
 ) -> dict[str, Any]:
     """Ranks of one replication, and what was wrong with it."""
+    tree = sampler_of(sampler)[1](simulation.model, simulation.seed)
     posterior = tree["posterior"]
     free = [v.name for v in simulation.model.free]
     wanted = dict.fromkeys([*names, *(free if whole else []), *(known_names(simulation) if quantities else [])])

@@ -4,32 +4,16 @@ Enters: keys (one i64 each, made by `fold_in`) and counters. Leaves: draws, the 
 natively. Outside: which key belongs to which chain.
 """
 
-from consilience.native.random.continuous import (
-    random_beta,
-    random_exponential,
-    random_gamma,
-    random_normal,
-    random_normals,
-    random_uniform,
-    random_uniforms,
-    random_von_mises,
-)
-from consilience.native.random.discrete import random_binomial, random_conway_maxwell_poisson, random_poisson
-from consilience.native.random.philox import fold_in, philox, random_bits
+from consilience.first_use import load_on_use
 
-__all__ = [
-    "fold_in",
-    "philox",
-    "random_beta",
-    "random_binomial",
-    "random_bits",
-    "random_conway_maxwell_poisson",
-    "random_exponential",
-    "random_gamma",
-    "random_normal",
-    "random_normals",
-    "random_poisson",
-    "random_uniform",
-    "random_uniforms",
-    "random_von_mises",
-]
+load_on_use(
+    __name__,
+    {
+        "continuous": """
+            random_beta random_exponential random_gamma random_normal random_normals random_uniform
+            random_uniforms random_von_mises
+        """,
+        "discrete": "random_binomial random_conway_maxwell_poisson random_poisson",
+        "philox": "fold_in philox random_bits",
+    },
+)

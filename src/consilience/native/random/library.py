@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from consilience.native import jit
-from consilience.native.jit import Library
+from consilience.native.jit import Library, Passes
 from consilience.native.loops import Module
 from consilience.native.mathematics import LIBRARY
+from consilience.native.own_code import load_own, translated
 from consilience.native.program import Type
 from consilience.native.random import vectors
 from consilience.native.random.continuous import (
@@ -32,8 +32,6 @@ from consilience.native.random.discrete import random_binomial, random_conway_ma
 from consilience.native.random.philox import fold_in, random_bits
 from consilience.native.target import host
 from consilience.native.typed_python import Array, NativeFunction, f64
-from consilience.native.typed_python.translate import translate
-from consilience.native.typed_python.translations import written
 
 DRAWS: Final[dict[str, NativeFunction[..., Any]]] = {
     "random_beta": random_beta,
@@ -71,9 +69,9 @@ def library(wanted: str) -> Library | None:
     if found is None:
         return None
     name, lanes = found
-    text = written({wanted: DRAWS[name]}, lambda: _program(name, lanes))
     # Vectors are written as such: more passes would take three times as long and gain nothing.
-    return jit.load(text, [wanted], LIBRARY, passes="light" if name in vectors.VECTORS else "full")
+    passes: Passes = "light" if name in vectors.VECTORS else "full"
+    return load_own({wanted: DRAWS[name]}, lambda: _program(name, lanes), imports=LIBRARY, passes=passes)
 
 
 def program(wanted: str) -> Module | None:
@@ -91,8 +89,7 @@ class Fill:
 
     def __init__(self, draw: NativeFunction[..., None]) -> None:
         name = symbol(draw.name, host().lanes)
-        text = written({name: draw}, lambda: fill(draw.name, host().lanes))
-        self._library = jit.load(text, [name], LIBRARY)
+        self._library = load_own({name: draw}, lambda: fill(draw.name, host().lanes), imports=LIBRARY)
         self.address = self._library.address(name)
         word, place = ctypes.c_int64, ctypes.c_void_p
         self._call = self._library.function(name, None, word, word, place, word)
@@ -126,7 +123,7 @@ def _program(name: str, lanes: int) -> Module:
         module = Module()
         vectors.write(module, name, symbol(name, lanes), lanes)
         return module
-    module = translate({symbol(name): DRAWS[name]})
+    module = translated({symbol(name): DRAWS[name]})
     if lanes > 1:
         _lanewise(module, name, lanes)
     return module

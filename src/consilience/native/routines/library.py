@@ -12,6 +12,7 @@ from consilience.native import jit
 from consilience.native.jit import Library
 from consilience.native.loops import Module
 from consilience.native.mathematics import LIBRARY
+from consilience.native.own_code import load_own, translated
 from consilience.native.routines import sorting
 from consilience.native.routines.correlation import correlate
 from consilience.native.routines.fourier import fourier, pack_real, unpack_real
@@ -42,8 +43,6 @@ from consilience.native.routines.sparse_cholesky import (
     sparse_upper_solve,
 )
 from consilience.native.typed_python import NativeFunction
-from consilience.native.typed_python.translate import translate
-from consilience.native.typed_python.translations import written
 
 PREFIX: Final = "consilience_routine_"
 ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
@@ -95,10 +94,10 @@ def library(symbol: str) -> Library | None:
         return None
     exported = {symbol: function}
     passes: jit.Passes = "full" if function.name in VECTORISED else "light"
-    return jit.load(written(exported, lambda: translate(exported)), exported, LIBRARY, passes=passes)
+    return load_own(exported, imports=LIBRARY, passes=passes)
 
 
 def program(symbol: str) -> Module | None:
     """The loop program that defines one symbol, or None if there is no such routine."""
     function = ROUTINES.get(symbol.removeprefix(PREFIX))
-    return None if function is None else translate({symbol: function})
+    return None if function is None else translated({symbol: function})

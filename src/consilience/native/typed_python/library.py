@@ -12,16 +12,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from consilience.errors import NativeError
-from consilience.native import jit
 from consilience.native.mathematics import LIBRARY
+from consilience.native.own_code import load_own
 from consilience.native.typed_python.function import NativeFunction, compilers
 from consilience.native.typed_python.native_types import NativeType, u64
 from consilience.native.typed_python.records import pointer, signed
-from consilience.native.typed_python.translate import translate
-from consilience.native.typed_python.translations import written
 
 if TYPE_CHECKING:
     from consilience.native.jit import Library
+
 CTYPES: Final[dict[str, Any]] = {
     "f64": ctypes.c_double,
     "f32": ctypes.c_float,
@@ -50,7 +49,7 @@ def compile_native(
         raise NativeError("compile_native needs at least one function")
     if len(set(map(id, named.values()))) != len(named):
         raise NativeError(f"one function is exported under two names: {', '.join(named)}")
-    return jit.load(written(named, lambda: translate(named)), named, LIBRARY)
+    return load_own(named, imports=LIBRARY)
 
 
 class NativeLibrary:

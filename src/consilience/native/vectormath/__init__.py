@@ -14,6 +14,7 @@ from typing import Any, Final
 from consilience.errors import NativeError
 from consilience.native import jit
 from consilience.native.loops import Builder, Module
+from consilience.native.own_code import load_program
 from consilience.native.program import Value, f64
 from consilience.native.target import LANES, Target, host
 from consilience.native.vectormath import (
@@ -230,10 +231,15 @@ class VectorLibrary:
                     f"the vector math library has no {name!r}; it has consilience_<name>_f64x<lanes> for "
                     f"lanes {', '.join(map(str, LANES))} and the names {', '.join(FUNCTIONS)}"
                 )
-            module = program(name, self._target.fma)
-            assert module is not None
-            known = self._loaded[name] = jit.load(module, [name], target=self._target, level=LEVEL)
+            known = self._loaded[name] = load_program(
+                [name], lambda: self._program(name), level=LEVEL, target=self._target
+            )
         return known
+
+    def _program(self, name: str) -> Module:
+        module = program(name, self._target.fma)
+        assert module is not None
+        return module
 
 
 @functools.cache

@@ -1,6 +1,11 @@
 """What the user sees of a run while it goes on, and where its time went."""
 
-from consilience.output.display.progress import Reporter, reporter
-from consilience.output.display.timing import time_line
+from consilience.first_use import load_on_use
 
-__all__ = ["Reporter", "reporter", "time_line"]
+load_on_use(
+    __name__,
+    {
+        "progress": "Reporter reporter",
+        "timing": "time_line",
+    },
+)

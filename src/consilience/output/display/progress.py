@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Protocol, Self, TextIO
 
 from consilience.errors import ConsilienceWarning
-from consilience.events import ChainLost, ChainMoved, Progress, Restarted, RunEnded, RunStarted
+from consilience.events import ChainLost, ChainMoved, Progress, Restarted, RunEnded, RunStarted, WorkerNotice
 from consilience.output.display.lines import Lines
 from consilience.output.display.notebook import Notebook, in_notebook
 from consilience.output.display.state import State
@@ -100,7 +100,7 @@ class Reporter:
                 self._notice(display, f"chain {event.chain} was left out: {event.reason}")
             case ChainMoved():
                 self._notice(display, f"chain {event.chain} {event.reason}")
-            case Restarted():
+            case Restarted() | WorkerNotice():
                 self._notice(display, event.reason)
 
     def _notice(self, display: Display, text: str) -> None:

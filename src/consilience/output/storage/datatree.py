@@ -1,4 +1,4 @@
-"""Results as `xarray.DataTree` in ArviZ's schema: named arrays enter, groups of labelled arrays leave.
+"""Results in ArviZ's schema: named arrays enter, groups of labelled arrays leave, as `xarray.DataTree` if asked for.
 
 Draws are not copied. What the arrays mean, and how they came about, stays outside.
 """
@@ -10,7 +10,7 @@ import datetime as dt
 import importlib
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from consilience.collection import collection_paused
 from consilience.errors import ShapeError
 from consilience.native.beside import WORKSHOP
 from consilience.output.storage.deferred import Deferred, lazily
+from consilience.record import Record
 
 if TYPE_CHECKING:
     import xarray
@@ -43,6 +44,43 @@ OF_THE_RUN = frozenset(
     }
 )
 """Groups that carry the attributes of the run."""
+
+
+class DimensionedArray(NamedTuple):
+    """An array with the names of its axes."""
+
+    dims: tuple[str, ...]
+    values: Any
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.asarray(self.values, dtype)
+
+
+class LabelledArrays(Record, eq=False):
+    """Labelled arrays without xarray: what it tells of itself has the names that a data set has for it.
+
+    data_vars  arrays by name
+    labels     along each dimension, by its name
+    """
+
+    data_vars: Mapping[str, DimensionedArray]
+    labels: Mapping[str, npt.NDArray[np.generic]]
+    attrs: Mapping[str, object]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Lengths of dimensions."""
+        return {name: len(labels) for name, labels in self.labels.items()}
+
+    def dataset(self) -> xarray.Dataset:
+        """The same as a data set of xarray, with these very arrays."""
+        import xarray
+
+        variables = {
+            name: (dims, lazily(values) if isinstance(values, Deferred) else values)
+            for name, (dims, values) in self.data_vars.items()
+        }
+        return xarray.Dataset(variables, coords=self.labels, attrs=dict(self.attrs))
 
 
 def prepare() -> None:
@@ -83,30 +121,33 @@ def tree_of(
     """
     import xarray
 
-    return xarray.DataTree(children=branches(groups, coords, dims, attributes, kept))
+    return xarray.DataTree(children=nodes(labelled(groups, coords, dims, attributes, kept)))
 
 
-def branches(
+def nodes(groups: Mapping[str, LabelledArrays]) -> dict[str, xarray.DataTree]:
+    """Each group as a tree by itself: children of another."""
+    import xarray
+
+    return {name: xarray.DataTree(group.dataset()) for name, group in groups.items()}
+
+
+def labelled(
     groups: Mapping[str, Arrays],
     coords: Coordinates | None = None,
     dims: Dimensions | None = None,
     attributes: Attributes | None = None,
     kept: Collection[str] = (),
-) -> dict[str, xarray.DataTree]:
-    """Groups of any name, each by itself: a tree may be made of them; the rest is as in `tree_of`."""
-    import xarray
-
+) -> dict[str, LabelledArrays]:
+    """Groups of any name, each by itself and without xarray; the rest is as in `tree_of`."""
     origin = origin_of_now()
     return {
-        name: xarray.DataTree(
-            dataset(
-                arrays,
-                coords,
-                dims,
-                origin | storable(attributes if attributes is not None and name in OF_THE_RUN else {}),
-                SAMPLE_DIMENSIONS if name not in WITHOUT_DRAWS else (),
-                name,
-            )
+        name: group_of(
+            arrays,
+            coords,
+            dims,
+            origin | storable(attributes if attributes is not None and name in OF_THE_RUN else {}),
+            SAMPLE_DIMENSIONS if name not in WITHOUT_DRAWS else (),
+            name,
         )
         for name, arrays in groups.items()
         if arrays or name in kept
@@ -121,17 +162,27 @@ def dataset(
     sample_dimensions: tuple[str, ...],
     group: str,
 ) -> xarray.Dataset:
-    """One group: variables with their dimensions, and the labels of every dimension that occurs."""
-    import xarray
+    """One group as a data set of xarray: see `group_of`."""
+    return group_of(arrays, coords, dims, attributes, sample_dimensions, group).dataset()
 
+
+def group_of(
+    arrays: Arrays,
+    coords: Coordinates | None,
+    dims: Dimensions | None,
+    attributes: Mapping[str, object],
+    sample_dimensions: tuple[str, ...],
+    group: str,
+) -> LabelledArrays:
+    """One group: variables with their dimensions, and the labels of every dimension that occurs."""
     known = {name: labels for name, labels in (coords or {}).items() if labels is not None}
     labels: dict[str, npt.NDArray[np.generic]] = {}
     owner: dict[str, str] = {}
-    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    variables: dict[str, DimensionedArray] = {}
     for name, values in arrays.items():
         array = values if isinstance(values, Deferred) else np.asarray(values)
         names = dimensions(name, array.shape, (dims or {}).get(name, ()), sample_dimensions, group)
-        variables[name] = (names, lazily(array) if isinstance(array, Deferred) else array)
+        variables[name] = DimensionedArray(names, array)
         for dimension, length in zip(names, array.shape, strict=True):
             if dimension not in labels:
                 labels[dimension] = label_array(known[dimension]) if dimension in known else np.arange(length)
@@ -141,7 +192,7 @@ def dataset(
                     f"{name!r} in group {group!r} has length {length} along {dimension!r}, but "
                     f"{owner[dimension]} {'have' if dimension in known else 'has'} {len(labels[dimension])}"
                 )
-    return xarray.Dataset(variables, coords=labels, attrs=dict(attributes))
+    return LabelledArrays(variables, labels, attributes)
 
 
 def dimensions(

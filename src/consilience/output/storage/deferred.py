@@ -5,7 +5,6 @@ treats as any other array leaves.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ Places = npt.NDArray[np.int64]
 ALL = (slice(None), slice(None))
 
 
-@dataclass(eq=False)
 class Deferred:
     """An array (chain, draw, …) that is not there yet.
 
@@ -25,10 +23,13 @@ class Deferred:
     Values are kept once all of them have been asked for.
     """
 
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    compute: Callable[[Places, Places], Array]
-    _values: Array | None = None
+    def __init__(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], compute: Callable[[Places, Places], Array]
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.compute = compute
+        self._values: Array | None = None
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         return np.asarray(self.part(ALL), dtype)

@@ -93,6 +93,18 @@ def read(path: Path) -> tuple[Any, int, bytes]:
     return state, count, digest
 
 
+def glance(path: Path) -> Any:
+    """The state alone, for whoever only looks: nothing is checked but its digest, and nothing is ever written.
+
+    Raises StorageError, also while the file is being written for longer than five seconds.
+    """
+    with _connected(path, "ro") as database:
+        if database.execute("PRAGMA application_id").fetchone()[0] != MARK:
+            raise StorageError(f"{str(path)!r} was written by another version of this library, which can read it")
+        (state, _), _ = _select(database, path, STATE)
+    return state
+
+
 def blocks(path: Path, count: int, expected: bytes) -> Iterator[Any]:
     """The blocks in the order in which they were written.
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from consilience.errors import StorageError
+from consilience.output.storage import journal
 from consilience.output.storage.datatree import OF_THE_RUN
 
-OWN_FILE = re.compile(r"zarr\.json|\d+|c|\w+\.[0-9a-f]{32}\.partial")
-"""Names of files that a store has: metadata, chunks, and what a killed process left of these."""
+OWN_FILE = re.compile(rf"zarr\.json|\d+|c|{re.escape(journal.NAME)}|\w+\.[0-9a-f]{{32}}\.partial")
+"""Names of files that a store has: metadata, chunks, its journal, and what a killed process left of these."""
 
 
 def publish(root: Path, attributes: Mapping[str, object] | None = None) -> None:

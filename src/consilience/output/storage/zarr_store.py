@@ -17,22 +17,24 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import StorageError
-from consilience.output.storage import files
-from consilience.output.storage.datatree import Arrays, Attributes, Coordinates, Dimensions, storable, tree_of
+from consilience.output.storage import files, journal
+from consilience.output.storage.datatree import (
+    Arrays,
+    Attributes,
+    Coordinates,
+    Dimensions,
+    LabelledArrays,
+    labelled,
+    storable,
+)
+from consilience.output.storage.zarr_arrays import GROWING, plain, write_group
 from consilience.output.storage.zarr_directory import check_free, publish, read_members
 
 if TYPE_CHECKING:
-    import xarray
     import zarr
     from filelock import BaseFileLock
 
 Groups: TypeAlias = Mapping[str, Mapping[str, npt.NDArray[np.generic]]]
-
-GROWING = frozenset({"posterior", "sample_stats", "unconstrained_posterior"})
-"""Groups whose draws are appended."""
-CHUNK_DRAWS = 4000
-CHUNK_BYTES = 1 << 22
-"""A chunk has at most so many draws and, unless one draw has more, bytes."""
 
 
 class ZarrStore:
@@ -61,6 +63,7 @@ class ZarrStore:
         self._blocks: dict[str, npt.NDArray[np.generic]] = {}  # of no draws, by path: shapes and element types
         self._arrays: dict[str, zarr.Array[Any]] = {}  # that grow, by path
         self._created: object = ""  # when
+        self._journal = True  # whether that of what is replaced is kept
 
     @classmethod
     def create(
@@ -73,6 +76,7 @@ class ZarrStore:
         attributes: Attributes | None = None,
         overwrite: bool = False,
         groups: Groups | None = None,
+        goes_on: bool = False,
     ) -> ZarrStore:
         """A new store with a group `posterior`; its variables come with the first draws.
 
@@ -81,6 +85,7 @@ class ZarrStore:
         chains       number of chains
         coords, dims, attributes   as for `storage.tree_of`; draws have no labels but their numbers
         groups       draws to begin with, as in `append`
+        goes_on      whether it is the run there that goes on: its journal is kept
 
         Raises StorageError if the path is taken or being written by another run, cannot be written, or if zarr
         is not installed.
@@ -100,6 +105,7 @@ class ZarrStore:
             except OSError as error:
                 raise files.failure(target, error, "what was there before is kept") from error
             store = cls(target, lock, coords, dims, attributes, chains)
+            store._journal = goes_on
             store.restart(groups)
         except BaseException:
             lock.release()
@@ -114,20 +120,23 @@ class ZarrStore:
         self._check_open()
         blocks, count = self._checked(groups or {})
         begun = groups if groups and count else {"posterior": {"none": np.zeros((self._chains, 0))}}
-        tree = tree_of(begun, self._coords, self._dims, self._attributes)
+        made = labelled(begun, self._coords, self._dims, self._attributes)
         beside = files.temporary_name(self.path)
         try:
-            for name, node in tree.children.items():
-                write_group(beside, name, node.to_dataset().drop_vars("none", errors="ignore"))
+            for name, group in made.items():
+                write_group(beside, name, group if count else LabelledArrays({}, group.labels, group.attrs))
             publish(beside)
+            if self._journal and (told := self.path / journal.NAME).is_file():
+                shutil.copyfile(told, beside / journal.NAME)
             files.replace_directory(beside, self.path)
+            self._journal = True
         except BaseException as error:
             shutil.rmtree(beside, ignore_errors=True)
             if isinstance(error, OSError):
                 raise files.failure(self.path, error, "what was there before is kept") from error
             raise
         self._blocks = {path: block[:, :0].copy() for path, block in blocks.items()} if count else {}
-        self._created, self.draws = tree["posterior"].attrs["created_at"], count
+        self._created, self.draws = made["posterior"].attrs["created_at"], count
         self._open_arrays()
 
     def append(self, groups: Groups) -> None:
@@ -158,6 +167,13 @@ class ZarrStore:
         except OSError as error:
             raise files.failure(self.path, error, f"the {self.draws} draws before are kept") from error
         self.draws = last
+
+    def note(self, record: Mapping[str, Any]) -> None:
+        """Add a record to the journal; raises StorageError."""
+        try:
+            journal.append(self.path, record)
+        except OSError as error:
+            raise files.failure(self.path, error, "the draws are kept") from error
 
     def keep_chains(self, chains: Sequence[int]) -> None:
         """Leave out all chains but these, given by position; those that stay keep their labels.
@@ -194,10 +210,10 @@ class ZarrStore:
             raise StorageError(f"group {min(unfit)!r} grows by append; finish takes the others")
         there = read_members(self.path)
         new = {name: arrays for name, arrays in groups.items() if arrays and name not in there}
-        tree = tree_of(new, self._coords, self._dims)
+        made = labelled(new, self._coords, self._dims)
         try:
-            for name, node in tree.children.items():
-                write_group(self.path, name, node.to_dataset())
+            for name, group in made.items():
+                write_group(self.path, name, group)
             final = plain(storable(attributes or {}))
             publish(self.path, final)
             self._created = final.get("created_at", self._created)
@@ -269,25 +285,19 @@ class ZarrStore:
                 raise StorageError(f"{path!r} was {before}, and is now {now}; variables stay as they begin")
 
 
-def write_group(root: Path, name: str, dataset: xarray.Dataset) -> None:
-    """Write a group that is not there, or that readers do not see; raises OSError."""
-    encoding: dict[str, dict[str, Any]] = {}
-    for key, variable in dataset.variables.items():
-        if variable.dtype.kind in "UO":
-            # of any length, as the format has no fixed length that every reader knows
-            if not all(isinstance(value, str) for value in variable.values.flat):
-                raise StorageError(f"'{name}/{key}' holds Python objects, which are not stored; give numbers or text")
-            dataset = dataset.assign({key: variable.astype(object)})
-        own = encoding.setdefault(str(key), {"_FillValue": None} if variable.dtype.kind == "f" else {})
-        if "draw" in variable.dims and name in GROWING:
-            size = max(1, variable.nbytes // max(1, variable.sizes["draw"]))
-            chunk = max(1, min(CHUNK_DRAWS, CHUNK_BYTES // size))
-            lengths = {**{str(dimension): max(1, n) for dimension, n in variable.sizes.items()}, "draw": chunk}
-            own |= {"chunks": tuple(lengths[str(dimension)] for dimension in variable.dims), "compressors": None}
-    dataset.attrs = plain(dataset.attrs)
-    dataset.to_zarr(root, group=name, mode="w", encoding=encoding, zarr_format=3, consolidated=False)
+def write_store(path: Path, groups: Mapping[str, LabelledArrays]) -> None:
+    """Write groups as a store that does not grow, at a place where nothing is.
 
-
-def plain(attributes: Mapping[Any, object]) -> dict[str, object]:
-    """Attributes as JSON takes them."""
-    return {str(key): v.tolist() if isinstance(v, np.ndarray | np.generic) else v for key, v in attributes.items()}
+    It appears under its name when it is complete. Raises StorageError if it cannot be written.
+    """
+    beside = files.temporary_name(path)
+    try:
+        for name, group in groups.items():
+            write_group(beside, name, group)
+        publish(beside)
+        os.rename(beside, path)
+    except BaseException as error:
+        shutil.rmtree(beside, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise files.failure(path, error, "nothing was written") from error
+        raise

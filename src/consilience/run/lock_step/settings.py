@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from scipy.special import ndtr
-
 from consilience.errors import SamplingError
 from consilience.inference.columns import Columns
 from consilience.record import Record
@@ -65,6 +63,12 @@ class ChEES(Record):
         low, high = 0.0, 50.0
         for _ in range(100):
             middle = (low + high) / 2.0
-            low, high = (middle, high) if 2.0 * ndtr(-math.sqrt(middle / 2.0)) > self.target_accept else (low, middle)
+            low, high = (
+                (middle, high) if 2.0 * _normal_cdf(-math.sqrt(middle / 2.0)) > self.target_accept else (low, middle)
+            )
         root = math.sqrt(low / 2.0)
-        return float(1.0 / (math.exp(2.0 * low) * ndtr(3.0 * root) + ndtr(-root)))
+        return float(1.0 / (math.exp(2.0 * low) * _normal_cdf(3.0 * root) + _normal_cdf(-root)))
+
+
+def _normal_cdf(x: float) -> float:
+    return 0.5 * math.erfc(-x * math.sqrt(0.5))

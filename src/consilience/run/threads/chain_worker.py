@@ -85,15 +85,15 @@ class ChainWorker:
     def __init__(
         self,
         index: int,
-        make: Callable[..., MarkovChain],
-        stop: NDArray[np.int64],
+        make: Callable[..., Any],
+        stop: Any,
         columns: Columns,
         dimension: int,
         folded: Callable[[Matrix], Matrix],
     ) -> None:
         self.index = index
         self.make = make
-        self._chain: MarkovChain | None = make()
+        self._chain: MarkovChain | None = make()  # or what has its calls
         self.stop = stop
         self.columns = columns
         self.dimension = dimension

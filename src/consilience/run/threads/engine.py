@@ -24,7 +24,7 @@ from consilience.run.engine import Chains, Engine, Overseer
 from consilience.run.result import joined
 from consilience.run.threads import reports
 from consilience.run.threads.chain_worker import FEWEST_BROKEN, ChainWorker, Fault, give_back_memory
-from consilience.run.threads.thread_pool import Delivery, ThreadPool
+from consilience.run.threads.thread_pool import Crew, Delivery, ThreadPool
 
 MANY: Final = 10_000  # coordinates, from which on free memory goes back to the system after every segment
 MOST_STARTS: Final = 4  # of a chain, besides its first
@@ -45,16 +45,17 @@ class ThreadEngine(Engine):
         self,
         chains: Chains,
         workers: list[ChainWorker],
-        threads: int,
+        crew: Crew,
         names: Sequence[str],
         budget: int | None,
         starts: Callable[[int, int], Matrix] | None = None,
     ) -> None:
         super().__init__(chains)
         self.workers = workers
-        self.threads = threads
+        self.crew = crew
+        self.threads = crew.threads
         self.names = names
-        self.pool = ThreadPool(threads)
+        self.pool = ThreadPool(crew)
         self.number = 0  # of the present segment
         self._segment = Segment("tuning", 0)
         self._early: dict[tuple[int, int], Delivery] = {}
@@ -353,7 +354,7 @@ class ThreadEngine(Engine):
                 worker.number = -1
                 del worker.faults[worker.settled_faults :]  # they will come again
             worker.stop[0] = 0
-        self.pool = ThreadPool(self.threads)
+        self.pool = ThreadPool(self.crew)
         self._early.clear()
 
     def follow(self, other: ThreadEngine) -> None:

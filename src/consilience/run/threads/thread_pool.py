@@ -1,5 +1,5 @@
 """Threads that drive workers: each takes the chain that is furthest behind, works on it for some milliseconds, and
-puts it back.
+puts it back. Threads without a chain take chunks of the evaluations of others, where evaluations have such.
 
 Lanes with work enter; windows leave through a queue. Which thread does which part of a chain, and how long the
 parts are, has no influence on the draws: a chain's result is a function of its own state and commands only.
@@ -11,10 +11,14 @@ import heapq
 import os
 import queue
 import threading
+from typing import TYPE_CHECKING
 
 from consilience.inference.messages import Window
 from consilience.record import Record, replace
 from consilience.run.threads.chain_worker import ChainWorker
+
+if TYPE_CHECKING:
+    from consilience.native.shared_work import IdleThreads
 
 
 def usable_cores() -> int:
@@ -22,6 +26,36 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+class Crew(Record):
+    """How many threads there are, and how many of them may have chains of their own.
+
+    helping   whether those without a chain take chunks of evaluations
+    """
+
+    threads: int
+    chains: int
+    helping: bool = False
+
+
+def crew(chains: int, cores: int | None, threads_per_chain: int | None, chunks: int) -> Crew:
+    """The threads of a run.
+
+    cores               greatest number; None: the processors this process may use
+    threads_per_chain   for one evaluation of the log density; None: as many as chains leave idle
+    chunks              that an evaluation is cut into; below 2: it is not
+    """
+    most = max(1, threads(cores))
+    if chunks < 2 or threads_per_chain == 1:
+        return Crew(min(chains, most), min(chains, most))
+    if threads_per_chain is None:
+        at_once = min(chains, most)
+        return Crew(min(most, at_once * chunks), at_once, most > 1)
+    if cores is None:
+        most = max(most, threads_per_chain)
+    at_once = max(1, min(chains, most // threads_per_chain))
+    return Crew(min(most, at_once * threads_per_chain), at_once, most > 1)
 
 
 def threads(cores: int | None) -> int:
@@ -50,8 +84,10 @@ class ThreadPool:
     deliveries   a queue of `Delivery`
     """
 
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
+    def __init__(self, crew: Crew) -> None:
+        self.threads = crew.threads
+        self._at_once = crew.chains
+        self._helpers = _helpers() if crew.helping else None
         self.deliveries: queue.SimpleQueue[Delivery | None] = queue.SimpleQueue()
         self._condition = threading.Condition()
         self._waiting: list[tuple[int, int]] = []
@@ -60,7 +96,7 @@ class ThreadPool:
         self._ended = False
         self._paused = False
         self._threads = [
-            threading.Thread(target=self._run, name=f"consilience-{i}", daemon=True) for i in range(threads)
+            threading.Thread(target=self._run, name=f"consilience-{i}", daemon=True) for i in range(crew.threads)
         ]
 
     def start(self) -> None:
@@ -72,7 +108,7 @@ class ThreadPool:
         with self._condition:
             self._workers[worker.index] = worker
             heapq.heappush(self._waiting, (worker.total, worker.index))
-            self._condition.notify()
+            self._call()
 
     def withdraw(self, worker: ChainWorker) -> None:
         """Take a worker back, whatever it is doing: it stops at its next evaluation of the density."""
@@ -99,7 +135,7 @@ class ThreadPool:
         """Go on."""
         with self._condition:
             self._paused = False
-            self._condition.notify_all()
+            self._call()
 
     @property
     def paused(self) -> bool:
@@ -109,20 +145,38 @@ class ThreadPool:
         """Let all threads leave, after the part they are at, and wait for them."""
         with self._condition:
             self._ended = True
-            self._condition.notify_all()
+            self._call()
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join()
 
+    def _call(self) -> None:
+        """Have all threads without a chain look around; the condition is held."""
+        self._condition.notify_all()
+        if self._helpers is not None:
+            self._helpers.call_back()
+
     def _take(self) -> ChainWorker | None:
-        with self._condition:
-            while not self._ended and (self._paused or not self._waiting):
-                self._condition.wait()
-            if self._ended:
-                return None
-            worker = self._workers[heapq.heappop(self._waiting)[1]]
-            self._held.add(worker.index)
-            return worker
+        while True:
+            with self._condition:
+                while not self._ended and (self._paused or not self._free()):
+                    if self._helpers is not None and self._held and not self._paused:
+                        calls = self._helpers.calls
+                        break
+                    self._condition.wait()
+                else:
+                    if self._ended:
+                        return None
+                    worker = self._workers[heapq.heappop(self._waiting)[1]]
+                    self._held.add(worker.index)
+                    if self._helpers is not None:
+                        self._condition.notify_all()  # there is somebody to help
+                    return worker
+            self._helpers.help(calls)
+
+    def _free(self) -> bool:
+        """Whether a chain waits that a thread may have."""
+        return bool(self._waiting) and len(self._held) < self._at_once
 
     def _let_go(self, worker: ChainWorker, again: bool) -> None:
         with self._condition:
@@ -156,3 +210,9 @@ class ThreadPool:
                 worker.give(replace(segment, count=segment.ahead, commands=(), begin=False, ahead=0), number + 1)
             self._let_go(worker, again=segment.ahead > 0)
             self.deliveries.put(delivery)
+
+
+def _helpers() -> IdleThreads:
+    from consilience.native.shared_work import IdleThreads  # few densities take long enough
+
+    return IdleThreads()

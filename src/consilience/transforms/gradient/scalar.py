@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import TypeAlias
 
 from consilience.errors import MissingRuleError, NullTypeGradError
@@ -45,6 +46,8 @@ def _elementwise(node: Node, g: Node, position: int) -> Node | None:
     name = node.op.function
     if name in NO_DERIVATIVE:
         return None
+    if name not in SCALAR_PULLBACKS and name not in FORMULAS:
+        import_module(f"{__package__}.special_functions")  # enters its rows
     row = SCALAR_PULLBACKS.get(name, _of_formula)
     return through_mask(g, lambda inner: row(node, inner, position))
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
 
 from consilience.errors import MissingRuleError
+from consilience.first_use import RowsByFamily
 from consilience.ir import Node, Op
 from consilience.ops.formulas import FORMULAS
 from consilience.ops.scalar import TABLE, Column
@@ -21,9 +22,28 @@ Pullback: TypeAlias = Callable[[Node, Any, Sequence[bool]], Cotangents]
 # (node, cotangent of its result, position of the input) -> cotangent of that input.
 Partial: TypeAlias = Callable[[Node, Node, int], Node | None]
 
-PULLBACKS: dict[type[Op], Pullback] = {}
+_OPS: Final = "consilience.ops"
+_FAMILIES: Final = {
+    "call": "call python_call",
+    "collective": "collective",
+    "control": "control",
+    "factorisations": "factorisations",
+    "fourier": "correlation fourier",
+    "index": "index",
+    "linalg": "linalg",
+    "matrix_equations": "matrix_equations matrix_functions",
+    "order": "order",
+    "reduce": "reduce",
+    "scalar": "assertion elementwise parameter_check",
+    "scan": "loop",
+    "shape": "random shape",
+    "sparse": "sparse.factorisation sparse.products",
+    "special_functions": "elementwise",
+    "structured": "structured",
+}
+PULLBACKS: Final = RowsByFamily[Pullback](__package__, _OPS, _FAMILIES)
 SCALAR_PULLBACKS: Final = Column[Partial]("derivative")
-NO_DERIVATIVE: dict[type[Op] | str, str] = {}
+NO_DERIVATIVE: Final = RowsByFamily[str](__package__, _OPS, _FAMILIES)  # scalar functions by name
 
 _F = TypeVar("_F", bound=Pullback)
 _G = TypeVar("_G", bound=Partial)
@@ -73,6 +93,7 @@ def pullback_row(node: Node) -> Pullback | None:
 
 def missing() -> list[str]:
     """Ops and scalar functions that have neither a pullback, a formula, nor a declared reason for having none."""
+    PULLBACKS.read()
     ops = [
         name
         for name, op in Op.classes.items()

@@ -6,9 +6,10 @@ The files beside this one fill the table by op family; `engine` reads it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from consilience.errors import MissingRuleError
+from consilience.first_use import RowsByFamily
 from consilience.ir import Node, Op
 from consilience.ir.types import Shape
 from consilience.ops.shape import broadcast_to, expand_dims
@@ -44,8 +45,25 @@ class Operand(Record):
 # same for the whole batch comes as an operand.
 Batched: TypeAlias = Callable[[Node, Sequence[Operand], Shape], Node | list[Node] | Operand]
 
-BATCHED: dict[type[Op], Batched] = {}
-NO_BATCHED: dict[type[Op], str] = {}
+_OPS: Final = "consilience.ops"
+_FAMILIES: Final = {
+    "call": "call python_call",
+    "control": "control",
+    "elementwise": "assertion elementwise parameter_check",
+    "factorisations": "factorisations",
+    "fourier": "correlation fourier",
+    "index": "index",
+    "linalg": "linalg",
+    "matrix_equations": "matrix_equations matrix_functions",
+    "order": "order",
+    "reduce": "collective reduce",
+    "scan": "loop",
+    "shape": "random shape",
+    "sparse": "sparse.factorisation sparse.products",
+    "structured": "structured",
+}
+BATCHED: Final = RowsByFamily[Batched](__package__, _OPS, _FAMILIES)
+NO_BATCHED: Final = RowsByFamily[str](__package__, _OPS, _FAMILIES)
 
 _F = TypeVar("_F", bound=Batched)
 

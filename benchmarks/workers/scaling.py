@@ -1,0 +1,92 @@
+"""How much of the workers' time is work, where an evaluation of the density sleeps a given time without the
+interpreter's lock and chains are many: threads stand for workers, each of which gets and gives pickles.
+
+    python -m benchmarks.workers.scaling
+"""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from consilience.cluster.executors import Adapter
+from consilience.inference import DEMetropolisZ
+from consilience.run import RunPlan, launch
+
+ENTRY = ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.c_void_p,) * 4)
+TUNE, DRAWS = 20, 80
+
+
+class Sleeping:
+    """A normal density of two coordinates that takes so many seconds."""
+
+    dimension, constants, workspace = 2, 0, 0
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.function = ENTRY(self._call)
+        self.entry = ctypes.cast(self.function, ctypes.c_void_p).value
+
+    def _call(self, inputs: int, outputs: int, *_: int) -> int:
+        time.sleep(self.seconds)
+        position, logp = (ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[0] for table in (inputs, outputs))
+        x = ctypes.cast(position, ctypes.POINTER(ctypes.c_double))
+        ctypes.cast(logp, ctypes.POINTER(ctypes.c_double))[0] = -0.5 * (x[0] ** 2 + x[1] ** 2)
+        return 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Sleeping, (self.seconds,)
+
+
+class Pickling(Adapter):
+    """So many workers; what goes to them and back is pickled, and is on its way for so many seconds."""
+
+    isolates = True
+
+    def __init__(self, workers: int, way: float) -> None:
+        super().__init__(ThreadPoolExecutor(workers))
+        self.workers, self.way = workers, way
+
+    def count(self) -> int:
+        return self.workers
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return self.executor.submit(self._run, function, pickle.dumps(arguments))
+
+    def _run(self, function: Callable[..., Any], arguments: bytes) -> Any:
+        time.sleep(self.way)
+        return pickle.loads(pickle.dumps(function(*pickle.loads(arguments))))
+
+
+def efficiency(chains: int, workers: int, seconds: float, way: float) -> float:
+    """The share of the time of as many workers as have chains that is spent in evaluations."""
+    running = launch(
+        Sleeping(seconds), DEMetropolisZ(), np.zeros((chains, 2)), RunPlan(tune=TUNE, draws=DRAWS), seed=1,
+        executor=Pickling(workers, way),
+    )  # fmt: skip
+    began = time.monotonic()
+    running.start(background=False)
+    run = running.wait()
+    took = time.monotonic() - began
+    return sum(run.evaluations) * seconds / (took * min(chains, workers))
+
+
+def main() -> None:
+    efficiency(2, 2, 0.001, 0.0)  # compiles
+    print("chains workers  ms/evaluation  ms of the way  efficiency")
+    for seconds, way in ((0.02, 0.005), (0.002, 0.005)):
+        for chains, workers in ((1, 1), (4, 4), (16, 16), (64, 16), (64, 64), (256, 64)):
+            found = efficiency(chains, workers, seconds, way)
+            print(f"{chains:6} {workers:7} {1e3 * seconds:14.0f} {1e3 * way:14.0f} {found:11.0%}", flush=True)
+
+
+if __name__ == "__main__":  # by the module's name, under which its classes pickle
+    from benchmarks.workers import scaling
+
+    scaling.main()

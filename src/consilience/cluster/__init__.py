@@ -1,0 +1,10 @@
+"""Work on the threads, processes and machines that a user names by `executor=`: one way to use them all.
+
+An executor of Python's standard protocol, a Dask client or Ray in; results of functions out, whatever happens to
+workers. What is computed stays outside.
+"""
+
+from consilience.cluster.ray import ray
+from consilience.cluster.workers import Broadcast, Task, Workers
+
+__all__ = ["Broadcast", "Task", "Workers", "ray"]

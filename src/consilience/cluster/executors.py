@@ -1,0 +1,145 @@
+"""Executors of all kinds behind one face: how many workers, how a call is sent, what the death of a worker looks like.
+
+What a user gave as `executor=` in; an `Adapter` out. No package is loaded to find out what it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from importlib import import_module
+from typing import Any
+
+from consilience.cluster.tasks import halt
+from consilience.errors import SamplingError
+
+INLINE = 4 * 2**20
+"""Bytes below which a value goes with each task that asks for it."""
+LOSSES = {"KilledWorker", "WorkerCrashedError", "RayActorError", "NodeDiedError", "OwnerDiedError", "CommClosedError"}
+
+
+class Adapter:
+    """An executor of the standard protocol.
+
+    inside     whether it runs in this process: nothing is pickled
+    isolates   whether the death of a worker fails that worker's task alone, after trials elsewhere
+    """
+
+    inside = isolates = False
+
+    def __init__(self, executor: Any) -> None:
+        self.executor = executor
+
+    @property
+    def name(self) -> str:
+        """Of its kind, for errors."""
+        return type(self.executor).__name__
+
+    def count(self) -> int:
+        """Workers, as many as tasks run at once."""
+        for name in ("_max_workers", "num_workers"):
+            if isinstance(found := getattr(self.executor, name, None), int) and found > 0:
+                return found
+        return os.cpu_count() or 1
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """A future of the call: `add_done_callback`, `result` and `cancel`."""
+        return self.executor.submit(function, *arguments)
+
+    def place(self, data: bytes) -> Any:
+        """What stands for bytes among the arguments of `submit`."""
+        return data
+
+    def cancel(self, future: Any) -> bool:
+        """Take back a call; False where it may be running."""
+        return bool(future.cancel())
+
+    def lost(self, error: BaseException) -> bool:
+        """Whether an error says that a worker died, and nothing of the task."""
+        names = {kind.__name__ for kind in type(error).__mro__}
+        return isinstance(error, BrokenExecutor | CancelledError) or bool(names & LOSSES)
+
+    def halt(self, stop: str) -> None:
+        """Stop the tasks of a name that are running where the file of `tasks.flag` is not seen."""
+
+    def renewed(self) -> Adapter | None:
+        """One like it in the place of one that broke, whose processes are the caller's to end; None if there's none."""
+        pool = self.executor
+        if isinstance(pool, ProcessPoolExecutor):
+            return Adapter(
+                ProcessPoolExecutor(
+                    pool._max_workers,  # type: ignore[attr-defined]  # no public name says what it was made with
+                    mp_context=pool._mp_context,
+                    initializer=pool._initializer,
+                    initargs=pool._initargs,
+                    max_tasks_per_child=pool._max_tasks_per_child,  # type: ignore[attr-defined]  # as above
+                )
+            )
+        if type(pool).__module__.startswith("loky."):
+            loky = import_module("loky")
+            return Adapter(loky.ProcessPoolExecutor(pool._max_workers, context=pool._context))
+        return None
+
+    def close(self) -> None:
+        """End what `renewed` made, when its last task has ended."""
+        self.executor.shutdown(wait=False)
+
+
+class Threads(Adapter):
+    """Threads of this process."""
+
+    inside = True
+
+
+class Dask(Adapter):
+    """A `dask.distributed.Client`."""
+
+    isolates = True
+
+    def __init__(self, executor: Any) -> None:
+        super().__init__(executor)
+        if executor.asynchronous:
+            raise SamplingError("the Dask client is asynchronous; give one that is made without `asynchronous=True`.")
+
+    def count(self) -> int:
+        return max(1, int(sum(self.executor.nthreads().values())))
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        if self.executor.status != "running":
+            raise RuntimeError(f"the client is {self.executor.status}")
+        return self.executor.submit(function, *arguments, pure=False)
+
+    def place(self, data: bytes) -> Any:
+        if len(data) < INLINE:  # what lies with one worker is lost, or waited for, with that worker
+            return data
+        return self.executor.scatter([data], hash=False)[0]
+
+    def halt(self, stop: str) -> None:
+        # Beside: the call waits for all workers, and one may be frozen.
+        threading.Thread(target=self._halt, args=(stop,), daemon=True).start()
+
+    def _halt(self, stop: str) -> None:
+        with contextlib.suppress(Exception):  # workers, or the scheduler, that are gone have stopped
+            self.executor.run(halt, stop, on_error="ignore")
+
+
+def adapted(executor: Any) -> Adapter:
+    """The adapter of what a user gave.
+
+    raises   TypeError for what is no executor
+    """
+    if isinstance(executor, Adapter):
+        return executor
+    if isinstance(executor, ThreadPoolExecutor):
+        return Threads(executor)
+    if all(hasattr(executor, name) for name in ("submit", "scatter", "nthreads", "scheduler_info")):
+        return Dask(executor)
+    if isinstance(executor, Executor) or (hasattr(executor, "submit") and hasattr(executor, "shutdown")):
+        return Adapter(executor)
+    raise TypeError(
+        "`executor` must be an executor of `concurrent.futures` (threads, processes, loky, MPI), a Dask client or "
+        f"`pm.cluster.ray()`, got {type(executor).__name__}."
+    )

@@ -1,0 +1,84 @@
+"""A study of many computations as a file of lines that grows: what it is for first, then what came of each.
+
+Plain values in; on a later day those that are there out. A torn last line is dropped. What they mean stays outside.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from consilience.errors import StorageError
+from consilience.output.storage.files import failure, lock
+
+
+class StudyFile:
+    """A file that one driver at a time appends to, until `close`.
+
+    identity   plain values that tell what it was written for
+    seed       of the study, None for that of the file, or `fresh` for a file that begins
+    found      what it has, by number
+    raises     StorageError where it belongs to another study, is in use, or can't be written
+    """
+
+    def __init__(self, path: Path, identity: Mapping[str, Any], seed: int | None, fresh: int) -> None:
+        self.path = path
+        self.found: dict[int, dict[str, Any]] = {}
+        self.first: dict[str, float] | None = None
+        self._lock = lock(path.resolve())
+        try:
+            lines = self._lines()
+            self.seed: int = lines[0]["seed"] if lines else fresh if seed is None else seed
+            if lines:
+                self._read(lines, identity, seed)
+            else:
+                self._write({"identity": dict(identity), "seed": self.seed})
+        except BaseException:
+            self.close()
+            raise
+
+    def _lines(self) -> list[dict[str, Any]]:
+        if not self.path.exists():
+            return []
+        whole = self.path.read_bytes()
+        kept = whole[: whole.rfind(b"\n") + 1]
+        if kept != whole:
+            os.truncate(self.path, len(kept))
+        return [json.loads(line) for line in kept.splitlines()]
+
+    def _read(self, lines: list[dict[str, Any]], identity: Mapping[str, Any], seed: int | None) -> None:
+        head, wanted = lines[0], json.loads(json.dumps(dict(identity)))
+        if head["identity"] != wanted:
+            raise StorageError(f"{self.path} was written for {head['identity']}, not for {wanted}; take another file.")
+        if seed is not None and seed != self.seed:
+            raise StorageError(f"{self.path} was begun with the seed {self.seed}; give that one, or another file.")
+        self.found = {line["replication"]: line["found"] for line in lines[1:] if "replication" in line}
+        self.first = next((line["first"] for line in lines[1:] if "first" in line), None)
+
+    def check(self, first: Mapping[str, float]) -> None:
+        """Refuse a file of another model: the numbers that tell what its first data are must be the same."""
+        if self.first is None:
+            self.first = dict(first)
+            self._write({"first": self.first})
+        elif set(self.first) != set(first) or not all(np.isclose(self.first[k], first[k], 1e-6) for k in first):
+            raise StorageError(f"{self.path} was written for another model, which simulates other data; take another.")
+
+    def append(self, number: int, found: Mapping[str, Any]) -> None:
+        """Add what came of one; of several for a number the last counts."""
+        self._write({"replication": number, "found": dict(found)})
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            raise failure(self.path, error, "what was there before is kept") from error
+
+    def close(self) -> None:
+        """Let others write it."""
+        self._lock.release()

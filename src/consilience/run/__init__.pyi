@@ -1,0 +1,21 @@
+"""Written by `python tools/names.py` from the tables of __init__.py; not to be edited."""
+
+from consilience.events import ChainLost as ChainLost
+from consilience.events import ChainMoved as ChainMoved
+from consilience.events import ChainProgress as ChainProgress
+from consilience.events import CheckFigures as CheckFigures
+from consilience.events import DrawsMade as DrawsMade
+from consilience.events import Event as Event
+from consilience.events import Listener as Listener
+from consilience.run.monitor import Monitored as Monitored
+from consilience.events import Progress as Progress
+from consilience.events import Restarted as Restarted
+from consilience.run.result import Run as Run
+from consilience.events import RunEnded as RunEnded
+from consilience.run.plan import RunPlan as RunPlan
+from consilience.events import RunStarted as RunStarted
+from consilience.run.handle import Running as Running
+from consilience.run.launch import launch as launch
+from consilience.run.launch import run_chains as run_chains
+
+__all__: list[str]

@@ -1,0 +1,155 @@
+"""Many computations of one kind, on the workers of any executor: shown while they go on, some of them failing.
+
+A value that all need and the numbers of what is to be done in; what came of each out, by number, whatever their order.
+What one of them is, and what is made of all, stays outside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from consilience.cluster.workers import Workers
+from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
+from consilience.events import Listener
+from consilience.output.display.words import clock
+from consilience.run.steps import Stepwise
+
+R = TypeVar("R")
+
+
+class Many(Stepwise[R]):
+    """What `function(value, item)` gives for each of `count` items, as a mapping of plain values; each is a step.
+
+    title      what they are, in words: "data sets"
+    executor   where it is computed, see `consilience.cluster.Workers`; None for `cores` threads of this process
+    limit      seconds that each may take
+    tolerated  errors that make {"error": message} of an item, where others end the study
+    done       what there is, by number
+    """
+
+    def __init__(
+        self,
+        title: str,
+        count: int,
+        *,
+        executor: Any,
+        cores: int | None,
+        limit: float | None = None,
+        tolerated: type[Exception] = ConsilienceError,
+        progressbar: bool = False,
+        callback: Listener | None = None,
+    ) -> None:
+        super().__init__(progressbar, callback)
+        if count < 1 or (cores is not None and cores < 1):
+            raise ValueError(f"`n` and `cores` must be at least 1, got {count} and {cores}.")
+        if limit is not None and not limit > 0:
+            raise ValueError(f"the time of each must be above 0 seconds, got {limit}.")
+        self._title, self._count, self._executor, self._cores = title, count, executor, cores
+        self._limit, self._tolerated = limit, tolerated
+        self.done: dict[int, dict[str, Any]] = {}
+        self._here, self._first = 0, 0.0  # those of this call, and when the first of them came
+
+    @abstractmethod
+    def shared(self) -> Any:
+        """The value that goes to each worker once."""
+
+    @abstractmethod
+    def function(self) -> Callable[[Any, Any], Mapping[str, Any]]:
+        """What is computed; importable by its name."""
+
+    def item(self, number: int) -> Any:
+        """What one computation is told."""
+        return number
+
+    def keep(self, number: int, found: Mapping[str, Any]) -> None:
+        """Something has come."""
+        self.done[number] = dict(found)
+
+    @abstractmethod
+    def of_all(self, found: dict[int, dict[str, Any]]) -> R:
+        """What is made of what there is."""
+
+    def release(self) -> None:
+        """Nothing more is written."""
+
+    def work(self) -> None:
+        """All that there isn't yet."""
+        missing = [k for k in range(self._count) if k not in self.done]
+        try:
+            if missing:
+                self._compute(missing)
+        finally:
+            self.release()
+
+    def _compute(self, missing: Sequence[int]) -> None:
+        threads = max(1, min(len(missing), self._cores or os.cpu_count() or 1))
+        # Filters are the whole process's: a thread of its own must not exchange them under the feet of others.
+        with contextlib.nullcontext() if self.in_background else warnings.catch_warnings():
+            if not self.in_background:
+                warnings.simplefilter("ignore", ConsilienceWarning)  # what they tell is counted
+            with Workers(self._executor, threads) as workers:
+                value = workers.share(self.shared(), self._what)
+                for task in workers.each(_numbered, self._items(missing), value, self.function(), limit=self._limit):
+                    if task is not None:
+                        self._note(task.item[0], task)
+                    if self.stopping:
+                        return
+                    self.tell()
+
+    @property
+    def _what(self) -> str:
+        return f"the study of {self._title}"
+
+    def _items(self, missing: Sequence[int]) -> Iterator[tuple[int, Any]]:
+        for k in missing:
+            if not self.step_and_tell():
+                return
+            yield k, self.item(k)
+
+    def _note(self, k: int, task: Any) -> None:
+        if task.error is None:
+            self.keep(k, task.result())
+        elif isinstance(task.error, self._tolerated):
+            self.keep(k, {"error": f"{type(task.error).__name__}: {task.error}"})
+        else:
+            raise task.error
+        self._here += 1
+        self._first = self._first or time.perf_counter()
+
+    def result(self, stacklevel: int) -> R:
+        """What was found; ConvergenceWarning where it was stopped before the last."""
+        if len(self.done) < self._count:
+            warnings.warn(
+                f"the study was stopped after {len(self.done)} of {self._count} {self._title}; this is what they tell.",
+                ConvergenceWarning,
+                stacklevel=stacklevel + 1,
+            )
+        return self.so_far()
+
+    def so_far(self) -> R:
+        """Of those that are done; SamplingError as long as there is none."""
+        if not self.done:
+            raise SamplingError(f"none of the {self._title} is done yet.")
+        return self.of_all(dict(sorted(self.done.items())))
+
+    def where(self) -> tuple[int, int, str]:
+        """How many are done, how many of them failed, and how long the others take at the pace since the first came."""
+        done = list(self.done.values())
+        failed = sum("error" in one for one in done)
+        parts = [f"{len(done)} of {self._count} {self._title}", f"{failed} failed"]
+        if self._here > 1 and len(done) < self._count:
+            pace = (time.perf_counter() - self._first) / (self._here - 1)
+            parts.append(f"{clock(pace * (self._count - len(done)))} left")
+        return len(done), self._count, " · ".join(parts)
+
+
+def _numbered(
+    value: Any, function: Callable[[Any, Any], Mapping[str, Any]], item: tuple[int, Any]
+) -> Mapping[str, Any]:
+    return function(value, item[1])

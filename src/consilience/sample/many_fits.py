@@ -1,0 +1,292 @@
+"""Many posteriors: a model for each row of a table, or one model with many data sets, on the workers of any executor.
+
+Models or a function that makes them in; a result for each, or the reason why there is none, out. A fit depends on its
+name, its data and the seed of the study alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from consilience.distributions.seeds import seed_from
+from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError, StorageError
+from consilience.model.model import Model
+from consilience.output.storage.files import failure, replacing
+from consilience.output.storage.plain_values import pack, unpack
+from consilience.output.storage.study_file import StudyFile
+from consilience.run.many import Many
+from consilience.sample.posterior import sample
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
+    import xarray
+
+
+class Fits(Mapping[str, Any]):
+    """Results by name: `fits["shop 7"]` is the tree of one fit, read from the folder where there is one.
+
+    errors   why fits have no result, by name
+    """
+
+    def __init__(self, found: Mapping[str, dict[str, Any]], folder: Path | None) -> None:
+        self._found, self._folder = dict(found), folder
+        self.errors: dict[str, str] = {name: one["error"] for name, one in found.items() if "error" in one}
+
+    def __getitem__(self, name: str) -> xarray.DataTree:
+        if name in self.errors:
+            raise SamplingError(f"the fit `{name}` failed: {self.errors[name]}")
+        one = self._found[name]
+        if "packed" in one:
+            return _tree(one["packed"])
+        assert self._folder is not None
+        try:
+            return _tree((self._folder / one["file"]).read_bytes())
+        except OSError as error:
+            raise StorageError(f"the fit `{name}` can't be read: {error}") from error
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._found if name not in self.errors)
+
+    def __len__(self) -> int:
+        return len(self._found) - len(self.errors)
+
+    def __repr__(self) -> str:
+        return f"<Fits: {len(self)} results, {len(self.errors)} failed>"
+
+    def table(self) -> pd.DataFrame:
+        """A row for each fit, those that failed included: status, seconds, seed, error."""
+        import pandas as pd
+
+        rows = {n: {k: one.get(k) for k in ("status", "seconds", "seed", "error")} for n, one in self._found.items()}
+        return pd.DataFrame.from_dict(rows, orient="index")
+
+    def combined(self, draws: int | None = None) -> xarray.DataTree:
+        """One tree whose groups have the dimension `fit`, labelled by name; fits that failed are left out.
+
+        Groups in which shapes differ, such as data of different lengths, are left out too, but for the posterior.
+
+        draws    the last so many of each chain, where fits have different numbers; all by default
+        raises   ShapeError where shapes differ; SamplingError where there is no result
+        """
+        import xarray
+
+        trees = {name: self[name] for name in self}
+        if not trees:
+            raise SamplingError(f"none of {len(self._found)} fits has a result; `errors` has the reasons.")
+        if draws is not None:
+            trees = {name: tree.isel(draw=slice(-draws, None), missing_dims="ignore") for name, tree in trees.items()}
+        first = next(iter(trees.values()))
+        label = xarray.Variable("fit", list(trees))
+        groups = {}
+        for group in first.children:
+            each = [tree[group].to_dataset().drop_vars("draw", errors="ignore") for tree in trees.values()]
+            if len({tuple(sorted((str(k), v) for k, v in one.sizes.items())) for one in each}) > 1:
+                if group != "posterior":
+                    continue
+                raise ShapeError(
+                    f"fits have different shapes in `{group}`: {dict(each[0].sizes)} and others; `draws=` takes "
+                    "equally many draws of each, and `fits[name]` has each by itself."
+                )
+            whole = xarray.concat(each, "fit", combine_attrs="drop", join="outer")
+            groups[str(group)] = xarray.DataTree(whole.assign_coords(fit=label))
+        return xarray.DataTree(children=groups)
+
+
+def sample_many(
+    models: Any,
+    over: Any = None,
+    *,
+    executor: Any = None,
+    cores: int | None = None,
+    store: str | Path | None = None,
+    limit: float | None = None,
+    retry: bool = False,
+    random_seed: Any = None,
+    sampler: Callable[..., Any] = sample,
+    progressbar: bool = False,
+    callback: Callable[..., Any] | None = None,
+    blocking: bool = True,
+    **sampling: Any,
+) -> Any:
+    """Sample the posteriors of many models; a fit that fails is one without a result, and the others go on.
+
+    models       a function of a row that returns a model; one model, which is compiled once per worker and whose
+                 `pm.Data` are exchanged; or a mapping of models by name, without `over`
+    over         rows by name: a mapping, a pandas DataFrame (by its index), a groupby of one, or a sequence (by
+                 number). For one model a row is a mapping of new values, as `pm.set_data` takes them
+    executor     where fits run: threads, a process pool, `loky`, MPI, a Dask client, `pm.cluster.ray()`; `cores`
+                 threads of this process by default. The draws do not depend on it
+    store        folder for results; what it has is not computed again, and a run that was killed goes on from there
+    limit        seconds that a fit may take
+    retry        whether fits that failed on an earlier day are tried again
+    random_seed  of the study; that of a fit depends on it and on the name of the fit
+    sampler      called as `sampler(model=…, random_seed=…, **sampling)`, with `cores=1` and `progressbar=False`
+    sampling     for the sampler: `draws`, `tune`, `chains`, `stop` …
+    returns      `Fits`: a mapping of trees by name, with `errors`, `table()` and `combined()`
+    raises       ModelError for names that are there twice; StorageError where the folder belongs to another study or
+                 another driver; SamplingError for workers that can't be used
+
+    Example: `pm.sample_many(model_of_shop, frame.groupby("shop"), executor=ProcessPoolExecutor())`.
+    """
+    rows = _rows(models if over is None else over)
+    if isinstance(models, Model):
+        for name, row in rows.items():
+            unknown = (
+                [key for key in row if key not in models.data] if isinstance(row, Mapping) else [type(row).__name__]
+            )
+            if unknown:
+                raise ModelError(
+                    f"row `{name}` has {unknown[0]!r}; a row has new values of the model's data, which are "
+                    f"{', '.join(models.data) or 'none: write `pm.Data`'}."
+                )
+    study = _ManyFits(
+        None if over is None else models, rows, Path(store) if store is not None else None, retry, random_seed, sampler,
+        sampling, executor=executor, cores=cores, limit=limit, progressbar=progressbar, callback=callback,
+    )  # fmt: skip
+    return study.delivered(blocking, stacklevel=2)
+
+
+class _Recipe:
+    """What a worker needs for any fit; a thread has a model of its own where there is one for all."""
+
+    def __init__(self, models: Any, seed: int, sampler: Callable[..., Any], sampling: dict[str, Any]) -> None:
+        self.models, self.seed, self.sampler, self.sampling = models, seed, sampler, sampling
+
+    def __copy__(self) -> _Recipe:
+        models = self.models.copy() if isinstance(self.models, Model) else self.models
+        return _Recipe(models, self.seed, self.sampler, self.sampling)
+
+    def fit(self, item: tuple[str, Any]) -> dict[str, Any]:
+        """One result as plain values."""
+        name, row = item
+        began = time.perf_counter()
+        model = row if self.models is None else self.models
+        if isinstance(self.models, Model):
+            model.set_all(row)
+        elif self.models is not None:
+            model = self.models(row)
+        if not isinstance(model, Model):
+            raise ModelError(f"the function gave {type(model).__name__} for this row, not a model.")
+        digest = hashlib.sha256(name.encode()).digest()
+        seed = seed_from([self.seed, *np.frombuffer(digest, np.uint32).tolist()])
+        settings = {"cores": 1, "progressbar": False, **self.sampling}
+        if threading.current_thread() is threading.main_thread():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConsilienceWarning)  # `status` tells what they do
+                tree = self.sampler(model=model, random_seed=seed, **settings)
+        else:
+            tree = self.sampler(model=model, random_seed=seed, **settings)
+        status = str(tree["posterior"].attrs.get("status", ""))
+        return {"packed": _packed(tree), "status": status, "seconds": time.perf_counter() - began, "seed": seed}
+
+
+class _ManyFits(Many[Fits]):
+    def __init__(
+        self,
+        models: Any,
+        rows: dict[str, Any],
+        folder: Path | None,
+        retry: bool,
+        random_seed: Any,
+        sampler: Callable[..., Any],
+        sampling: dict[str, Any],
+        **settings: Any,
+    ) -> None:
+        super().__init__("fits", len(rows), tolerated=Exception, **settings)
+        self._rows, self._names, self._folder, self._file = rows, list(rows), folder, None
+        seed = seed_from(random_seed)
+        if folder is not None:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise failure(folder, error, "nothing was computed") from error
+            about = {"study": "fits", "sampling": {key: repr(value) for key, value in sorted(sampling.items())}}
+            self._file = StudyFile(folder / "fits.jsonl", about, None if random_seed is None else seed, seed)
+            seed = self._file.seed
+            known = {one["name"]: one for one in self._file.found.values() if not (retry and "error" in one)}
+            self.done |= {k: known[name] for k, name in enumerate(self._names) if name in known}
+        self._recipe = _Recipe(models, seed, sampler, sampling)
+
+    def shared(self) -> _Recipe:
+        return self._recipe
+
+    def function(self) -> Callable[[_Recipe, tuple[str, Any]], Mapping[str, Any]]:
+        return _Recipe.fit
+
+    def item(self, number: int) -> tuple[str, Any]:
+        return self._names[number], self._rows[self._names[number]]
+
+    def keep(self, number: int, found: Mapping[str, Any]) -> None:
+        name = self._names[number]
+        one = {"name": name, **found}
+        if self._file is not None and self._folder is not None:
+            if "packed" in one:
+                data = one.pop("packed")
+                one["file"] = f"{hashlib.sha256(name.encode()).hexdigest()[:24]}.fit"
+                try:
+                    with replacing(self._folder / one["file"]) as temporary:
+                        temporary.write_bytes(data)
+                except OSError as error:
+                    raise failure(self._folder / one["file"], error, "fits that were finished are kept") from error
+            self._file.append(len(self._file.found), one)
+            self._file.found[len(self._file.found)] = one
+        super().keep(number, one)
+
+    def of_all(self, found: dict[int, dict[str, Any]]) -> Fits:
+        return Fits({self._names[k]: one for k, one in found.items()}, self._folder)
+
+    def release(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def _rows(over: Any) -> dict[str, Any]:
+    """Rows by name; ModelError where a name is there twice."""
+    if isinstance(over, Mapping):
+        pairs = [(str(name), row) for name, row in over.items()]
+    elif hasattr(over, "iterrows"):
+        pairs = [(str(name), row) for name, row in over.iterrows()]
+    elif hasattr(over, "ngroups"):
+        pairs = [(str(name), group) for name, group in over]
+    else:
+        pairs = [(str(number), row) for number, row in enumerate(over)]
+    name, times = Counter(name for name, _ in pairs).most_common(1)[0] if pairs else ("", 0)
+    if times > 1:
+        raise ModelError(f"the name `{name}` is there {times} times; fits need names of their own.")
+    return dict(pairs)
+
+
+def _packed(tree: xarray.DataTree) -> bytes:
+    groups = {}
+    for name, group in tree.children.items():
+        data = group.to_dataset()
+        groups[str(name)] = {
+            "variables": {str(k): [list(v.dims), np.asarray(v.values)] for k, v in data.data_vars.items()},
+            "labels": {str(k): [list(v.dims), _plain(v.values)] for k, v in data.coords.items()},
+            "attributes": {str(k): v for k, v in data.attrs.items()},
+        }
+    return pack(groups)
+
+
+def _plain(labels: Any) -> Any:
+    array = np.asarray(labels)
+    return np.asarray([str(one) for one in array.ravel()]).reshape(array.shape) if array.dtype.hasobject else array
+
+
+def _tree(packed: bytes) -> xarray.DataTree:
+    import xarray
+
+    groups = {}
+    for name, group in unpack(packed).items():
+        parts = [{k: (tuple(dims), v) for k, (dims, v) in group[of].items()} for of in ("variables", "labels")]
+        groups[name] = xarray.DataTree(xarray.Dataset(parts[0], coords=parts[1], attrs=group["attributes"]))
+    return xarray.DataTree(children=groups)

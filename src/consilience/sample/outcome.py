@@ -1,0 +1,197 @@
+"""What a result tells of its run, be it a tree of xarray yet or not: groups of labelled arrays enter, words leave."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.diagnostics.variables import held
+from consilience.errors import SamplingError
+from consilience.faces import face
+
+if TYPE_CHECKING:
+    import xarray
+
+    from consilience.model.model import Model
+    from consilience.sample.report import Account
+    from consilience.sample.tree import Posterior
+    from consilience.sample.work import Work
+
+WIDTH: Final = 100
+INDENT: Final = 20
+
+
+class Outcome:
+    """What a result knows of its run, whether it is a tree yet or not."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        lines = [f"<result of pm.sample: {self.status or 'unknown status'}>"]
+        for name, group in held(self).items():
+            sizes, of = dict(group.sizes), ("chain", "draw")
+            drawn = " × ".join(f"{sizes.pop(d):,} {d}s" for d in of if d in sizes)
+            variables = [
+                f"{key} ({', '.join(own)})" if (own := [str(d) for d in array.dims if d not in of]) else str(key)
+                for key, array in group.data_vars.items()
+            ]
+            text = ", ".join(variables)
+            lines += textwrap.wrap(
+                f"{drawn}: {text}" if drawn else text, WIDTH, initial_indent=f"  {name:<{INDENT - 2}}",
+                subsequent_indent=" " * INDENT, max_lines=5, break_on_hyphens=False,
+            ) or [f"  {name}"]  # fmt: skip
+        return "\n".join(lines)
+
+    def __str__(self) -> str:  # xarray's own trees have both
+        return repr(self)
+
+    def to_numpy(self, name: str, group: str = "posterior") -> npt.NDArray[Any]:
+        """The values of one variable as a NumPy array, without copying them: draws are (chain, draw, …).
+
+        name     of the variable
+        group    that it is in
+        raises   KeyError for what is not there
+
+        Example
+        -------
+        >>> import consilience as pm
+        >>> with pm.Model():
+        ...     x = pm.Normal("x", shape=3)
+        ...     result = pm.sample(
+        ...         draws=50, tune=50, random_seed=1, progressbar=False, compute_convergence_checks=False
+        ...     )
+        >>> result.to_numpy("x").shape
+        (4, 50, 3)
+        """
+        groups = held(self)
+        if group not in groups:
+            raise KeyError(f"the result has no group `{group}`; it has {', '.join(groups)}.")
+        variables = groups[group].data_vars
+        if name not in variables:
+            raise KeyError(f"the group `{group}` has no `{name}`; it has {', '.join(map(str, variables))}.")
+        return np.asarray(variables[name])
+
+    @property
+    def _attributes(self) -> Mapping[str, Any]:
+        groups = held(self)
+        return {str(name): value for name, value in groups["posterior"].attrs.items()} if "posterior" in groups else {}
+
+    @property
+    def status(self) -> str:
+        """How the run ended.
+
+        "converged": the rule holds and nothing speaks against the draws. "converged_with_divergences": the rule
+        holds, and steps diverged in a way that may be the sign of a tail which is not entered. "not_converged",
+        "chains_disagree": the draws should not be trusted as they are. "interrupted": the run was stopped.
+        """
+        return str(self._attributes.get("status", ""))
+
+    @property
+    def reason(self) -> str:
+        """Why the run ended as it did, in words; empty where there is nothing to say."""
+        return str(self._attributes.get("reason", ""))
+
+    @property
+    def worst(self) -> str:
+        """Name of the first scalar found for which the rule does not hold; empty if there is none."""
+        return str(self._attributes.get("worst", ""))
+
+    @property
+    def regions(self) -> dict[str, Any]:
+        """The separate regions of the posterior that the run knew of; empty where none were looked for.
+
+        `statement` says in words what was done and what may be concluded. `regions` lists them by falling mass:
+        `mass` and `starting_points` are the shares of either that each has (mass None where it is not known, and
+        `uncertain` where two ways to tell it differ), `log_density` that of its highest point, `place` the coordinates,
+        on the unconstrained scale, that tell it from others. With 95 % probability, less than the share `unmet` of the
+        starting points of its `ascents` lead to regions that were not found.
+        """
+        return dict(json.loads(self._attributes.get("regions", "{}")))
+
+    def report(self) -> Account:
+        """A readable account of the run: see `pm.report`, which tells the same of a result read from a store.
+
+        returns   a string that shows itself
+        """
+        from consilience.sample.report import report
+
+        return report(cast("Posterior", self))
+
+    def extend(
+        self,
+        target_ess: float | xarray.DataTree | None = None,
+        join: Literal["left", "right"] = "left",
+        *,
+        draws: int | None = None,
+        max_draws: int | None = None,
+        max_time: float | None = None,
+        progressbar: bool | None = None,
+    ) -> Posterior:
+        """Go on with the run: the result is the one a longer run would have given from the start.
+
+        Up to a number of effective draws it takes as long as it takes; Ctrl-C ends it with the draws there are.
+
+        Given a tree in place of a number, add its groups to this result, as ArviZ's `InferenceData.extend` does.
+
+        target_ess   effective draws to ask for now, those there are included; or a tree
+        join         of groups that both trees have: "left" keeps those of this one, "right" takes those of the other
+        draws        in its place: a number of draws per chain, those there are included
+        max_draws    at most so many draws per chain, those there are included
+        max_time     at most so many seconds from now on
+        progressbar  whether to show the run; as in `sample` by default
+        raises       SamplingError for a tree that was read from disk or derived from another one, which knows
+                     its run no more
+        """
+        asked: Any = target_ess
+        children = getattr(asked, "children", None)
+        if isinstance(children, Mapping):
+            own: Any = self
+            if any(limit is not None for limit in (draws, max_draws, max_time)):
+                raise SamplingError(
+                    "a tree is added as it is: `draws`, `max_draws` and `max_time` are for going on with the run."
+                )
+            if join not in ("left", "right"):
+                raise SamplingError(f'`join` must be "left" or "right", got {join!r}.')
+            for name, group in children.items():
+                if join == "right" or name not in own:
+                    own[name] = group.copy()
+            return cast("Posterior", self)
+        if asked is not None and not isinstance(asked, Real):
+            raise SamplingError(f"`extend` takes a number of effective draws or a tree, got {type(asked).__name__}.")
+        work: Work | None = getattr(self, "_work", None)
+        if work is None:
+            raise SamplingError(
+                "only the result that `pm.sample` returned can be extended, not one read from disk or derived from "
+                "it; sample with `save=pm.Save(checkpoint=…)` and go on with `pm.resume`."
+            )
+        return work.extend(cast("float | None", asked), draws, max_draws, max_time, progressbar)
+
+    def challenge(
+        self,
+        max_time: float = 30.0,
+        *,
+        random_seed: Any = None,
+        progressbar: bool = True,
+        model: Model | None = None,
+        **settings: Any,
+    ) -> Any:
+        """Attack the draws with what could falsify them; see `pm.challenge`.
+
+        max_time      seconds
+        random_seed   as for `pm.sample`
+        progressbar   whether a line is shown
+        model         of the draws, where the result was read from disk
+        settings      `cores`, `callback`, `blocking` of `pm.challenge`
+        returns       a `Challenge`: `refuted`, `statement`, and a table of attacks with the smallest errors they could
+                      have seen
+        """
+        attack = face("Posterior.challenge")
+        return attack(
+            self, model=model, max_time=max_time, random_seed=random_seed, progressbar=progressbar, **settings
+        )

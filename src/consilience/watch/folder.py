@@ -1,0 +1,147 @@
+"""Runs below a path: a store, a file with a result, or a folder of these enters; sources by name leave.
+
+Names are those that were found here, so that no question of a page leads to another place. Links are not followed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from consilience.errors import StorageError
+from consilience.output.storage import state_file
+from consilience.watch.source import RunSource, StoreSource, TreeSource
+
+DEEPEST: Final = 4  # folders below the path
+MOST_RUNS: Final = 2000
+MOST_OPEN: Final = 64  # runs that are kept open
+
+
+class Folder:
+    """The runs below a path.
+
+    path     a store, a file, or a folder; raises StorageError where there is nothing
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path).resolve()
+        if not self.path.exists():
+            raise StorageError(f"{str(path)!r} is not there: give a store, a file of draws, or a folder of runs.")
+        self._open: dict[str, RunSource] = {}
+        self.single = _kind(self.path) != ""
+        if not self.single and not self.path.is_dir():
+            raise StorageError(f"{str(path)!r} is no store and no file of draws; give a store, or a folder of runs.")
+
+    def names(self) -> list[str]:
+        """Of all runs, as paths below the folder."""
+        if self.single:
+            return [self.path.name]
+        found = (str(path.relative_to(self.path)) for path in _below(self.path, 0))
+        return sorted(name for name, _ in zip(found, range(MOST_RUNS), strict=False))
+
+    def version(self, name: str) -> object:
+        """Another value whenever a run may have something new; it is not read."""
+        return (self._open.get(name) or self.source(name)).version()
+
+    def source(self, name: str) -> RunSource:
+        """A run by its name, as it is now; KeyError where there is none, StorageError where it cannot be read."""
+        if name not in self._open:
+            if name not in self.names():
+                raise KeyError(name)
+            while len(self._open) >= MOST_OPEN:
+                del self._open[next(iter(self._open))]
+            self._open[name] = opened(self.path if self.single else self.path / name, name)
+        found = self._open[name]
+        try:
+            found.refresh()
+        except StorageError:
+            del self._open[name]
+            raise
+        return found
+
+
+def opened(path: Path, name: str) -> RunSource:
+    """The run at a path."""
+    match _kind(path):
+        case "store":
+            return StoreSource(path, name)
+        case "result":
+            return TreeSource(_lazily(path), name)
+        case "checkpoint":
+            return CheckpointSource(path, name)
+    raise StorageError(f"{name!r} is no store and no file of draws.")
+
+
+class CheckpointSource(TreeSource):
+    """A checkpoint: what its run is and how far it has come, without its draws, which need its model."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path = path
+        self.name, self.groups, self.chains, self.draws, self.attributes = name, {}, 0, 0, {}
+        self.records: list[dict[str, Any]] = []
+        self._seen: object = None
+        self.refresh()
+
+    def version(self) -> object:
+        stat = self.path.stat()
+        return stat.st_mtime_ns, stat.st_size
+
+    def refresh(self) -> None:
+        now = self.version()
+        if now == self._seen:
+            return
+        contents = state_file.glance(self.path)
+        identity, state = contents["identity"], contents["state"]
+        course = state.get("controller", {})
+        sampling, verdict = course.get("sampling"), state.get("verdict")
+        self.chains = int(identity.get("chains", 0))
+        self.draws = 0 if sampling is None else int(sampling["count"])
+        status = verdict[0] if verdict else "tuning" if sampling is None else "sampling"
+        self.attributes = {
+            "status": "running" if verdict is None else status,
+            "reason": verdict[1] if verdict else f"by its checkpoint: {status}; draws are in the store of the run",
+            "seed": identity.get("seed"),
+            "sampling_time": course.get("spent"),
+        }
+        time = self.path.stat().st_mtime
+        self.records = [{"kind": "began", "time": time, "chains": self.chains, "digest": identity.get("model")}]
+        self._seen = now
+
+
+def _kind(path: Path) -> str:
+    if path.is_dir():
+        return "store" if (path / "zarr.json").is_file() else ""
+    try:
+        with path.open("rb") as file:
+            start = file.read(8)
+    except OSError:
+        return ""
+    if start[:6] == b"SQLite":
+        return "checkpoint" if state_file.is_one(path) else ""
+    return "result" if path.suffix == ".nc" and start[:4] == b"\x89HDF" else ""
+
+
+def _below(folder: Path, depth: int) -> Iterator[Path]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_symlink() or entry.name.startswith("."):
+            continue
+        path = Path(entry.path)
+        if _kind(path):
+            yield path
+        elif entry.is_dir() and depth < DEEPEST:
+            yield from _below(path, depth + 1)
+
+
+def _lazily(path: Path) -> Any:
+    import xarray
+
+    try:
+        return xarray.open_datatree(path, engine="h5netcdf")
+    except (OSError, ValueError, ImportError) as error:
+        raise StorageError(f"{path.name!r} cannot be read as a result: {error}") from error

@@ -1,0 +1,154 @@
+"""The run of this process: its work enters; a source of what it has made by now, and what buttons do to it, leave."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from consilience.errors import SamplingError
+from consilience.output.storage.datatree import tree_of
+from consilience.output.storage.journal import Journal, finite
+from consilience.run.result import name_statistics
+from consilience.sample.results import named
+from consilience.sample.storing import about
+from consilience.watch.server import Server, check_installed
+from consilience.watch.source import RunSource, StoreSource, TreeSource
+
+if TYPE_CHECKING:
+    from consilience.run.course import Attempt
+    from consilience.sample.work import Work
+
+NUMBERS: Final = 1 << 18  # of draws in the copy that the page looks at, if these are at least
+FEWEST: Final = 400  # draws of each chain
+SELDOM, SHARE = 2.0, 0.01  # seconds between two copies at least, and the share of the time that they may take
+NAME: Final = "this run"
+
+
+class LiveSource(TreeSource):
+    """A run at work that writes no store: its draws are copied, evenly spread ones of many, when a page asks."""
+
+    def __init__(self, work: Work) -> None:
+        import xarray
+
+        super().__init__(xarray.DataTree(), NAME)
+        self._work = work
+        self._count, self._due = 0, 0.0
+        self._told: list[dict[str, Any]] = []
+        self.records = self._told
+        self.journal = Journal(lambda record: self._told.append(finite(record)), about(work))
+
+    def version(self) -> object:
+        return len(self._told), self._count
+
+    def refresh(self) -> None:
+        now = time.monotonic()
+        if self._count < 0 or now < self._due or self._work.running.finished:
+            return
+        attempt = self._work.running.supervisor.course.attempt
+        count = 0 if attempt is None else attempt.count
+        if count != self._count:
+            if attempt is None or not count:
+                self.take(tree_of({}))
+            else:
+                self._copy(attempt)
+            self._count = count
+        self._due = now + max(SELDOM, (time.monotonic() - now) / SHARE)
+
+    def _copy(self, attempt: Attempt) -> None:
+        """Take over evenly spread draws and their statistics."""
+        work, windows, chains = copy.copy(self._work), list(attempt.windows), attempt.chains
+        size = len(chains) * work.running.supervisor.course.chains.dimension
+        draws = attempt.draws(max(NUMBERS, FEWEST * size))
+        ends = np.cumsum([len(some[chains[0]].draws) for some in windows])
+        stride = max(1, -(-int(ends[-1]) // draws.shape[1]))
+        places = np.arange(ends[-1] - 1, -1, -stride)[::-1][-draws.shape[1] :]
+        parts = []
+        for some, end in zip(windows, ends, strict=True):
+            begin = end - len(some[chains[0]].draws)
+            here = places[slice(*np.searchsorted(places, [begin, end]))] - begin
+            parts.append(np.stack([some[c].statistics[:, here] for c in chains]))
+        table = np.concatenate(parts, axis=2)
+        statistics = name_statistics(table, work.running.supervisor.engine.chains.columns)
+        groups = {"posterior": named(work, draws, True)}
+        if table.shape[2] == draws.shape[1]:  # no window came meanwhile
+            groups["sample_stats"] = dict(statistics)
+        self.take(tree_of(groups, {**work.model.coords, "chain": list(chains)}, work.model.named_vars_to_dims))
+        self.stride = stride
+
+    def end(self, result: Any) -> None:
+        """Show the result from now on."""
+        self.take(result)
+        self._count = -1
+
+
+class Page:
+    """The page of a run of this process: its server, and its one run."""
+
+    single = True
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.live: LiveSource | None = None
+        if work.store is None:
+            self.live = LiveSource(work)
+            self.live.journal(work.running.supervisor.started())
+            work.running.listeners.add([self.live.journal])
+        self._source: RunSource | None = self.live
+
+    def names(self) -> list[str]:
+        """Of the one run."""
+        return [NAME]
+
+    def source(self, name: str) -> RunSource:
+        """The run as it is now."""
+        if name != NAME:
+            raise KeyError(name)
+        if self._source is None:
+            assert self.work.store is not None
+            self._source = StoreSource(self.work.store.store.path, NAME)
+        self._source.refresh()
+        return self._source
+
+    def version(self, name: str) -> object:
+        """Another value whenever the run may have something new."""
+        return (self._source or self.source(name)).version()
+
+    def ended(self, result: Any) -> None:
+        """The run is over; this is what came of it."""
+        if self.live is not None:
+            self.live.end(result)
+
+    def control(self, action: str, number: float | None) -> None:
+        """What the buttons do: pause, resume, stop, or ask for so many more effective draws than there are."""
+        running = self.work.running
+        if running.finished:
+            raise SamplingError("the run is over; `result.extend(target_ess=…)` goes on with it.")
+        match action:
+            case "pause" | "resume" | "stop":
+                getattr(running, action)()
+            case "more":
+                if number is None or not 0 < number < 1e9:
+                    raise SamplingError("more effective draws need a number of them, above 0.")
+                check = running.supervisor.last_check
+                there = 0.0 if check is None or not np.isfinite(check.ess) else check.ess
+                self.work.ask_for(there + number)
+            case _:
+                raise SamplingError(f"a run is paused, resumed, stopped or asked for more; got {action!r}.")
+
+
+def page_of(work: Work, host: str = "127.0.0.1", port: int | None = None, control: bool = True) -> Server:
+    """Show a run of this process in the browser; the address is printed, or the page shown in a notebook."""
+    check_installed()
+    page = Page(work)
+    server = Server(page, host, port, page.control if control else None).start()
+    work.page = page
+    shell = sys.modules.get("IPython")
+    if shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None:
+        shell.display.display(server)
+    else:
+        print(f"Watch the run at {server.address}", flush=True)
+    return server

@@ -1,0 +1,340 @@
+// The page of one run. It is made once; what is new is put in its places.
+
+import { act, ask, embedded, follow, mayControl, trace } from "./data.js";
+import { bars, clock, forest, legend, Lines, make, number, overlaid, pairs, parallel, picture, ranks, drawn, words } from "./draw.js";
+
+export const TONES = {
+  converged: "good", completed: "good", converged_with_divergences: "warn", interrupted: "warn", paused: "warn", stale: "bad",
+  not_converged: "bad", chains_disagree: "bad", unreadable: "bad", tuning: "busy", sampling: "busy", starting: "busy", running: "busy",
+};
+const LIVE = ["tuning", "sampling", "starting", "paused", "running", "stale"];
+const COLUMNS = [["mean", "mean"], ["sd", "sd"], ["lower", "hdi 3%"], ["upper", "hdi 97%"], ["mcse_mean", "mcse"], ["ess_bulk", "ess bulk"], ["ess_tail", "ess tail"], ["r_hat", "R-hat"]];
+const key = (element) => JSON.stringify([element.variable, element.place]);
+
+export const badge = (status) => make("span", { class: `badge ${TONES[status] ?? "dim"}` }, status.replaceAll("_", " "));
+const when = (seconds) => (seconds ? new Date(1000 * seconds).toLocaleString() : "–");
+
+export class RunPage {
+  constructor(place, name, back) {
+    this.place = place;
+    this.name = name;
+    this.back = back;
+    this.chosen = [];
+    this.byHand = false;
+    this.busy = false;
+    this.again = false;
+    this.traces = new Map();
+    this.part = {};
+    this.sort = { column: null, down: true };
+  }
+
+  async start() {
+    const part = (name, title, ...inside) => {
+      const body = make("div", {});
+      this.part[name] = body;
+      return make("section", { "aria-label": title, "data-part": name }, make("h2", {}, title), ...inside, body);
+    };
+    this.part.head = make("div", {});
+    this.part.news = make("p", { role: "status", class: "dim", "aria-live": "polite" });
+    this.search = make("input", { type: "search", placeholder: "Search parameters …", "aria-label": "Search parameters", oninput: () => this.find() });
+    this.part.found = make("ul", { class: "found" });
+    this.part.legend = make("div", {});
+    this.filter = make("input", { type: "search", placeholder: "Filter rows …", "aria-label": "Filter rows of the summary", oninput: () => this.table() });
+    this.growth = [new Lines("R-hat of the chosen parameters over draws"), new Lines("Effective draws of the chosen parameters over draws")];
+    this.tuning = ["step_size", "tree_depth", "gradients"].map((what) => [what, new Lines(`${what} of each chain over time`, 130)]);
+    this.place.replaceChildren(
+      this.part.head, this.part.news,
+      part("parameters", "Parameters", this.search, this.part.found, this.part.legend),
+      make("div", { class: "two" },
+        part("rhat", "R-hat over draws", this.growth[0].element), part("ess", "Effective draws over draws", this.growth[1].element)),
+      part("summary", "Summary", this.filter), part("forest", "Forest"), 
+      make("div", { class: "two" }, part("pairs", "Pairs"), part("divergences", "Divergences")),
+      make("div", { class: "two" }, part("tuning", "Chains over time"), part("energy", "Energy")),
+      make("div", { class: "two" }, part("predictive", "Posterior predictive"), part("regions", "Separate regions")),
+      make("div", { class: "two" }, part("events", "Events"), part("about", "About the run")), part("model", "Model"),
+    );
+    await this.refresh();
+    await this.find();
+    this.stop = follow(this.name, () => this.refresh(), (gone) => {
+      this.part.news.textContent = gone ? "The server does not answer; what is here is what it last said." : "";
+    });
+  }
+
+  async refresh(atOnce = false) {
+    if (atOnce && this.resting) { clearTimeout(this.resting); this.busy = false; }
+    if (this.busy || document.hidden) { this.again = true; return; }
+    this.busy = true;
+    this.resting = 0;
+    this.again = false;
+    const began = performance.now();
+    try {
+      this.run = await ask("run", { run: this.name });
+      this.show();
+      await this.details();
+    } catch (error) {
+      this.part.news.textContent = error.message;
+    }
+    // So that looking takes a small share of the time, however slow the other side is.
+    const rest = LIVE.includes(this.run?.status) ? Math.max(1500, 10 * (performance.now() - began)) : 300;
+    this.resting = setTimeout(() => { this.resting = 0; this.busy = false; if (this.again) this.refresh(); }, Math.min(rest, 6000));
+  }
+
+  async details() {
+    const run = this.run;
+    const drawn = run.draws > 0 && run.groups.posterior > 0;
+    const live = LIVE.includes(run.status);
+    if (!this.byHand) this.chosen = drawn ? run.worst.slice(0, 4) : [];
+    const now = Date.now();
+    if (drawn && (run.draws !== this.drawn || run.status !== this.shownStatus)) {
+      await this.showTraces();
+      // What takes longer comes more seldom while the run goes on.
+      if (!live || !this.slowAt || now - this.slowAt > 15000) {
+        this.slowAt = now;
+        await Promise.all([this.showSummary(), this.showPairs(), this.showDivergences()]);
+        if (run.status !== "stale") this.drawn = run.draws;
+        this.shownStatus = run.status;
+      }
+      for (const name of run.predictive) {
+        if (live) break;
+        const found = await ask("predictive", { run: this.name, variable: name });
+        this.part.predictive.replaceChildren(make("h3", {}, name), overlaid(found.grid, found.observed, found.predicted));
+      }
+    }
+    for (const name of ["parameters", "rhat", "ess", "summary", "forest", "pairs", "divergences"]) this.hide(name, !drawn);
+  }
+
+  hide(name, hidden) {
+    this.part[name].closest("section").hidden = hidden;
+  }
+
+  show() {
+    const r = this.run, c = r.check, p = r.progress;
+    const live = LIVE.includes(r.status);
+    document.title = `${r.status.replaceAll("_", " ")} · ${r.name}`;
+    const rate = p.at.length > 1 && live ? (() => {
+      const n = p.at.length, k = Math.max(0, n - 5), total = (i) => p.gradients.reduce((sum, row) => sum + (row[i] ?? 0), 0);
+      return (total(n - 1) - total(k)) / Math.max(1e-9, p.at[n - 1] - p.at[k]);
+    })() : r.gradients / r.seconds;
+    const noise = c && c.ess ? Math.sqrt(1 + (2 * (r.chains ?? 1)) / c.ess) : null;
+    const draws = c && c.needed && live && c.needed > r.draws ? `of about ${number(c.needed)} of each chain` : `of each of ${r.chains} chains`;
+    const left = c && c.needed && live && r.draws && p.at.length ? (() => {
+      const first = p.draws[0].findIndex((d) => d > 0), n = p.at.length - 1;
+      const span = first >= 0 && n > first ? (p.at[n] - p.at[first]) / Math.max(1, p.draws[0][n] - p.draws[0][first]) : r.seconds / r.draws;
+      return Math.max(0, c.needed - r.draws) * span;
+    })() : null;
+    const figure = (label, value, small, tone) => make("div", {}, make("dt", {}, label), make("dd", { class: tone ?? "" }, value, small ? make("small", {}, small) : null));
+    const diverged = r.divergences;
+    const figures = [
+      figure("Draws", number(r.draws), draws),
+      figure("Time", clock(r.seconds), left !== null ? `about ${clock(left)} left` : r.last ? `last word ${when(r.last)}` : ""),
+      c ? figure("Least effective draws", `${number(c.ess)}${c.target_ess ? ` / ${number(c.target_ess)}` : ""}`, c.ess_name, c.target_ess && c.ess >= c.target_ess ? "good" : "") : null,
+      c ? figure("R-hat", c.rhat === null ? "–" : c.rhat.toFixed(3), `${c.rhat_name}${noise ? `; noise alone ${noise.toFixed(3)}` : ""}`, c.rhat !== null && c.rhat <= c.target_rhat ? "good" : "bad") : null,
+      figure("Divergences", number(diverged), diverged && r.draws ? `${number((100 * diverged) / (r.draws * r.chains))} % of draws` : "", diverged ? "warn" : ""),
+      figure("Gradients", number(r.gradients), Number.isFinite(rate) ? `${number(rate)} a second` : ""),
+      figure("Parameters", number(r.parameters || r.began.dimension), r.began.threads ? `${r.began.threads} threads` : ""),
+    ];
+    const head = [
+      make("div", { class: "head" }, this.back ? make("a", { href: "#", onclick: this.back }, "← all runs") : null, make("h1", {}, r.name), badge(r.status)),
+      make("p", { class: "reason" }, r.reason && r.reason[0].toUpperCase() + r.reason.slice(1), r.promise ? `${r.reason ? " – this" : "This"} status promises ${r.promise}.` : "", r.help ? ` What would help: ${r.help.replaceAll("`", "")}.` : "",
+        r.skewed ? " The clock of its machine differs from this one's." : ""),
+    ];
+    if (live && r.control && mayControl) head.push(this.buttons(r));
+    head.push(make("dl", { class: "figures" }, figures));
+    const focused = document.activeElement?.dataset?.action;
+    const typed = this.more?.value;
+    this.part.head.replaceChildren(...head);
+    if (this.more && typed) this.more.value = typed;
+    if (focused) this.part.head.querySelector(`[data-action=${focused}]`)?.focus();
+    this.over(p);
+    this.energy(r.energy);
+    this.events(r.events);
+    const chains = r.chains ?? 0;
+    this.part.legend.replaceChildren(legend(Array.from({ length: Math.min(8, chains) }, (_, i) => `chain ${i}`)));
+    this.part.about.replaceChildren(make("table", {}, make("tbody", {}, Object.entries({ ...r.about, host: r.began.host, process: r.began.process && String(r.began.process), observed: r.began.observed && JSON.stringify(r.began.observed), "graph digest": r.began.digest }).filter(([, v]) => v !== undefined && v !== null).map(([name, value]) =>
+      make("tr", {}, make("td", {}, name.replaceAll("_", " ")), make("td", { class: "words" }, typeof value === "number" ? number(value, 4) : Array.isArray(value) ? value.map((v) => number(v)).join(", ") : String(value)))))));
+    this.part.model.replaceChildren(make("pre", {}, r.began.model ?? ""));
+    this.hide("model", !r.began.model);
+    this.hide("predictive", !r.predictive.length || live);
+    const regions = r.regions.regions ?? [];
+    this.part.regions.replaceChildren(make("p", {}, r.regions.statement ?? ""), regions.length < 2 ? "" : make("table", {}, make("tbody", {}, regions.map((g, i) =>
+      make("tr", {}, make("td", {}, `region ${i + 1}`), make("td", {}, g.mass === null ? "unknown share" : `${number(100 * g.mass)} % of the mass`), make("td", { class: "words" }, Object.entries(g.place).map(([n, v]) => `${n} = ${number(v)}`).join(", ")))))));
+    this.hide("regions", !r.regions.statement);
+  }
+
+  buttons(r) {
+    const said = async (action, amount = null) => {
+      try { await act(action, amount); this.part.news.textContent = `Asked for: ${action}.`; } catch (error) { this.part.news.textContent = error.message; }
+      this.refresh(true);
+    };
+    this.more = make("input", { type: "number", min: 1, value: 2000, "aria-label": "More effective draws" });
+    const paused = r.status === "paused";
+    return make("div", { class: "controls", role: "group", "aria-label": "Control of the run" },
+      make("button", { "data-action": "pause", onclick: () => said(paused ? "resume" : "pause") }, paused ? "Resume" : "Pause"),
+      make("button", { "data-action": "stop", onclick: () => { if (confirm("Stop the run? It ends with the draws it has.")) said("stop"); } }, "Stop"),
+      this.more, make("button", { "data-action": "more", onclick: () => said("more", Number(this.more.value)) }, "more effective draws"));
+  }
+
+  over(p) {
+    const enough = p.at.length > 0;
+    this.hide("tuning", !enough);
+    if (!enough) return;
+    if (!this.part.tuning.childElementCount) {
+      this.part.tuning.append(...this.tuning.flatMap(([what, lines]) => [make("h3", {}, what.replace("_", " ")), lines.element]), make("div", {}));
+    }
+    for (const [what, lines] of this.tuning) {
+      const rows = p[what];
+      const told = p.at.length > 2 && rows.some((row) => row.some((v) => v !== null));
+      lines.element.hidden = lines.element.previousSibling.hidden = !told;
+      if (told) lines.show(p.at, rows, p.chains.map((c) => `chain ${c}`));
+    }
+    const last = (row) => row[row.length - 1];
+    this.part.tuning.lastChild.replaceChildren(make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ["chain", "phase", "steps", "draws", "diverged", "step size", "depth"].map((t) => make("th", {}, t)))),
+      make("tbody", {}, p.chains.slice(0, 64).map((c, i) => make("tr", {}, [c, p.phase[i], last(p.done[i]), last(p.draws[i]), last(p.divergences[i]), number(last(p.step_size[i])), number(last(p.tree_depth[i]))].map((v) => make("td", {}, String(v)))))))));
+  }
+
+  energy(e) {
+    this.hide("energy", !e);
+    if (!e) return;
+    const low = e.bfmi.filter((b) => b < 0.3).length;
+    this.part.energy.replaceChildren(bars(e.edges, [e.energy, e.changes], ["energy about its mean", "changes between draws"], "Histograms of energy and of its changes"),
+      make("p", { class: low ? "bad" : "dim" }, `BFMI of the chains: ${e.bfmi.map((b) => number(b, 2)).join(", ")}${low ? "; below 0.3 chains move too slowly between energies" : ""}`));
+  }
+
+  events(events) {
+    const say = { began: (e) => (e.resumed ? "went on from its checkpoint" : "began"), restarted: () => "began again", moved: (e) => `chain ${e.chain} goes on elsewhere`, lost: (e) => `chain ${e.chain} left out`, ended: (e) => `ended: ${e.status}` };
+    const rows = [...events.filter((e) => e.time).map((e) => [when(e.time), say[e.kind](e), e.reason ?? ""]), ...this.run.notes.map((n) => ["", "note", n])];
+    const restarts = events.some((e) => e.kind === "restarted") ? [] : this.run.restarts.map((n) => ["", "began again", n]);
+    rows.push(...restarts);
+    this.hide("events", !rows.length);
+    this.part.events.replaceChildren(make("div", { class: "scroll" }, make("table", {}, make("tbody", {}, rows.map(([t, what, why]) => make("tr", {}, make("td", {}, t), make("td", { class: "words" }, what), make("td", { class: "words" }, why)))))));
+  }
+
+  async find() {
+    if (!this.run?.groups.posterior) return;
+    clearTimeout(this.finding);
+    const query = this.search.value;
+    if (embedded) this.offer(embedded.names.filter((n) => n.text.toLowerCase().includes(query.toLowerCase())).slice(0, 60), false);
+    else this.finding = setTimeout(async () => {
+      try {
+        const { found, more } = await ask("search", { run: this.name, q: query });
+        this.offer(found, more);
+      } catch (error) { this.part.news.textContent = error.message; }
+    }, query ? 150 : 0);
+  }
+
+  offer(found, more) {
+    this.part.found.replaceChildren(...found.map((element) => make("li", {}, make("button", {
+      "aria-pressed": String(this.chosen.some((c) => key(c) === key(element))), title: element.text.slice(0, 300), onclick: (event) => this.choose(element, event.currentTarget),
+    }, element.text.slice(0, 120)))), more ? make("li", { class: "dim" }, "… and more: search for their names") : "", found.length ? "" : make("li", {}, "none has such a name"));
+  }
+
+  async choose(element, button) {
+    this.byHand = true;
+    const there = this.chosen.some((c) => key(c) === key(element));
+    this.chosen = there ? this.chosen.filter((c) => key(c) !== key(element)) : [element, ...this.chosen].slice(0, 6);
+    button.setAttribute("aria-pressed", String(!there));
+    await this.showTraces();
+    await this.showPairs();
+  }
+
+  async showTraces() {
+    const found = [];
+    for (const element of this.chosen) {
+      try { found.push([element, await trace(this.name, element)]); } catch (error) { this.part.news.textContent = `${element.text}: ${error.message}`; }
+    }
+    const cards = found.map(([element, t]) => {
+      const [chains, points] = t.shape;
+      let card = this.traces.get(key(element));
+      if (!card) {
+        const lines = new Lines(`Trace of ${element.text}`, 128);
+        card = { lines, said: make("span", {}), side: make("div", {}) };
+        card.element = make("article", { class: "trace", "aria-label": element.text }, make("header", {}, make("h3", { title: element.text.slice(0, 300) }, element.text), card.said), lines.element, card.side);
+        this.traces.set(key(element), card);
+      }
+      card.data = [t, chains, points];
+      const last = (row) => row[row.length - 1];
+      const odd = t.finite < t.size ? ` · ${t.size - t.finite} draws are not finite` : "";
+      card.said.textContent = `R-hat ${last(t.r_hat)?.toFixed(3) ?? "–"} · ESS ${number(last(t.ess_bulk))} bulk, ${number(last(t.ess_tail))} tail · mean ${number(t.mean)} · sd ${number(t.sd)}${odd}${t.step > 1 ? ` · of every ${t.step}. draw` : ""}`;
+      card.side.replaceChildren(ranks(t.ranks, `Ranks of ${element.text} by chain; flat where chains agree`));
+      return card;
+    });
+    this.part.parameters.replaceChildren(...cards.map((card) => card.element));
+    for (const card of cards) {
+      const [t, chains, points] = card.data;
+      // The smallest and the largest of neighbouring draws, one after the other.
+      const x = [], lines = Array.from({ length: chains }, () => []);
+      const both = t.width > t.step;
+      for (let i = 0; i < points; i++) {
+        for (const end of both ? [0, 1] : [0]) {
+          x.push((i + 0.5 * end) * t.width);
+          for (let c = 0; c < chains; c++) {
+            const v = t.lines[2 * (c * points + i) + end];
+            lines[c].push(Number.isFinite(v) ? v : null);
+          }
+        }
+      }
+      card.lines.show(x, lines, lines.map((_, i) => `chain ${i}`), { width: 0.8, alpha: 0.85 });
+    }
+    this.showGrowth(found);
+  }
+
+  showGrowth(found) {
+    const some = found.filter(([, t]) => t.lengths.length);
+    const checks = this.run.checks;
+    for (const [place, what] of [[0, "r_hat"], [1, "ess_bulk"]]) {
+      const lines = this.growth[place];
+      if (!some.length) continue;
+      const name = place ? "ess" : "rhat";
+      const x = some[0][1].lengths.map((n) => n * some[0][1].step);
+      const target = this.run.check ? (place ? this.run.check.target_ess : this.run.check.target_rhat) : null;
+      lines.show(x, [...some.map(([, t]) => t[what]), ...(target ? [x.map(() => target)] : [])], some.map(([e]) => e.text),
+        { points: true, colors: [...some.map((_, i) => i), 6], dashes: [...some.map(() => undefined), [5, 5]] });
+      this.part[name].replaceChildren(legend([...some.map(([e]) => e.text.slice(0, 60)), ]), make("p", { class: "dim" }, checks.length ? `${checks.length} checks by the run so far; the line of dashes is what is asked for.` : ""));
+    }
+  }
+
+  async showSummary() {
+    const found = await ask("summary", { run: this.name });
+    this.rows = found.names.map((name, i) => ({ name, element: { text: name, variable: found.keys[i][0], place: found.keys[i][1] }, ...Object.fromEntries(COLUMNS.map(([c]) => [c, found.columns[c][i]])) }));
+    this.total = found.total;
+    this.table();
+    this.hide("forest", !this.rows.length);
+    const worst = new Set(this.run.worst.map((w) => w.text));
+    const some = this.rows.length <= 40 ? this.rows : [...this.rows.filter((r) => worst.has(r.name)), ...this.rows.filter((r) => !worst.has(r.name))].slice(0, 40);
+    this.part.forest.replaceChildren(forest(some), this.rows.length > 40 ? make("p", { class: "dim" }, `40 of ${this.total.toLocaleString("en")}; those in the worst states first.`) : "");
+  }
+
+  table() {
+    if (!this.rows) return;
+    const wanted = this.filter.value.toLowerCase();
+    let rows = this.rows.filter((r) => r.name.toLowerCase().includes(wanted));
+    const { column, down } = this.sort;
+    if (column) rows.sort((a, b) => (column === "name" ? a.name.localeCompare(b.name) : (a[column] ?? -Infinity) - (b[column] ?? -Infinity)) * (down ? -1 : 1));
+    const heading = ([c, label]) => make("th", { "aria-sort": column === c ? (down ? "descending" : "ascending") : "none" },
+      make("button", { onclick: () => { this.sort = { column: c, down: this.sort.column === c ? !down : c !== "name" }; this.table(); this.part.summary.querySelector(`[data-column=${c}]`)?.focus(); }, "data-column": c }, `${label}${column === c ? (down ? " ↓" : " ↑") : ""}`));
+    const shown = rows.slice(0, 400);
+    const tone = (c, v) => (c === "r_hat" && v > 1.01 ? "bad" : "");
+    const cell = (c, v) => (c === "r_hat" && v !== null ? v.toFixed(3) : number(v));
+    this.part.summary.replaceChildren(make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of the summary" }, make("table", {},
+      make("thead", {}, make("tr", {}, [["name", "parameter"], ...COLUMNS].map(heading))),
+      make("tbody", {}, shown.map((r) => make("tr", {}, make("td", { title: r.name.slice(0, 300) }, r.name.slice(0, 200)), COLUMNS.map(([c]) => make("td", { class: tone(c, r[c]) }, cell(c, r[c])))))))),
+    make("p", { class: "dim" }, `${shown.length} of ${(this.total ?? 0).toLocaleString("en")} rows${this.total > this.rows.length ? `; the first ${this.rows.length.toLocaleString("en")} are sorted and filtered here, all are found by the search above` : ""}`));
+  }
+
+  async showPairs() {
+    const chosen = this.chosen.slice(0, 4);
+    if (chosen.length < 2) { this.part.pairs.replaceChildren(make("p", { class: "dim" }, "Choose two parameters or more.")); return; }
+    try {
+      const found = await ask("pairs", { run: this.name, of: JSON.stringify(chosen.map((c) => [c.variable, c.place])) });
+      this.part.pairs.replaceChildren(pairs(found.columns, found.diverged, chosen.map((c) => c.text)));
+    } catch (error) { this.part.pairs.replaceChildren(make("p", { class: "dim" }, error.message)); }
+  }
+
+  async showDivergences() {
+    const found = await ask("divergences", { run: this.name });
+    const some = found.rows.filter((r) => r.ranks.length);
+    if (!found.count || !some.length) { this.part.divergences.replaceChildren(make("p", { class: "dim" }, "No draw diverged.")); return; }
+    const strong = some.filter((r) => Math.abs(r.shift) > 3).map((r) => `${r.text} is ${r.shift < 0 ? "small" : "large"}`);
+    this.part.divergences.replaceChildren(parallel(some), make("p", {}, `${found.count} draws diverged; from bottom to top each line has the ranks of one. `, strong.length ? `They lie where ${strong.slice(0, 3).join(", ")}.` : "They lie where other draws do."));
+  }
+}

@@ -1,0 +1,306 @@
+"""What can be looked at: runs, by name, with their records, attributes and numbers, of which a part is read at a time.
+
+Stores are read where they lie, without what wrote them; nothing is unpickled, and no file outside the store is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.diagnostics.variables import text
+from consilience.errors import StorageError
+from consilience.output.storage import journal
+from consilience.record import Record
+
+Array = npt.NDArray[Any]
+Place = tuple[int, ...]
+
+SAMPLE: Final = ("chain", "draw")
+MOST_RECORDS: Final = 1 << 24  # bytes of a journal that are read, from its end
+MOST_NAMES: Final = 200_000  # elements whose names are looked through for one question
+
+
+class StoredVariable(Record):
+    """A variable of a group: the dims and lengths of its own axes, and whether it has the axes (chain, draw) first."""
+
+    name: str
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    sampled: bool
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+
+class RunSource(ABC):
+    """One run.
+
+    name         by which it is shown
+    attributes   of its draws, as the run left them
+    records      its journal; empty where it has none
+    groups       variables by name, by group
+    chains       how many there are
+    draws        of each chain
+    """
+
+    name: str
+    attributes: Mapping[str, Any]
+    records: Sequence[Mapping[str, Any]]
+    groups: Mapping[str, Mapping[str, StoredVariable]]
+    chains: int
+    draws: int
+    stride = 1  # of the run's draws, one in so many is here
+
+    @abstractmethod
+    def version(self) -> object:
+        """Another value whenever there may be something new."""
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """See what there is now; StorageError where it cannot be read."""
+
+    @abstractmethod
+    def part(self, group: str, name: str, place: Place | None, step: int = 1, last: int | None = None) -> Array:
+        """Numbers (chain, draw) of one element, or all elements (chain, draw, …), of one draw in `step` up to `last`.
+
+        Of variables without draws all numbers.
+        """
+
+    @abstractmethod
+    def labels(self, dim: str, length: int) -> Sequence[object]:
+        """Labels along a dim; positions where there are none."""
+
+    def elements(self, variable: StoredVariable) -> Iterator[tuple[str, Place]]:
+        """Names and places of all elements, in C order."""
+        if not variable.shape:
+            yield variable.name, ()
+            return
+        axes = [self.labels(d, n) for d, n in zip(variable.dims, variable.shape, strict=True)]
+        for place in product(*map(range, variable.shape)):
+            inner = ", ".join(text(axis[i]) for axis, i in zip(axes, place, strict=True))
+            yield f"{variable.name}[{inner}]", place
+
+    def locate(self, name: str) -> tuple[str, Place] | None:
+        """StoredVariable and place of an element's name; None where there is none, as of coordinates of simplexes."""
+        variables = self.groups.get("posterior", {})
+        if name in variables and not variables[name].shape:
+            return name, ()
+        for own in variables.values():
+            if own.shape and name.startswith(f"{own.name}["):
+                for found, place in islice(self.elements(own), MOST_NAMES):
+                    if found == name:
+                        return own.name, place
+        return None
+
+
+class StoreSource(RunSource):
+    """A store on the disk."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path, self.name = path.resolve(), name
+        self._labels: dict[tuple[str, int], Sequence[object]] = {}
+        self._seen: object = None
+        self._draws_seen: object = None
+        self.refresh()
+
+    def version(self) -> object:
+        return _stamp(self.path / "zarr.json"), _stamp(self.path / journal.NAME)
+
+    def refresh(self) -> None:
+        if (now := self.version()) == self._seen:
+            return
+        self.records = list(journal.records(_end_of(self.path / journal.NAME)))
+        if (stamp := _stamp(self.path / "zarr.json")) != self._draws_seen:
+            self._read_members()
+            self._draws_seen = stamp
+        self._seen = now
+
+    def _read_members(self) -> None:
+        try:
+            members = json.loads(_inside(self.path, self.path / "zarr.json").read_bytes())
+            members = members["consolidated_metadata"]["metadata"]
+            groups: dict[str, dict[str, StoredVariable]] = {}
+            self.attributes = {}
+            for path, about in members.items():
+                group, _, name = path.partition("/")
+                if not name:
+                    groups.setdefault(group, {})
+                    if group == "posterior":
+                        self.attributes = dict(about.get("attributes", {}))
+                    continue
+                dims, shape = tuple(about.get("dimension_names") or ()), tuple(map(int, about["shape"]))
+                if dims != (name,) and name != "draw":  # no labels
+                    sampled = dims[:2] == SAMPLE
+                    own = slice(2 if sampled else 0, None)
+                    names = (
+                        dims[own] if len(dims) == len(shape) else tuple(f"{name}_dim_{i}" for i in range(len(shape)))
+                    )
+                    groups.setdefault(group, {})[name] = StoredVariable(name, names, shape[own], sampled)
+            draws = members["posterior/draw"]["shape"][0]
+            chains = members["posterior/chain"]["shape"][0]
+        except (OSError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            raise StorageError(
+                f"{self.name!r} is not a store of draws, or of a version that this one cannot read "
+                f"({type(error).__name__}: {error}); xarray may open it."
+            ) from error
+        self._members, self.groups = members, groups
+        self.chains, self.draws = int(chains), int(draws)
+        self._labels.clear()
+
+    def labels(self, dim: str, length: int) -> Sequence[object]:
+        known = self._labels.get((dim, length))
+        if known is None:
+            known = range(length)
+            for group in self.groups:
+                about = self._members.get(f"{group}/{dim}")
+                if about is not None and about["shape"] == [length]:
+                    known = self._whole(group, dim).tolist()
+                    break
+            self._labels[dim, length] = known
+        return known
+
+    def part(self, group: str, name: str, place: Place | None, step: int = 1, last: int | None = None) -> Array:
+        variable = self.groups[group][name]
+        if not variable.sampled:
+            whole = self._whole(group, name)
+            return whole if place is None else whole[place]
+        about = self._members[f"{group}/{name}"]
+        draws = about["shape"][1] if last is None else min(last, about["shape"][1])
+        chunk, codecs = about["chunk_grid"]["configuration"]["chunk_shape"], about["codecs"]
+        plain = len(codecs) == 1 and codecs[0]["name"] == "bytes"
+        whole_rows = [max(1, n) for n in (about["shape"][0], *variable.shape)] == [chunk[0], *chunk[2:]]
+        if not (plain and whole_rows):
+            return np.asarray(self._array(group, name)[(slice(None), slice(0, draws, step), *(place or ()))])
+        dtype = np.dtype(about["data_type"])
+        if codecs[0].get("configuration", {}).get("endian", "little") == "big":
+            dtype = dtype.newbyteorder(">")
+        parts, tail = [], "/0" * len(variable.shape)
+        for number in range(-(-draws // chunk[1])):
+            begin = number * chunk[1]
+            first = -begin % step
+            rows = slice(first, min(chunk[1], draws - begin), step)
+            file = self.path / group / name / f"c/0/{number}{tail}"
+            try:
+                found: Any = np.memmap(_inside(self.path, file), dtype, "r", shape=tuple(chunk))
+                parts.append(np.array(found[(slice(None), rows, *(place or ()))]))
+            except (
+                OSError,
+                ValueError,
+            ) as error:  # all as what fills an array; or half written, which is shown as a gap
+                shape = (chunk[0], len(range(*rows.indices(chunk[1]))), *(variable.shape if place is None else ()))
+                gap = (
+                    math.nan if dtype.kind == "f" and not isinstance(error, FileNotFoundError) else about["fill_value"]
+                )
+                parts.append(np.full(shape, gap, dtype))
+        return np.concatenate(parts, axis=1) if parts else np.zeros((self.chains, 0))
+
+    def _whole(self, group: str, name: str) -> Array:
+        return np.asarray(self._array(group, name)[...])
+
+    def _array(self, group: str, name: str) -> Any:
+        """An array as zarr has it, for what is compressed."""
+        folder = self.path / group / name
+        if any(entry.is_symlink() for entry in [folder.parent, folder, *folder.rglob("*")]):
+            raise StorageError(f"{group}/{name} of {self.name!r} is a link, which may lead elsewhere; it is not read.")
+        try:
+            import zarr
+        except ImportError as error:
+            raise StorageError(
+                "a part of this store is compressed and needs zarr: pip install 'consilience[zarr]'"
+            ) from error
+        try:
+            return zarr.open_array(_inside(self.path, folder), mode="r")
+        except (OSError, ValueError, KeyError) as error:
+            raise StorageError(f"{group}/{name} of {self.name!r} cannot be read: {error}") from error
+
+
+class TreeSource(RunSource):
+    """A result in memory, or lazily on the disk: an `xarray.DataTree`."""
+
+    def __init__(self, tree: Any, name: str, records: Sequence[Mapping[str, Any]] = ()) -> None:
+        self.name, self.records = name, records
+        self.take(tree)
+
+    def take(self, tree: Any) -> None:
+        """Show another tree from now on."""
+        self._tree, self.stride = tree, 1
+        posterior = tree.children.get("posterior")
+        self.attributes = {} if posterior is None else {str(k): v for k, v in posterior.attrs.items()}
+        self.groups = {
+            str(group): {
+                str(name): StoredVariable(str(name), own, tuple(a.sizes[d] for d in own), a.dims[:2] == SAMPLE)
+                for name, a in node.data_vars.items()
+                for own in [tuple(str(d) for d in a.dims[2 * (a.dims[:2] == SAMPLE) :])]
+            }
+            for group, node in tree.children.items()
+        }
+        sizes = {} if posterior is None else posterior.sizes
+        self.chains, self.draws = int(sizes.get("chain", 0)), int(sizes.get("draw", 0))
+
+    def version(self) -> object:
+        return id(self._tree), len(self.records)
+
+    def refresh(self) -> None:
+        """All is here."""
+
+    def labels(self, dim: str, length: int) -> Sequence[object]:
+        for node in self._tree.children.values():
+            if dim in node.coords and node.sizes[dim] == length:
+                return list(node.coords[dim].values.tolist())
+        return range(length)
+
+    def part(self, group: str, name: str, place: Place | None, step: int = 1, last: int | None = None) -> Array:
+        array = self._tree.children[group][name].variable
+        if self.groups[group][name].sampled:
+            array = array[(slice(None), slice(0, last, step))]
+        if place is not None:
+            array = (
+                array[(..., *place)]
+                if not self.groups[group][name].sampled
+                else array[(slice(None), slice(None), *place)]
+            )
+        return np.asarray(array.values)
+
+
+def _stamp(file: Path) -> object:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _end_of(file: Path) -> bytes:
+    """A file's first line and its last bytes; nothing where it is not there, or a link."""
+    try:
+        if file.is_symlink():
+            return b""
+        with file.open("rb") as opened:
+            size = os.fstat(opened.fileno()).st_size
+            if size <= MOST_RECORDS:
+                return opened.read()
+            first = opened.readline(MOST_RECORDS)
+            opened.seek(size - MOST_RECORDS)
+            opened.readline()
+            return first + opened.read()
+    except OSError:
+        return b""
+
+
+def _inside(root: Path, file: Path) -> Path:
+    """The file, if it is one of the store's own; StorageError where names or links lead elsewhere."""
+    if not Path(os.path.realpath(file)).is_relative_to(root):
+        raise StorageError(f"{file.name!r} lies outside of its store; it is not read.")
+    return file

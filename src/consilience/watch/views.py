@@ -1,0 +1,421 @@
+"""What a page shows of a run: a source enters; plain values for JSON, and arrays, leave.
+
+Everything is bounded: of long runs evenly spread draws are read, and how many is said.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.diagnostics.compiled.library import FEWEST_DRAWS
+from consilience.diagnostics.description import describe
+from consilience.output.storage.journal import OF_CHAINS, finite
+from consilience.sample.report import HELP, PROMISES, RESTARTS
+from consilience.watch.source import MOST_NAMES, Place, RunSource
+
+Array = npt.NDArray[Any]
+
+MOST_POINTS: Final = 400  # of a line
+MOST_READ: Final = 32_768  # draws of a chain for a line
+MOST_ROWS: Final = 2000  # of the summary
+MOST_NUMBERS: Final = 1 << 23  # of draws that are in memory for the summary at one time
+MOST_FOUND: Final = 60
+PAIRS: Final = 1500  # points of a picture of pairs
+RANK_BINS: Final = 20
+PATIENCE: Final = 15.0  # seconds without a word, besides three times what lies between two
+
+OF_THE_RUN: Final = (
+    "created_at", "creation_library_version", "seed", "sampler", "settings", "gradients", "tuning_steps",
+    "sampling_time", "time_compile", "time_warmup", "time_sampling", "time_checks", "metric_rank", "step_size",
+)  # fmt: skip
+"""Attributes that are shown as they are."""
+
+
+class Clock:
+    """When a source last had something new, by this machine's own clock, whatever the clocks of others say."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[object, float | None]] = {}
+
+    def silent(self, source: RunSource, now: float | None = None) -> float | None:
+        """Seconds since something new came while this looked; None where nothing came yet."""
+        now = time.monotonic() if now is None else now
+        version, before = source.version(), self._seen.get(source.name)
+        if before is None:
+            self._seen[source.name] = version, None
+        elif before[0] != version:
+            self._seen[source.name] = version, now
+        since = self._seen[source.name][1]
+        return None if since is None else now - since
+
+
+def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
+    """A run in the list of runs: what its journal and its attributes say."""
+    attributes = source.attributes
+    records = source.records
+    began = _last(records, "began")
+    progress, check = _last(records, "progress"), _last(records, "check")
+    ended = _last(records, "ended")
+    if began and records.index(began) > (records.index(ended) if ended else -1):
+        ended = None  # it goes on
+    last = records[-1]["time"] if records else None
+    status, silent = str(attributes.get("status", "")), clock.silent(source)
+    if ended is not None:
+        status = str(ended["status"])
+    stale, skewed = False, False
+    if status in ("running", "") and last is not None and ended is None:
+        patience = PATIENCE + 3 * float((progress or {}).get("interval", 1.0))
+        told = abs(time.time() - float(last))
+        stale = told > patience and (silent is None or silent > patience)
+        skewed = silent is not None and silent <= patience < told
+        paused = progress is not None and progress["paused"]
+        status = "stale" if stale else "paused" if paused else _stage(progress, source.draws)
+    chains = [] if progress is None else progress["chains"]
+    seconds = (ended or progress or {}).get("seconds") or attributes.get("sampling_time")
+    known = json.loads(str(attributes.get("last_check") or "null")) or check
+    found: dict[str, Any] = finite(
+        {
+            "name": source.name,
+            "status": status or "unknown",
+            "reason": _why(status, attributes, ended, check, began),
+            "promise": PROMISES.get(status, ""),
+            "help": HELP.get(status, ""),
+            "chains": source.chains or (began or {}).get("chains"),
+            "draws": max(source.draws * source.stride, min((c[2] for c in chains), default=0)),
+            "seconds": seconds,
+            "last": last,
+            "skewed": skewed,
+            "began": began or {},
+            "check": known,
+            "ess_per_second": known["ess"] / seconds if known and known.get("ess") and seconds else None,
+            "divergences": sum(c[3] for c in chains) if chains and not source.draws else _divergences(source),
+            "gradients": sum(c[6] or 0 for c in chains) or attributes.get("gradients"),
+            "parameters": sum(v.size for v in source.groups.get("posterior", {}).values()),
+        }
+    )
+    return found
+
+
+def _stage(progress: Mapping[str, Any] | None, draws: int) -> str:
+    chains = [c for c in progress["chains"] if c[8] != "failed"] if progress else []
+    if any(c[8] == "tuning" for c in chains) or not (draws or any(c[2] for c in chains)):
+        return "tuning" if any(c[1] for c in chains) else "starting"
+    return "sampling"
+
+
+def _why(
+    status: str,
+    attributes: Mapping[str, Any],
+    ended: Mapping[str, Any] | None,
+    check: Mapping[str, Any] | None,
+    began: Mapping[str, Any] | None,
+) -> str:
+    """In a sentence, why a run goes on, or why it ended."""
+    if ended is not None or status not in ("sampling", "tuning", "starting", "paused", "stale"):
+        return str((ended or {}).get("reason") or attributes.get("reason", ""))
+    if status == "stale":
+        return "nothing has come from it for a while: its process was killed, or its machine is cut off"
+    if status in ("tuning", "starting"):
+        return "the chains learn step size and metric; draws come afterwards"
+    if check is None:
+        first = (began or {}).get("min_draws")
+        return f"the first check is at {first} draws of each chain" if first else ""
+    if check["passed"]:
+        return "all that was asked for is there"
+    needed = (
+        f"about {check['needed']:,.0f} draws of each chain should do"
+        if check.get("needed")
+        else ("how many draws will do cannot be told yet")
+    )
+    wanted = f" of {check['target_ess']:,.0f}" if check.get("target_ess") else ""
+    ess = "none" if check["ess"] is None else f"{check['ess']:,.0f}"
+    rhat = "unknown" if check["rhat"] is None else f"{check['rhat']:.3f}"
+    return f"{check['ess_name']} has {ess}{wanted} effective draws and an R-hat of {rhat}; {needed}"
+
+
+def run(source: RunSource, clock: Clock) -> dict[str, Any]:
+    """All that is told of a run at once; parameters and draws are asked for one by one."""
+    attributes, records = source.attributes, source.records
+    found = overview(source, clock)
+    events = [r for r in records if r["kind"] in ("began", "restarted", "moved", "lost", "ended")]
+    checks = [r for r in records if r["kind"] == "check"]
+    found |= {
+        "progress": _progress([r for r in records if r["kind"] == "progress"]),
+        "checks": checks[-MOST_POINTS:],
+        "events": [{k: r.get(k) for k in ("kind", "time", "reason", "chain", "status", "resumed")} for r in events][
+            -200:
+        ],
+        "worst": _worst(source, checks),
+        "groups": {group: len(variables) for group, variables in source.groups.items()},
+        "about": {name: attributes[name] for name in OF_THE_RUN if name in attributes},
+        "regions": json.loads(str(attributes.get("regions", "{}"))),
+        "restarts": [RESTARTS.get(r, r) for r in json.loads(str(attributes.get("restarts", "[]")))],
+        "notes": json.loads(str(attributes.get("notes", "[]"))),
+        "windows": json.loads(str(attributes.get("warmup_windows", "[]"))),
+        "energy": _energies(source),
+        "predictive": sorted(
+            set(source.groups.get("posterior_predictive", {})) & set(source.groups.get("observed_data", {}))
+        ),
+    }
+    return dict(finite(_plain(found)))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _progress(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Moments as columns, `MOST_POINTS` at most: time, and what there is of each chain."""
+    some = records[-1 :: -max(1, -(-len(records) // MOST_POINTS))][::-1]
+    chains = sorted({c[0] for r in some for c in r["chains"]})
+    columns: dict[str, Any] = {"at": [r["seconds"] for r in some], "chains": chains}
+    rows = [{c[0]: c for c in r["chains"]} for r in some]
+    for place, name in enumerate(OF_CHAINS, 1):
+        if name == "phase":
+            columns["phase"] = [rows[-1][c][place] for c in chains if c in rows[-1]] if rows else []
+        else:
+            columns[name] = [[row[c][place] if c in row else None for row in rows] for c in chains]
+    return columns
+
+
+def _worst(source: RunSource, checks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Elements to look at first: those in the worst states at the last check, else the first ones there are."""
+    names = [row[0] for row in checks[-1]["nearest"]] if checks else []
+    if attribute := str(source.attributes.get("last_check") or ""):
+        names = [row[0] for row in (json.loads(attribute) or {}).get("nearest", ())] or names
+    found = [{"text": n, "variable": p[0], "place": p[1]} for n in names if (p := source.locate(n)) is not None]
+    known = [element["text"] for element in found]
+    more = [element for element in search(source, "")["found"][:8] if element["text"] not in known]
+    return [*found[:6], *more[: max(0, 4 - len(found))]]
+
+
+def search(source: RunSource, query: str) -> dict[str, Any]:
+    """Elements whose names have all words of a query, in either case; those of fewer elements first."""
+    words = query.casefold().split()
+    variables = sorted(source.groups.get("posterior", {}).values(), key=lambda v: v.size)
+    found, left, cut = [], MOST_NAMES, False
+    for variable in variables:
+        if left <= 0:
+            cut = True
+            break
+        for name, place in islice(source.elements(variable), left):
+            left -= 1
+            if all(word in name.casefold() for word in words):
+                found.append({"text": name, "variable": variable.name, "place": place})
+                if len(found) > MOST_FOUND:
+                    return {"found": found[:MOST_FOUND], "more": True}
+    return {"found": found, "more": cut}
+
+
+def element(source: RunSource, group: str, name: str, place: Place) -> tuple[Array, int]:
+    """Draws (chain, draw) of one element, at most `MOST_READ` of each chain, and one in how many these are."""
+    variable = source.groups[group][name]
+    if not variable.sampled or len(place) != len(variable.shape):
+        raise KeyError(name)
+    if any(not 0 <= i < n for i, n in zip(place, variable.shape, strict=True)):
+        raise KeyError(name)
+    step = max(1, -(-source.draws // MOST_READ))
+    return source.part(group, name, place, step).astype(float), step
+
+
+def trace(
+    source: RunSource, group: str, name: str, place: Place, points: int = MOST_POINTS
+) -> tuple[Array, dict[str, Any]]:
+    """Lines of the chains, float32 (chain, point, 2), the smallest and largest of neighbouring draws; with figures.
+
+    The figures: draws on the horizontal axis, ranks (chain, bin) of each chain among all, R-hat and effective sizes
+    at growing lengths, mean and sd.
+    """
+    draws, step = element(source, group, name, place)
+    chains, count = draws.shape
+    width = max(1, -(-count // points))
+    whole = draws[:, : count - count % width] if count > points else draws
+    buckets = whole.reshape(chains, -1, width) if count > points else draws[:, :, None]
+    figures = {
+        "width": width * step * source.stride,
+        "step": step * source.stride,
+        "draws": count,
+        "ranks": _ranks(draws),
+        **_growth(draws),
+        "finite": int(np.isfinite(draws).sum()),
+        "size": draws.size,
+    }
+    lines = np.stack([buckets.min(axis=2), buckets.max(axis=2)], axis=2) if count else np.zeros((chains, 0, 2))
+    with np.errstate(over="ignore"):  # shown as a gap
+        return lines.astype("<f4"), dict(finite(figures))
+
+
+def _ranks(draws: Array) -> list[list[int]]:
+    """Histograms (chain, bin) of each chain's ranks among all draws; ties by their order."""
+    some = draws[:, :: max(1, -(-draws.shape[1] // 4096))]
+    order = np.argsort(np.argsort(some, axis=None, kind="stable"), kind="stable").reshape(some.shape)
+    bins = order * RANK_BINS // max(1, some.size)
+    return [np.bincount(own, minlength=RANK_BINS).tolist() for own in bins]
+
+
+def _growth(draws: Array) -> dict[str, Any]:
+    """R-hat and effective sizes of the first draws, at eight lengths."""
+    count = draws.shape[1]
+    lengths = sorted({max(FEWEST_DRAWS, count * i // 8) for i in range(1, 9)}) if count >= FEWEST_DRAWS else []
+    rows = [_described([np.ascontiguousarray(draws[:, :n])], superchains=0) for n in lengths]
+    return {
+        "lengths": lengths,
+        **{name: [float(row[name][0]) for row in rows] for name in ("r_hat", "ess_bulk", "ess_tail")},
+        **{name: float(rows[-1][name][0]) if rows else math.nan for name in ("mean", "sd")},
+    }
+
+
+def _described(arrays: Sequence[Array], superchains: int) -> Mapping[str, Array]:
+    return describe(list(arrays), ["statistics", "errors", "ranks"], "hdi", 0.94, superchains)
+
+
+COLUMNS: Final = ("mean", "sd", "lower", "upper", "mcse_mean", "ess_bulk", "ess_tail", "r_hat")
+
+
+def summary(source: RunSource, group: str = "posterior") -> dict[str, Any]:
+    """The summary of up to `MOST_ROWS` elements, of all their draws, some variables at a time."""
+    superchains = int(source.attributes.get("superchains", 0))
+    names: list[str] = []
+    keys: list[tuple[str, Place]] = []
+    columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
+    total = sum(v.size for v in source.groups.get(group, {}).values() if v.sampled)
+    batch: list[Array] = []  # of small variables, that are described together
+
+    def describe_batch() -> None:
+        found = _described(batch, superchains)
+        for name in COLUMNS:
+            columns[name] += found[name].tolist()
+        batch.clear()
+
+    for variable in source.groups.get(group, {}).values():
+        left = MOST_ROWS - len(names)
+        if left <= 0 or not variable.sampled or not variable.size:
+            continue
+        numbers = variable.size * source.chains * source.draws
+        step = max(1, -(-numbers // MOST_NUMBERS))
+        if numbers == 0 or -(-source.draws // step) < FEWEST_DRAWS:
+            continue
+        elements = list(islice(source.elements(variable), left))
+        draws = source.part(group, variable.name, None, step)
+        if draws.dtype.kind not in "biuf":
+            continue
+        flat = draws.reshape(*draws.shape[:2], -1)[:, :, : len(elements)]
+        if batch and (batch[0].shape[1] != flat.shape[1] or sum(a.size for a in batch) > MOST_NUMBERS // 4):
+            describe_batch()
+        batch.append(np.ascontiguousarray(flat, dtype=float))
+        names += [name for name, _ in elements]
+        keys += [(variable.name, place) for _, place in elements]
+    if batch:
+        describe_batch()
+    return dict(finite({"names": names, "keys": keys, "columns": columns, "total": total}))
+
+
+def pairs(source: RunSource, chosen: Sequence[tuple[str, Place]]) -> dict[str, Any]:
+    """Evenly spread draws of some elements, and all that diverged up to a bound: columns by element."""
+    step = max(1, source.draws * source.chains // PAIRS)
+    columns = [source.part("posterior", name, place, step).astype(float).ravel().tolist() for name, place in chosen]
+    flags = _statistic(source, "diverging")
+    diverged: list[list[float]] = [[] for _ in chosen]
+    if flags is not None and flags.any():
+        where = np.argwhere(flags)
+        where = where[:: max(1, len(where) // 400)]
+        for own, (name, place) in zip(diverged, chosen, strict=True):
+            values = source.part("posterior", name, place)
+            own += values[tuple(where.T)].astype(float).tolist()
+    return dict(finite({"columns": columns, "diverged": diverged, "step": step}))
+
+
+def divergences(source: RunSource) -> dict[str, Any]:
+    """Elements whose values at draws that diverged differ most from those of all, in standard errors of mean ranks."""
+    flags = _statistic(source, "diverging")
+    if flags is None or not flags.any():
+        return {"count": 0, "rows": []}
+    where = np.argwhere(flags)[:1000]
+    rows = []
+    for variable in source.groups.get("posterior", {}).values():
+        if not variable.sampled:
+            continue
+        for name, place in islice(source.elements(variable), 64):
+            values = source.part("posterior", variable.name, place).astype(float)
+            some = np.sort(values[:, :: max(1, values.shape[1] // 500)], axis=None)
+            if not np.isfinite(some).all() or some[0] == some[-1]:
+                continue
+            own = values[tuple(where.T)]
+            ranks = np.searchsorted(some, own) / len(some)
+            shift = float((ranks.mean() - 0.5) * math.sqrt(12.0 * len(own)))
+            rows.append((abs(shift), {"text": name, "variable": variable.name, "place": place, "shift": shift,
+                                      "ranks": ranks[:200].tolist()}))  # fmt: skip
+            if len(rows) >= 300:
+                break
+    rows.sort(key=lambda row: -row[0])
+    return dict(finite({"count": int(flags.sum()), "rows": [row for _, row in rows[:8]]}))
+
+
+def predictive(source: RunSource, name: str) -> dict[str, Any]:
+    """Quantiles of observed values beside those of 40 predicted data sets, on a common grid."""
+    if name not in source.groups.get("posterior_predictive", {}) or name not in source.groups.get("observed_data", {}):
+        raise KeyError(name)
+    observed = np.asarray(source.part("observed_data", name, None)).astype(float).ravel()
+    drawn = source.part("posterior_predictive", name, None, max(1, source.draws // 10))
+    sets = drawn.reshape(-1, max(1, math.prod(drawn.shape[2:])))[:40].astype(float)
+    pooled = np.concatenate([observed, sets.ravel()])
+    pooled = pooled[np.isfinite(pooled)]
+    if not len(pooled):
+        return {"grid": [], "observed": [], "predicted": []}
+    low, high = np.quantile(pooled, [0.002, 0.998]).tolist()
+    grid = np.linspace(low, high, 80)
+
+    def below(values: Array) -> list[float]:
+        return list((np.searchsorted(np.sort(values), grid, "right") / max(1, len(values))).tolist())
+
+    return {"grid": grid.tolist(), "observed": below(observed), "predicted": [below(s) for s in sets]}
+
+
+def _energies(source: RunSource) -> dict[str, Any] | None:
+    """Histograms of energies and of their changes, about their mean, and each chain's BFMI."""
+    energy = _statistic(source, "energy")
+    if energy is None or energy.shape[1] < FEWEST_DRAWS or not np.isfinite(energy).all():
+        return None
+    changes = np.diff(energy, axis=1)
+    centred = energy - energy.mean()
+    low, high = np.quantile(centred, [0.001, 0.999]).tolist()
+    edges = np.linspace(low, high, 31)
+    if low == high:
+        return None
+    variances = energy.var(axis=1)
+    bfmi = (changes**2).mean(axis=1) / np.where(variances > 0, variances, np.nan)
+    return {
+        "edges": edges.tolist(),
+        "energy": (np.histogram(centred, edges)[0] / centred.size).tolist(),
+        "changes": (np.histogram(changes, edges)[0] / changes.size).tolist(),
+        "bfmi": bfmi.tolist(),
+    }
+
+
+def _statistic(source: RunSource, name: str) -> Array | None:
+    """Of the sampler, every draw (chain, draw); None where it has none."""
+    if name not in source.groups.get("sample_stats", {}) or source.groups["sample_stats"][name].shape:
+        return None
+    found = source.part("sample_stats", name, ())
+    return found.astype(bool) if name == "diverging" else found.astype(float)
+
+
+def _divergences(source: RunSource) -> int | None:
+    flags = _statistic(source, "diverging")
+    return None if flags is None else int(flags.sum())
+
+
+def _last(records: Sequence[Mapping[str, Any]], kind: str) -> Mapping[str, Any] | None:
+    return next((record for record in reversed(records) if record["kind"] == kind), None)

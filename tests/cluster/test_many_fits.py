@@ -1,0 +1,100 @@
+"""`pm.sample_many`: the same draws on any executor, failed rows, folders that go on, and bad input."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import consilience as pm
+from consilience.errors import ModelError, SamplingError, ShapeError, StorageError
+from consilience.output.storage.files import lock
+from tests.cluster.models import model_of, with_data
+
+CONTEXT = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
+SHORT: dict[str, Any] = {"draws": 20, "tune": 20, "chains": 2, "compute_convergence_checks": False, "random_seed": 4}
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")  # workers import nothing so
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(2, mp_context=CONTEXT) as pool:
+        yield pool
+
+
+def test_draws_depend_on_names_and_seed_alone(processes: ProcessPoolExecutor) -> None:
+    rows = {f"n {n}": {"n": n} for n in (1, 2, 5)}
+    here = pm.sample_many(model_of, rows, cores=1, **SHORT).combined()
+    with ThreadPoolExecutor(2) as threads:
+        for executor in (threads, processes):
+            there = pm.sample_many(model_of, rows, executor=executor, **SHORT).combined()
+            assert np.array_equal(here["posterior"]["mean"], there["posterior"]["mean"])
+            assert np.array_equal(here["sample_stats"]["lp"], there["sample_stats"]["lp"])
+    fewer = pm.sample_many(model_of, {"n 5": {"n": 5}}, **SHORT)["n 5"]
+    assert np.array_equal(fewer["posterior"]["mean"], here["posterior"]["mean"].sel(fit="n 5"))
+
+
+def test_one_model_takes_the_data_of_each_row(processes: ProcessPoolExecutor) -> None:
+    rows = [{"values": np.full(4, value)} for value in (-50.0, 50.0)]
+    found = pm.sample_many(with_data(), rows, executor=processes, **SHORT)
+    assert float(found["0"]["posterior"]["mean"].mean()) < -30 < 30 < float(found["1"]["posterior"]["mean"].mean())
+    assert found["1"]["observed_data"]["y"].values.tolist() == [50.0] * 4
+
+
+def test_failed_rows_have_reasons_and_a_folder_goes_on(tmp_path: Path) -> None:
+    rows: dict[str, Any] = {"a": {"n": 2}, "b": {"n": 3}}
+    first = pm.sample_many(model_of, rows, store=tmp_path / "study", **SHORT)
+    assert list(first) == ["a"]
+    assert first.errors == {"b": "ValueError: three is too many"}
+    with pytest.raises(SamplingError, match="three is too many"):
+        first["b"]
+    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "study").glob("*.fit")}
+    again = pm.sample_many(model_of, rows | {"c": {"n": 4}}, store=tmp_path / "study", **SHORT)
+    assert {name: (tmp_path / "study" / name).stat().st_mtime_ns for name in before} == before
+    assert list(again) == ["a", "c"]
+    assert np.array_equal(again["a"]["posterior"]["mean"], first["a"]["posterior"]["mean"])
+    assert list(again.table()["error"].notna()) == [False, True, False]
+    with pytest.raises(StorageError, match="another file"):
+        pm.sample_many(model_of, rows, store=tmp_path / "study", **{**SHORT, "draws": 21})
+
+
+def test_a_row_that_kills_its_worker_is_one_failed_row() -> None:
+    with ProcessPoolExecutor(2, mp_context=CONTEXT) as pool:
+        found = pm.sample_many(model_of, {"a": {"n": 2}, "b": {"n": 7}}, executor=pool, **SHORT)
+    assert list(found) == ["a"]
+    assert "WorkerLostError" in found.errors["b"]
+
+
+def test_two_drivers_do_not_write_one_folder(tmp_path: Path) -> None:
+    held = lock((tmp_path / "fits.jsonl").resolve())
+    with pytest.raises(StorageError, match="another run"):
+        pm.sample_many(model_of, [{"n": 2}], store=tmp_path, **SHORT)
+    held.release()
+
+
+def test_what_cannot_be_meant_is_refused() -> None:
+    class Twice:
+        """A table whose index has a name twice."""
+
+        def iterrows(self) -> Any:
+            return iter([("a", {"n": 1}), ("a", {"n": 2})])
+
+    with pytest.raises(ModelError, match="`a` is there 2 times"):
+        pm.sample_many(model_of, Twice(), **SHORT)
+    with pytest.raises(ModelError, match=r"row `0` has 'other'; .* which are values"):
+        pm.sample_many(with_data(), [{"other": 1.0}], **SHORT)
+    different = pm.sample_many(line_of, [1, 2], **SHORT)
+    with pytest.raises(ShapeError, match="different shapes in `posterior`"):
+        different.combined()
+
+
+def line_of(size: int) -> pm.Model:
+    with pm.Model() as model:
+        pm.Normal("slope", shape=size)
+    return model

@@ -1,0 +1,138 @@
+"""Pages in a real browser: a run is followed and held, a result read, names are text, and nothing else is asked for."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import consilience as pm
+from consilience.watch.folder import Folder
+from tests.watch.stores import Make, begin, make, moment
+
+__all__ = ["make"]
+
+sync_api = pytest.importorskip("playwright.sync_api")
+server = pytest.importorskip("consilience.watch.server")
+pytest.importorskip("uvicorn")
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="pages are looked at with Chromium: apt-get install chromium")
+
+
+class Seen:
+    """A page, with what it asked for and complained of."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.faults: list[str] = []
+        self.hosts: set[str] = set()
+        page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda fault: self.faults.append(str(fault)))
+        page.on(
+            "request", lambda asked: self.hosts.add(asked.url.split("/")[2] if "//" in asked.url else asked.url[:5])
+        )
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as played:
+        found = played.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def seen(browser: Any) -> Iterator[Seen]:
+    page = browser.new_page(viewport={"width": 1100, "height": 800})
+    page.set_default_timeout(40_000)
+    yield Seen(page)
+    page.close()
+
+
+def test_a_run_is_followed_paused_asked_for_more_and_stopped(seen: Seen) -> None:
+    rng = np.random.default_rng(1)
+    with pm.Model(coords={"g": ["<img src=x onerror=alert(1)>", "b"]}):
+        mu = pm.Normal("mu", 0, 5)
+        theta = pm.Normal("theta", mu, 1, dims="g")
+        pm.Normal("y", theta, 1, observed=rng.normal(size=(20, 2)))
+        run = pm.sample(stop=pm.Stop(ess=1e7, max_time=120), random_seed=1, cores=1, progressbar=False, blocking=False)
+    shown = run.watch(port=0)
+    page = seen.page
+    try:
+        page.goto(shown.address)
+        page.wait_for_selector(".badge:has-text('sampling')")
+        page.wait_for_selector("article.trace canvas")
+        page.fill("input[aria-label='Search parameters']", "onerror")
+        page.click(".found button:has-text('<img src=x onerror=alert(1)>')")
+        page.wait_for_selector("article[aria-label='theta[<img src=x onerror=alert(1)>]']")
+        page.click("button:has-text('Pause')")
+        page.wait_for_selector(".badge:has-text('paused')")
+        assert run.progress.paused
+        page.click("button:has-text('Resume')")
+        page.wait_for_selector(".badge:has-text('sampling')")
+        page.fill("input[aria-label='More effective draws']", "3000")
+        page.click("button:has-text('more effective draws')")
+        page.wait_for_selector("text=Asked for: more")
+        assert run._work.plan.rule.target_ess < 1e7
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.click("button:has-text('Stop')")
+        assert run.wait(60).posterior.sizes["draw"] > 400
+        page.wait_for_selector(".badge:has-text('interrupted'), .badge:has-text('converged')")
+        assert page.locator("button:has-text('Pause')").count() == 0
+        assert page.locator("img").count() == 0
+        assert seen.faults == []
+    finally:
+        run.stop()
+        shown.close()
+    assert {host.split(":")[0] for host in seen.hosts} <= {"127.0.0.1", "data"}
+
+
+def test_thirty_runs_are_listed_and_opened_by_keyboard(seen: Seen, make: Make, tmp_path: Path) -> None:
+    one = make("run00.zarr", records=[begin()])
+    for number in range(1, 30):
+        shutil.copytree(one, tmp_path / f"run{number:02}.zarr")
+    make("sub/<b>stale.zarr", records=[begin(time=1e9), moment(1.0, 10, at=1e9)], status=None)
+    shown = server.Server(Folder(tmp_path), "127.0.0.1", 0).start()
+    page = seen.page
+    page.goto(shown.address)
+    page.wait_for_selector("text=31 runs")
+    assert page.locator(".badge:has-text('stale')").count() == 1
+    assert page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") < 5000
+    page.focus("a[data-run='run07.zarr']")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h1:has-text('run07.zarr')")
+    page.wait_for_selector("article.trace canvas")
+    page.click("button[data-column=mean]")
+    assert page.get_attribute("th:has(button[data-column=mean])", "aria-sort") == "descending"
+    page.go_back()
+    page.wait_for_selector("text=31 runs")
+    page.set_viewport_size({"width": 360, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert seen.faults == []
+    shown.close()
+
+
+def test_a_report_is_one_file_that_asks_for_nothing(seen: Seen, tmp_path: Path) -> None:
+    label = "</script><script>alert(1)</script>"
+    with pm.Model(coords={"g": [label, "😀" * 3000]}):
+        theta = pm.Normal("theta", 0, 1, dims="g")
+        pm.Normal("y", theta, 1, observed=np.zeros((5, 2)))
+        result = pm.sample(random_seed=1, progressbar=False)
+    assert "converged" in pm.report(result, tmp_path / "report.html")
+    page = seen.page
+    page.goto((tmp_path / "report.html").as_uri())
+    page.wait_for_selector("article.trace canvas")
+    page.wait_for_selector(f"td[title='theta[{label}]']")
+    page.wait_for_selector("section[aria-label=Model] pre:has-text('theta ~ Normal')")
+    assert page.locator("script").count() == 3
+    assert seen.faults == []
+    assert seen.hosts == {""}  # the file itself
+    assert len(page.pdf()) > 10_000
+    with pytest.raises(pm.SamplingError, match=r"must end in \".html\""):
+        pm.report(result, tmp_path / "report.pdf")
+    with pytest.raises(pm.StorageError, match="could not be written"):
+        pm.report(result, tmp_path / "nowhere" / "report.html")
