@@ -34,6 +34,8 @@ from consilience.ops import (
 )
 from consilience.ops.matrix_equations import SolveBanded, SolveSylvester
 from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
+from consilience.ops.random import draw as random_draw
+from consilience.ops.random import fold_in
 from consilience.ops.reduce import arg_reduce, cumulative
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, length_of, reshape, stack, transpose
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
@@ -443,3 +445,21 @@ def test_axes_of_one_name_have_one_length() -> None:
 def test_texts_that_are_no_signatures_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="signature such as"):
         vectorize_function(lambda v: v, text)
+
+
+def test_loops_that_carry_keys_stand_still_with_them() -> None:
+    """Positions of a batch that end earlier keep the key of their last step, as each does alone."""
+    limit, axes = tensor_input("int64", (), "limit"), tensor_input("int64", (2, 3), "limits")
+    _, key, total = pt.while_loop(
+        lambda count, key, total: count < limit,
+        lambda count, key, total: (
+            count + 1, fold_in(key, count), total + random_draw("random_normal", fold_in(key, 7), ()),
+        ),
+        (constant(0), pt.key(3), constant(0.0)),
+    )  # fmt: skip
+    outputs = [total, random_draw("random_normal", key, ())]
+    limits = np.array([[0, 1, 4], [2, 2, 3]])
+    found = evaluate(vectorize(outputs, {limit: axes}), {axes: limits})
+    for place in np.ndindex(limits.shape):
+        alone = evaluate(outputs, {limit: limits[place]})
+        np.testing.assert_array_equal([f[place] for f in found], alone)

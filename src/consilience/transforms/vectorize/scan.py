@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from consilience.ir import Node, constant, tensor_input
 from consilience.ir.types import Shape
 from consilience.ops import Iota, apply, reduce
+from consilience.ops.index import getitem
 from consilience.ops.loop import LoopParts, Scan, parts
 from consilience.ops.scan import scan
-from consilience.ops.shape import broadcast_to, expand_dims, moveaxis
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, moveaxis
 from consilience.transforms.vectorize.engine import propagate
 from consilience.transforms.vectorize.table import Operand, batched_form
 
@@ -76,8 +77,13 @@ def _uneven(
     # In reverse, positions with fewer steps begin later; a loop in reverse has no condition.
     following = going if op.reverse else onwards
 
-    def where(then: Node, otherwise: Node) -> Node:
-        return apply("where", expand_dims(active, range(len(batch), then.ndim)), then, otherwise)
+    def where(then: Node, otherwise: Node | None) -> Node:
+        if then.dtype == "key":  # no number, so one of two is taken by its place
+            axes = [expand_dims(Node(Iota(n)), range(1, len(batch) - k)) for k, n in enumerate(batch)]
+            both = None if otherwise is None else concatenate([expand_dims(k, 0) for k in (otherwise, then)])
+            return then if both is None else getitem(both, (active.astype("int64"), *axes))
+        other = constant(0).astype(then.dtype) if otherwise is None else otherwise
+        return apply("where", expand_dims(active, range(len(batch), then.ndim)), then, other)
 
     masked = {leaf: (first, where(following, leaf)) for leaf, (first, following) in carried.items()}
     loop = scan(
@@ -87,7 +93,7 @@ def _uneven(
             **masked,
         },
         {**({place: Node(Iota(op.length))} if op.reverse else {}), **sequences},
-        [where(element, constant(0).astype(element.dtype)) for element in elements],
+        [where(element, None) for element in elements],
         length=op.length,
         limit=reduce("max", limits) if limit.batched else limit.value,
         stop=None if op.reverse else apply("logical_not", reduce("any", onwards)),
