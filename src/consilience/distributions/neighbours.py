@@ -80,7 +80,7 @@ def neighbours_of(weights: Node) -> Neighbours | None:
     return Neighbours(sparse.csr_array((np.asarray(data, np.float64), (rows, columns)), shape=shape))
 
 
-class Series(Record, eq=False):
+class DeterminantSeries(Record, eq=False):
     """log det(I - a R) - log(1 - a) [- log(1 + a)] of R = D^-1/2 W D^-1/2 of a group, as a Chebyshev series.
 
     In t with tanh(t) = a tanh(T) every eigenvalue of R other than 1 and -1 is half a period from the real line, so that
@@ -160,7 +160,7 @@ class Neighbours:
         return [self.matrix[own][:, own] for own in np.split(order, ends)]
 
     @cached_property
-    def relative(self) -> tuple[Floats, list[Series]]:
+    def relative(self) -> tuple[Floats, list[DeterminantSeries]]:
         """For the determinant of I - a D^-1/2 W D^-1/2: eigenvalues of small groups together, series of large ones."""
         small = [_eigenvalues(group) for group in self.groups if group.shape[0] <= MOST_DENSE]
         large = [_series(group) for group in self.groups if group.shape[0] > MOST_DENSE]
@@ -200,7 +200,7 @@ def _eigenvalues(group: Any) -> Floats:
     return np.asarray(np.linalg.eigvalsh(_relative(group).toarray()))
 
 
-def _series(group: Any) -> Series:
+def _series(group: Any) -> DeterminantSeries:
     """The series of a large connected group: some tens of sparse factors."""
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components
@@ -220,7 +220,7 @@ def _series(group: Any) -> Series:
         values[k] = _log_determinant(unit - a * relative) - np.log1p(-a) - (np.log1p(a) if bipartite else 0.0)
     coefficients = 2.0 / terms * np.cos(np.outer(np.arange(terms), angles)) @ values
     coefficients[0] *= 0.5
-    return Series(bipartite, float(half), coefficients)
+    return DeterminantSeries(bipartite, float(half), coefficients)
 
 
 def _gap(relative: Any, place: int) -> float:

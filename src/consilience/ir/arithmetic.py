@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-class _Meanings(dict[str, Callable[..., Any]]):
+class _Meanings(dict[str, Callable[..., "Node"]]):
     """Functions by notation; those of layers that are not loaded come with them, when an expression first asks."""
 
-    def __missing__(self, name: str) -> Callable[..., Any]:
+    def __missing__(self, name: str) -> Callable[..., Node]:
         face("meanings of operators")
         if name not in self:
             raise KeyError(name)

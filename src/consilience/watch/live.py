@@ -19,7 +19,7 @@ from consilience.watch.server import Server, check_installed
 from consilience.watch.source import RunSource, StoreSource, TreeSource
 
 if TYPE_CHECKING:
-    from consilience.run.course import Attempt
+    from consilience.run.attempt import Attempt
     from consilience.sample.work import Work
 
 NUMBERS: Final = 1 << 18  # of draws in the copy that the page looks at, if these are at least

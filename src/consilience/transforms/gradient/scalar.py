@@ -29,7 +29,9 @@ from consilience.ops.scalar import DRAWS
 from consilience.transforms.gradient.engine import accumulate
 from consilience.transforms.gradient.index import zeros_like
 from consilience.transforms.gradient.mask import keep, through_mask
-from consilience.transforms.gradient.table import NO_DERIVATIVE, SCALAR_PULLBACKS, no_derivative, partial_of
+from consilience.transforms.gradient.table import NO_DERIVATIVE as NO_DERIVATIVE
+from consilience.transforms.gradient.table import SCALAR_PULLBACKS as SCALAR_PULLBACKS
+from consilience.transforms.gradient.table import no_derivative, partial_of
 
 Slope: TypeAlias = Callable[..., Node | None]  # (g, y, *arguments) -> cotangent of one argument
 

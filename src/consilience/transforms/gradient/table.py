@@ -80,7 +80,7 @@ def no_derivative(op: type[Op] | str, reason: str) -> None:
 def pullback_row(node: Node) -> Pullback | None:
     """The row for a node; None where the table declares that there is no derivative."""
     op = type(node.op)
-    row = PULLBACKS.get(op)
+    row: Pullback | None = PULLBACKS.get(op)
     if row is not None:
         return row
     if op in NO_DERIVATIVE:

@@ -86,7 +86,7 @@ def no_batched_form(op: type[Op], reason: str) -> None:
 def batched_row(node: Node) -> Batched:
     """The row for a node."""
     op = type(node.op)
-    row = BATCHED.get(op)
+    row: Batched | None = BATCHED.get(op)
     if row is None:
         reason = NO_BATCHED.get(op, "its table has no row for this op")
         raise MissingRuleError(f"`{op.__name__}` cannot be vectorized: {reason}.")
