@@ -96,10 +96,10 @@ class Many(Stepwise[R]):
             with Workers(self._executor, threads) as workers:
                 value = workers.share(self.shared(), self._what)
                 for task in workers.each(_numbered, self._items(missing), value, self.function(), limit=self._limit):
+                    if self.stopping:  # Ctrl-C reaches workers too, whose samplers then end with the draws they have
+                        return
                     if task is not None:
                         self._note(task.item[0], task)
-                    if self.stopping:
-                        return
                     self.tell()
 
     @property
