@@ -15,6 +15,7 @@ from consilience.events import RunEnded as RunEnded
 from consilience.run.plan import RunPlan as RunPlan
 from consilience.events import RunStarted as RunStarted
 from consilience.run.handle import Running as Running
+from consilience.events import WorkerNotice as WorkerNotice
 from consilience.run.launch import launch as launch
 from consilience.run.launch import run_chains as run_chains
 
