@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import consilience as pm
-from consilience.errors import ModelError, SamplingError, ShapeError, StorageError
+from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError, StorageError
 from consilience.output.storage.files import lock
 from tests.cluster.models import model_of, with_data
 
@@ -69,6 +69,21 @@ def test_a_row_that_kills_its_worker_is_one_failed_row() -> None:
         found = pm.sample_many(model_of, {"a": {"n": 2}, "b": {"n": 7}}, executor=pool, **SHORT)
     assert list(found) == ["a"]
     assert "WorkerLostError" in found.errors["b"]
+
+
+def test_a_fit_of_other_data_or_another_model_is_computed_anew(tmp_path: Path) -> None:
+    rows = {"a": {"n": 1}, "b": {"n": 2}}
+    first = pm.sample_many(model_of, rows, store=tmp_path, **SHORT)
+    with pytest.warns(ConsilienceWarning, match="1 fits of other data or another model, such as `b`"):
+        second = pm.sample_many(model_of, rows | {"b": {"n": 5}}, store=tmp_path, **SHORT)
+    assert not np.array_equal(second["b"]["posterior"]["mean"], first["b"]["posterior"]["mean"])
+    assert np.array_equal(second["a"]["posterior"]["mean"], first["a"]["posterior"]["mean"])
+    for models in ({"a": line_of(1)}, {"a": line_of(1)}):
+        kept = pm.sample_many(models, store=tmp_path / "models", **SHORT)
+    assert len((tmp_path / "models" / "fits.jsonl").read_text().splitlines()) == 2
+    with pytest.warns(ConsilienceWarning, match="such as `a`"):
+        other = pm.sample_many({"a": line_of(2)}, store=tmp_path / "models", **SHORT)
+    assert kept["a"]["posterior"]["slope"].shape != other["a"]["posterior"]["slope"].shape
 
 
 def test_two_drivers_do_not_write_one_folder(tmp_path: Path) -> None:

@@ -7,19 +7,25 @@ name, its data and the seed of the study alone.
 from __future__ import annotations
 
 import hashlib
+import inspect
+import json
 import threading
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from consilience.cluster.pickles import dumps
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError, StorageError
+from consilience.model.log_density import model_density
 from consilience.model.model import Model
+from consilience.model.signature import signature
 from consilience.output.storage.files import failure, replacing
 from consilience.output.storage.plain_values import pack, unpack
 from consilience.output.storage.study_file import StudyFile
@@ -125,7 +131,8 @@ def sample_many(
                  number). For one model a row is a mapping of new values, as `pm.set_data` takes them
     executor     where fits run: threads, a process pool, `loky`, MPI, a Dask client, `pm.cluster.ray()`; `cores`
                  threads of this process by default. The draws do not depend on it
-    store        folder for results; what it has is not computed again, and a run that was killed goes on from there
+    store        folder for results; what it has is not computed again, and a run that was killed goes on from there.
+                 Rows whose data, or models, or function, changed since then are computed anew, with a warning
     limit        seconds that a fit may take
     retry        whether fits that failed on an earlier day are tried again
     random_seed  of the study; that of a fit depends on it and on the name of the fit
@@ -202,6 +209,7 @@ class _ManyFits(Many[Fits]):
         **settings: Any,
     ) -> None:
         super().__init__("fits", len(rows), tolerated=Exception, **settings)
+        self._models = "" if models is None or folder is None else identity(models)
         self._rows, self._names, self._folder, self._file = rows, list(rows), folder, None
         seed = seed_from(random_seed)
         if folder is not None:
@@ -213,8 +221,20 @@ class _ManyFits(Many[Fits]):
             self._file = StudyFile(folder / "fits.jsonl", about, None if random_seed is None else seed, seed)
             seed = self._file.seed
             known = {one["name"]: one for one in self._file.found.values() if not (retry and "error" in one)}
-            self.done |= {k: known[name] for k, name in enumerate(self._names) if name in known}
+            there = {k: known[name] for k, name in enumerate(self._names) if name in known}
+            self.done |= {k: one for k, one in there.items() if one["of"] == self._of(one["name"])}
+            if changed := [one["name"] for k, one in there.items() if k not in self.done]:
+                warnings.warn(
+                    f"{folder} has {len(changed)} fits of other data or another model, such as `{changed[0]}`: they "
+                    "are computed anew.",
+                    ConsilienceWarning,
+                    stacklevel=3,
+                )
         self._recipe = _Recipe(models, seed, sampler, sampling)
+
+    def _of(self, name: str) -> str:
+        """Digest of what a fit is of."""
+        return hashlib.sha256(f"{self._models} {identity(self._rows[name])}".encode()).hexdigest()[:32]
 
     def shared(self) -> _Recipe:
         return self._recipe
@@ -227,11 +247,11 @@ class _ManyFits(Many[Fits]):
 
     def keep(self, number: int, found: Mapping[str, Any]) -> None:
         name = self._names[number]
-        one = {"name": name, **found}
+        one = {"name": name, "of": "" if self._file is None else self._of(name), **found}
         if self._file is not None and self._folder is not None:
             if "packed" in one:
                 data = one.pop("packed")
-                one["file"] = f"{hashlib.sha256(name.encode()).hexdigest()[:24]}.fit"
+                one["file"] = f"{hashlib.sha256((name + one['of']).encode()).hexdigest()[:24]}.fit"
                 try:
                     with replacing(self._folder / one["file"]) as temporary:
                         temporary.write_bytes(data)
@@ -247,6 +267,18 @@ class _ManyFits(Many[Fits]):
     def release(self) -> None:
         if self._file is not None:
             self._file.close()
+
+
+def identity(value: Any) -> str:
+    """Digest of a model by its density and data, of a function by its source, of anything else by its pickle."""
+    if isinstance(value, Model):
+        return json.dumps(signature(model_density(value)))
+    if isinstance(value, FunctionType):
+        try:
+            return f"{value.__qualname__}\n{inspect.getsource(value)}"
+        except OSError:  # typed into a prompt
+            return f"{value.__qualname__}\n{value.__code__.co_code.hex()} {value.__code__.co_consts}"
+    return hashlib.sha256(dumps(value, "a row")).hexdigest()
 
 
 def _rows(over: Any) -> dict[str, Any]:
