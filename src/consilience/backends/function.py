@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from consilience.backends import contexts, reference, sparse_arguments
 from consilience.backends.contexts import Context, seed_of, slots_of
-from consilience.backends.inspect import comparison, nan_guard
 from consilience.backends.inspect.inspection import Inspected
 from consilience.backends.modes import DebugMode, Mode, NanGuardMode, mode_named
 from consilience.backends.pickling import duplicate
@@ -166,6 +165,8 @@ class Function(Inspected):
         """Look for wrong values among the results, as the mode says."""
         leaves = dict(zip((*self.inputs, *self._slots), arrays, strict=True))
         lengths = self.check_shapes([a.shape for a in arrays])
+        from consilience.backends.inspect import comparison, nan_guard  # few calls are checked
+
         if isinstance(mode, NanGuardMode):
             nan_guard.guard(self.name, self.optimised, results, leaves, lengths, mode)
         else:

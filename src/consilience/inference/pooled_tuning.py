@@ -222,7 +222,7 @@ class PooledTuning:
         other = learnt is not None and learnt.whitener is not before.whitener
         ratios = np.zeros(1) if learnt is None or other else log_ratios(learnt, before)
         change = float(np.sqrt(np.mean((ratios - ratios.mean()) ** 2)))
-        largest = float(np.max(np.abs(ratios - np.median(ratios))))
+        largest = float(np.max(np.abs(ratios - _middle(ratios))))
         at_end = self.done >= self.end
         # The last window of a fixed length has tuned the step size to the metric it had.
         if learnt is not None and not (plan.length is not None and at_end):
@@ -387,4 +387,10 @@ def pooled_step_size(windows: Sequence[Window], columns: Columns, target: float)
 def _median(values: Sequence[float]) -> float:
     """Geometric median of positive numbers."""
     array: NDArray[np.float64] = np.log(np.asarray(values, dtype=np.float64))
-    return float(np.exp(np.median(array)))
+    return float(np.exp(_middle(array)))
+
+
+def _middle(values: NDArray[np.float64]) -> float:
+    """Their median; NumPy's own loads masked arrays."""
+    ordered = np.sort(values)
+    return float(0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
-from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -166,7 +165,7 @@ def _numbers(name: str, array: Array) -> tuple[Array, Mask | None]:
         plain = [v.item() if isinstance(v, np.generic) else v for v in array.ravel()]
         missing = np.array([_is_missing(v) for v in plain], bool)
         there = [v for v, lacks in zip(plain, missing, strict=True) if not lacks]
-        if all(isinstance(v, Real | Decimal) for v in there):
+        if all(isinstance(v, Real) or type(v).__module__ == "decimal" for v in there):
             kind = None if there and all(isinstance(v, Integral) for v in there) else float
             filled = [0 if lacks else v for v, lacks in zip(plain, missing, strict=True)]
             return np.array(filled, kind).reshape(array.shape), missing.reshape(array.shape)

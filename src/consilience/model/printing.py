@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -147,6 +146,8 @@ def _is_number(text: str) -> bool:
 
 def hypertext(model: ModelVariables) -> str:
     """A table of a web page, one row per variable, with its shape or dims."""
+    import html  # for notebooks alone
+
     body = []
     for line in lines(model):
         dims = model.dims_of.get(line.name)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -90,6 +90,6 @@ def identity(
         "options": plan.of_the_run,
         "chains": chains,
         "seed": seed,
-        "version": importlib.metadata.version("consilience"),
+        "version": sys.modules["consilience"].__version__,
         "vector_lanes": target.host().lanes,
     }

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy.typing as npt
 
+from consilience.backends import printing
 from consilience.backends.inspect.report import Report, report
 from consilience.backends.modes import Mode
-from consilience.backends.printing import debugprint, to_dot, to_graphviz, to_html, to_mermaid
 from consilience.errors import GraphError
 from consilience.ir import Node, computed_atoms
 from consilience.ir.side_tables import name_of
@@ -58,23 +58,23 @@ class Inspected:
 
     def dprint(self, **options: Any) -> str | TextIO:
         """The graph that is computed as a tree; `options` as for `debugprint`."""
-        return debugprint(self, **options)
+        return printing.debugprint(self, **options)
 
     def to_dot(self) -> str:
         """The graph that is computed in the language of Graphviz."""
-        return to_dot(self)
+        return printing.to_dot(self)
 
     def to_graphviz(self) -> Any:
         """The graph that is computed as a `graphviz.Source`; ImportError without that package."""
-        return to_graphviz(self)
+        return printing.to_graphviz(self)
 
     def to_mermaid(self) -> str:
         """The graph that is computed in Mermaid's language."""
-        return to_mermaid(self)
+        return printing.to_mermaid(self)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The graph that is computed as one web page with zoom, written to `path` if given."""
-        return to_html(self, path, self.name)
+        return printing.to_html(self, path, self.name)
 
     def explain(self) -> Report:
         """Which rules made the graph that is computed, of what, where; and what runs in Python."""
