@@ -168,12 +168,18 @@ def _watched(end: float | None, stop: str, ends: int) -> Iterator[None]:
 
 
 def _look() -> None:
-    """Of one thread for all tasks; where a task of a process of its own stays deaf for GRACE, the process ends."""
+    """Of one thread for all tasks, as long as there are any; where a task of a process of its own stays deaf for GRACE,
+    the process ends.
+    """
+    global _watcher
     told: dict[int, tuple[float | None, str, int]] = {}
     while True:
         time.sleep(LOOK)
         now = time.monotonic()
         with _lock:
+            if not _watch:
+                _watcher = None
+                return
             stops = {stop for _, stop, _ in _watch.values()}
             ended = {stop for stop in stops if stop in _stopped or os.path.exists(flag(stop))}
             for thread, row in _watch.items():
