@@ -92,3 +92,20 @@ def test_an_extended_run_is_stored_too(tmp_path: Path) -> None:
     for group in found.children:
         for name, values in found[group].data_vars.items():
             np.testing.assert_array_equal(values, longer[group][name])
+
+
+def test_a_course_that_cannot_be_written_is_said_and_draws_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.zarr"
+    store = begun(path)
+    monkeypatch.setattr(store.journal, "write", _full)
+    for event in (made(0, 10), Restarted("divergences"), made(0, 60)):
+        store(event)
+    with pytest.warns(ConsilienceWarning, match="course of the run ends before the run: no room"):
+        store.finish(result(), 1)
+    assert np.array_equal(stored(path)["posterior"]["x"].values, DRAWS)
+
+
+def _full(record: Any) -> None:
+    raise StorageError("no room.")

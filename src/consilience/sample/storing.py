@@ -34,13 +34,13 @@ class Storing:
     def __init__(
         self, naming: Callable[[], Callable[[Array], Mapping[str, Any]]], chains: Sequence[int], store: ZarrStore
     ) -> None:
+        from consilience.output.storage.journal import Journal  # few runs have a store
+
         self.naming = naming
         self.named = naming()
         self.chains = list(chains)
         self.store = store
         self.fault: StorageError | None = None
-        from consilience.output.storage.journal import Journal  # few runs have a store
-
         self.untold: StorageError | None = None  # why the journal ends before the run
         self.journal = Journal(store.note)
 
@@ -99,6 +99,12 @@ class Storing:
 
     def finish(self, tree: xarray.DataTree, stacklevel: int) -> None:
         """Write what is known at the end, or say why the store is not complete."""
+        if self.untold is not None:
+            warnings.warn(
+                f"what the store tells of the course of the run ends before the run: {self.untold}",
+                ConsilienceWarning,
+                stacklevel=stacklevel + 1,
+            )
         try:
             if self.fault is None:
                 groups = held(tree)
