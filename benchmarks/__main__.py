@@ -14,6 +14,7 @@ from benchmarks.report import KEPT, MISSED
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = [
     "startup",
+    "whole_processes",
     "compile_time",
     "run_time",
     "ode",
