@@ -13,7 +13,7 @@ import xarray
 
 import consilience as pm
 from consilience.inference import fisher_metric, nuts_tuner, pooled_tuning
-from consilience.run import course
+from consilience.run import attempt
 from consilience.sample import results
 
 LARGE = 10  # numbers that are many here
@@ -80,12 +80,12 @@ def test_draws_that_go_to_a_store_stay_on_the_disk(monkeypatch: pytest.MonkeyPat
     """Result, store, and what the run is extended to are those of a run in memory; nothing else is left on the disk."""
     plain, longer = drawn(draws=30, tune=30), drawn(draws=50, tune=30)
     monkeypatch.setattr(results, "LARGE", LARGE)
-    monkeypatch.setattr(course, "MOST_SEEN", LARGE)
+    monkeypatch.setattr(attempt, "MOST_SEEN", LARGE)
     monkeypatch.setattr(importlib.import_module("consilience.run.launch"), "WINDOW_NUMBERS", WINDOW)
     stored = drawn(draws=30, tune=30, save=pm.Save(store=tmp_path / "run.zarr"))
-    attempt = stored._work.running.supervisor.course.attempt
-    on_disk = attempt.on_disk.all(30)
-    assert all(np.shares_memory(w.draws, on_disk) for windows in attempt.windows for w in windows.values())
+    last = stored._work.running.supervisor.course.attempt
+    on_disk = last.on_disk.all(30)
+    assert all(np.shares_memory(w.draws, on_disk) for windows in last.windows for w in windows.values())
     assert_same(plain, stored)
     assert_same(longer, stored.extend(draws=50))
     assert_same(longer, xarray.open_datatree(tmp_path / "run.zarr", engine="zarr"))
@@ -100,9 +100,9 @@ def test_a_disk_without_room_leaves_draws_in_memory(monkeypatch: pytest.MonkeyPa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(results, "LARGE", LARGE)
-    monkeypatch.setattr(course, "MOST_SEEN", LARGE)
+    monkeypatch.setattr(attempt, "MOST_SEEN", LARGE)
     monkeypatch.setattr(importlib.import_module("consilience.run.launch"), "WINDOW_NUMBERS", WINDOW)
-    monkeypatch.setattr(course.DiskWindows, "_grow", none_left)
+    monkeypatch.setattr(attempt.DiskWindows, "_grow", none_left)
     assert_same(plain, drawn(draws=30, tune=30, save=pm.Save(store=tmp_path / "run.zarr")))
 
 

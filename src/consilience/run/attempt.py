@@ -41,6 +41,7 @@ def saved(owner: object, names: Sequence[str]) -> dict[str, Any]:
 
 
 def put_back(owner: object, names: Sequence[str], saved: Mapping[str, Any]) -> None:
+    """Give an owner attributes as `saved` gave them."""
     for name in names:
         setattr(owner, name, type(getattr(owner, name))(saved[name]))
 
