@@ -92,3 +92,8 @@ for path in paths.HOMES:
     answer += [path] if name in vars(import_module(parent)) else []
 """
     assert in_a_fresh_process(code) == ["gp.hsgp_approx", "gp.util"]
+
+
+def test_where_other_paths_are_looked_up_is_itself_looked_up_nowhere_else() -> None:
+    """An application that was frozen without that module says so, and does not look for it without end."""
+    assert consilience._OtherPaths.find_spec("consilience.module_paths") is None

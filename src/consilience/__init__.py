@@ -152,7 +152,9 @@ class _OtherPaths:
 
     @staticmethod
     def find_spec(path: str, *_: object) -> Any:
-        return import_module("consilience.module_paths").spec(path) if path.startswith(f"{__name__}.") else None
+        # In an application that was frozen without it, that module itself is asked for here.
+        ours = path.startswith(f"{__name__}.") and path != "consilience.module_paths"
+        return import_module("consilience.module_paths").spec(path) if ours else None
 
 
 sys.meta_path.append(_OtherPaths)
