@@ -96,4 +96,4 @@ for path in paths.HOMES:
 
 def test_where_other_paths_are_looked_up_is_itself_looked_up_nowhere_else() -> None:
     """An application that was frozen without that module says so, and does not look for it without end."""
-    assert consilience._OtherPaths.find_spec("consilience.module_paths") is None
+    assert pm._OtherPaths.find_spec("consilience.module_paths") is None
