@@ -31,6 +31,7 @@ from consilience.ops.shape import broadcast_to, concatenate, reshape
 from consilience.record import Record
 from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
+from consilience.transforms.equal_terms import equal_terms_batched
 from consilience.transforms.vectorize import vectorize
 
 # "logp"; "gradient": with it; "table": probabilities of all values of every element, given all others
@@ -89,7 +90,7 @@ def total(terms: Sequence[Node]) -> Node:
     sums = [cast(reduce("sum", t), "float64") if t.ndim else cast(t, "float64") for t in terms]
     if not sums:
         return constant(0.0)
-    return sums[0] if len(sums) == 1 else Node(Elementwise("add"), *sums)
+    return equal_terms_batched([sums[0] if len(sums) == 1 else Node(Elementwise("add"), *sums)])[0]
 
 
 def flat(nodes: Sequence[Node]) -> Node:

@@ -37,6 +37,7 @@ from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to
 from consilience.record import replace
 from consilience.rewrite.rules import simplify
+from consilience.transforms.equal_terms import equal_terms_batched
 from consilience.transforms.gradient import gradient
 
 Array = npt.NDArray[Any]
@@ -121,7 +122,7 @@ class DensityPrograms:
             self.position = tensor_input("float64", (self.layout.dimension,), "position")
             self._parts_of_position = [part_of(self.position, s.start, s) for s in self.layout.stretches]
             (logp, *slopes), self.static_slots = self._at_position(simplify([logp, *gradients]))
-            self.outputs = [logp, flat(slopes)]
+            self.outputs = equal_terms_batched([logp, flat(slopes)])
             self.operations = operations(self.outputs)
             self.graph_seconds = time.perf_counter() - began
             self.inputs = [self.position, *rows]
