@@ -30,8 +30,8 @@ from consilience.ops.reduce import reduce, softmax
 from consilience.ops.shape import broadcast_to, concatenate, reshape
 from consilience.record import Record
 from consilience.rewrite.rules import simplify
-from consilience.transforms.gradient import gradient
 from consilience.transforms.equal_terms import equal_terms_batched
+from consilience.transforms.gradient import gradient
 from consilience.transforms.vectorize import vectorize
 
 # "logp"; "gradient": with it; "table": probabilities of all values of every element, given all others

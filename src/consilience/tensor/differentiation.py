@@ -18,8 +18,8 @@ from consilience.ops.assertion import require
 from consilience.ops.elementwise import AlteredGradient, TensorLike, as_tensor
 from consilience.ops.sparse.variable import SparseVariable
 from consilience.rewrite.rules import simplify
-from consilience.transforms.equal_terms import equal_terms_batched
 from consilience.transforms import gradient as calculus
+from consilience.transforms.equal_terms import equal_terms_batched
 
 Nodes = Node | Sequence[Node]
 

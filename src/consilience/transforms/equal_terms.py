@@ -39,7 +39,7 @@ from consilience.transforms.vectorize.table import Operand, batched_row
 FEWEST: Final = 16
 # Terms with a value of more elements gain nothing from being one loop.
 GREATEST: Final = 1024
-# Levels of a term that are looked at to tell its form, and that are stacked: terms of a recurrence differ in depth alone.
+# Levels of a term that tell its form, and that are stacked: terms of a recurrence differ in their depth alone.
 LEVELS: Final = 24
 
 _LIFTED: Final[tuple[type[Op], ...]] = (
