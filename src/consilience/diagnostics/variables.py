@@ -176,7 +176,10 @@ def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iter
 def _labelled(name: str, array: Any, values: npt.NDArray[Any], known: Mapping[Any, Any]) -> VariableDraws:
     """A variable of a data set, its chain and draw axes first.
 
-    known   labels by dimension, of those that have any
+    Parameters
+    ----------
+    known : mapping
+        Labels by dimension, of those that have any.
     """
     missing = [dimension for dimension in SAMPLE_DIMENSIONS if dimension not in array.dims]
     if missing:

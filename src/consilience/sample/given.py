@@ -26,8 +26,12 @@ Array = npt.NDArray[Any]
 class Given(Record):
     """Draws of a model's free variables.
 
-    values   arrays (draw of all axes, …) by name
-    axes     names of the axes of draws, `shape` their lengths, `labels` their labels
+    Parameters
+    ----------
+    values : dict of str to ndarray
+        Arrays (draw of all axes, …) by name.
+    axes : tuple of str
+        Names of the axes of draws, `shape` their lengths, `labels` their labels.
     """
 
     values: dict[str, Array]
@@ -41,7 +45,10 @@ class Given(Record):
     ) -> Given:
         """Draws from a tree with the group `posterior`, a data set, or a dictionary of arrays.
 
-        names   variables to take, as far as there are draws of them; the free ones by default
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Variables to take, as far as there are draws of them; the free ones by default.
         """
         wanted = [v.name for v in model.free] if names is None else list(names)
         axes = (

@@ -49,8 +49,12 @@ OF_CHAINS: Final = ("done", "draws", "divergences", "step_size", "tree_depth", "
 class Journal:
     """A listener that writes down what a run tells of itself.
 
-    write   takes a record: `kind`, `time` in seconds since 1970 by the clock of this machine, and what the event says
-    about   further things to say where the run begins
+    Parameters
+    ----------
+    write : callable
+        Takes a record: `kind`, `time` in seconds since 1970 by the clock of this machine, and what the event says.
+    about : mapping, optional
+        Further things to say where the run begins.
     """
 
     def __init__(self, write: Callable[[Mapping[str, Any]], None], about: Mapping[str, Any] | None = None) -> None:
