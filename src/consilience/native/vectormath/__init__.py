@@ -39,7 +39,7 @@ class VectorFunction(Record):
         """What writes the instructions; its file is read now."""
         written = vars(import_module(f"{__name__}.{self.file}"))
         found: Elementary | None = written.get(self.spelled)
-        return found or written["named"](self.name, self.arity)  # type: ignore[no-any-return]  # as annotated there
+        return found or written["named"](self.name, self.arity)
 
 
 _FILES: Final = (
