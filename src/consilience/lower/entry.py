@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING
 
 from consilience.errors import Status
 from consilience.ir import Node, constant_value
-from consilience.lower import factorisations as factorisations  # enters its routines
 from consilience.lower import fusion, kernel_code, routines
-from consilience.lower import native_calls as native_calls  # enters its routine
-from consilience.lower import order as order  # enters its routines
-from consilience.lower import sparse as sparse  # enters its routines
 from consilience.lower.chunks import crossing, cut
 from consilience.lower.fortran import Argument
 from consilience.lower.fusion import KernelStep

@@ -18,7 +18,6 @@ from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
 from consilience.record import replace
 from consilience.run import RunPlan
-from consilience.run import checkpoint as checkpoints
 from consilience.run.lock_step import ChEES
 from consilience.run.plan import whole_number
 from consilience.sample import keywords
@@ -316,6 +315,8 @@ def sample(
         raise
     keeper = None
     if save.checkpoint is not None and isinstance(kernel, Kernel):
+        from consilience.run import checkpoint as checkpoints
+
         known = identity(signature(density), kernel, plan, chains, seed)
         keeper = checkpoints.Checkpoint.create(save.checkpoint, known, plan.of_the_result, save.overwrite)
     try:
