@@ -78,7 +78,8 @@ class FreeVariable(Record):
 class ObservedVariable(Record):
     """A random variable with data: a constant or a shared slot.
 
-    weight   how many observations each one stands for, where the data are a batch; None: itself
+    weight   how many observations each one stands for, where the data are a batch, or truth values: whether it counts;
+             None: itself
     """
 
     name: str
