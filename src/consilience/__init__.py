@@ -63,7 +63,7 @@ _NAMES: Final = {
     """,
     "consilience.backends.printing": "dprint pp pprint",
     "consilience.plots": """
-        add_bands add_lines bayes_factor bayesian_r2 bfmi combine_plots ess eti hdi loo
+        add_bands add_lines bayes_factor bayesian_r2 bfmi combine_plots ess eti hdi
         loo_approximate_posterior loo_expectations loo_i loo_metrics loo_moment_match loo_pit loo_r2 loo_score
         loo_subsample mcse plot_autocorr plot_bf plot_compare plot_convergence_dist plot_dgof plot_dgof_dist
         plot_dist plot_ecdf_pit plot_energy plot_ess plot_ess_evolution plot_forest plot_khat plot_lm
@@ -82,7 +82,7 @@ _NAMES: Final = {
     """,
     "consilience.estimators.refutation": "challenge",
     "consilience.estimators.calibration": "posterior_predictive_check power prior_predictive_check sbc",
-    "consilience.estimators.cross_validation": "compare loo_kfold reloo",
+    "consilience.estimators.cross_validation": "compare loo loo_kfold reloo",
     "consilience.estimators.filters": "StateSpaceModel",
     "consilience.estimators.smc": "log_marginal_likelihood sample_nested sample_smc",
     "consilience.tensor": """

@@ -219,7 +219,6 @@ from consilience.plots import combine_plots as combine_plots
 from consilience.plots import ess as ess
 from consilience.plots import eti as eti
 from consilience.plots import hdi as hdi
-from consilience.plots import loo as loo
 from consilience.plots import loo_approximate_posterior as loo_approximate_posterior
 from consilience.plots import loo_expectations as loo_expectations
 from consilience.plots import loo_i as loo_i
@@ -296,6 +295,7 @@ from consilience.estimators.calibration import power as power
 from consilience.estimators.calibration import prior_predictive_check as prior_predictive_check
 from consilience.estimators.calibration import sbc as sbc
 from consilience.estimators.cross_validation import compare as compare
+from consilience.estimators.cross_validation import loo as loo
 from consilience.estimators.cross_validation import loo_kfold as loo_kfold
 from consilience.estimators.cross_validation import reloo as reloo
 from consilience.estimators.filters import StateSpaceModel as StateSpaceModel

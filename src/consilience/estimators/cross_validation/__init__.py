@@ -5,6 +5,7 @@ A result and its model in; ArviZ's `ELPDData` and tables out, whose importance s
 
 from consilience.estimators.cross_validation.comparison import compare
 from consilience.estimators.cross_validation.folds import loo_kfold
+from consilience.estimators.cross_validation.importance import loo
 from consilience.estimators.cross_validation.leaving_one_out import reloo
 
-__all__ = ["compare", "loo_kfold", "reloo"]
+__all__ = ["compare", "loo", "loo_kfold", "reloo"]

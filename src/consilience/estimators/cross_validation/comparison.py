@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from consilience.errors import ModelError
+from consilience.estimators.cross_validation.importance import loo
 from consilience.estimators.cross_validation.leaving_one_out import reloo
 from consilience.estimators.cross_validation.refits import arviz
 from consilience.model.model import Model
@@ -45,6 +46,9 @@ def compare(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     found = dict(compare_dict)
+    for name, result in compare_dict.items():
+        if name not in known and "log_likelihood" in getattr(result, "children", ()):
+            found[name] = loo(result, pointwise=True, var_name=var_name)
     for number, (name, model) in enumerate(known.items()):
         file = None if folder is None else folder / f"{number}.jsonl"
         found[name] = reloo(compare_dict[name], var_name=var_name, model=model, pointwise=True, store=file, **refits)

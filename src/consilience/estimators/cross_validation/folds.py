@@ -92,9 +92,7 @@ def loo_kfold(
     refits = refits_of(wrapper, model, name, held, seed, sampler, sampling)
     unknown = folds is None and random_seed is None and store is not None and os.path.exists(store)
     if unknown:
-        raise StorageError(
-            f"{store} has folds of its own; give its `random_seed`, or the `folds`."
-        )
+        raise StorageError(f"{store} has folds of its own; give its `random_seed`, or the `folds`.")
     about = {"study": "loo_kfold", "variable": name, "folds": hashlib.sha256(of_each.tobytes()).hexdigest()[:32]}
     found = Refitting(
         refits, held, store=store, about=about, retry=retry, keeps=save_fits, executor=executor, cores=cores,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from consilience.errors import ModelError
+from consilience.estimators.cross_validation.importance import loo
 from consilience.estimators.cross_validation.refits import (
     Refitting,
     arviz,
@@ -77,7 +78,7 @@ def reloo(
         tree["posterior"] = (wrapper.idata_orig if given else wrapper)["posterior"]
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto", UserWarning)  # hence the refits
-            loo_orig = arviz("loo")(tree, var_name=name, pointwise=True, log_weights=log_weights)
+            loo_orig = loo(tree, var_name=name, pointwise=True, log_weights=log_weights)
     if loo_orig.pareto_k is None or loo_orig.elpd_i is None:
         raise ModelError("`loo_orig` must have values of each observation: `pm.loo(result, pointwise=True)`.")
     least = loo_orig.good_k if k_threshold is None else k_threshold
