@@ -87,7 +87,8 @@ class ObservedVariable(Record):
     Parameters
     ----------
     weight : TensorVariable, optional
-        How many observations each one stands for, where the data are a batch; None: itself.
+        How many observations each one stands for, where the data are a batch, or truth values: whether it counts;
+        None: itself.
     """
 
     name: str
