@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.errors import ConsilienceError, ModelError, SamplingError
+from consilience.errors import ConsilienceError, ModelError, SamplingError, WorkerLostError
 from consilience.events import Restarted
 from consilience.inference import Kernel
 from consilience.model.centredness import less_centred
@@ -31,7 +31,7 @@ from consilience.run.lock_step import ChEES
 from consilience.run.supervisor import Supervisor
 from consilience.run.verdicts import Verdict
 from consilience.sample.beginning import Begin, Floats, OtherCoordinates
-from consilience.sample.findings import failures, warn
+from consilience.sample.findings import failures, warn, way_on
 from consilience.sample.plan import ModelPlan, identity
 from consilience.sample.results import tree
 
@@ -247,6 +247,8 @@ class Work:
         try:
             yield
         except BaseException as error:
+            if isinstance(error, WorkerLostError) and self.checkpoint is not None:
+                error.args = (f"{error} {way_on(self)}",)
             raised = failures()
             if raised:
                 error.add_note(raised)
