@@ -9,7 +9,7 @@ import json
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from pathlib import Path
 from typing import Any, Final
@@ -62,6 +62,24 @@ class RunSource(ABC):
     chains: int
     draws: int
     stride = 1  # of the run's draws, one in so many is here
+    draw_prior: Callable[[], Mapping[str, Array]] | None = None  # gives draws (draw, …) of the prior, where a model is
+    _drawn: Mapping[str, Array] | None = None
+
+    @property
+    def prior_known(self) -> bool:
+        """Whether the prior is here, or can be drawn from."""
+        return bool(self.groups.get("prior")) or self.draw_prior is not None
+
+    def prior(self, name: str, place: Place) -> Array:
+        """Draws of an element by its prior; KeyError where there are none."""
+        variable = self.groups.get("prior", {}).get(name)
+        if variable is not None:
+            if not variable.sampled or variable.shape != self.groups["posterior"][name].shape:
+                raise KeyError(name)
+            return self.part("prior", name, place).astype(float).ravel()
+        if self._drawn is None:
+            self._drawn = {} if self.draw_prior is None else self.draw_prior()
+        return np.asarray(self._drawn[name][(slice(None), *place)], dtype=float)
 
     @abstractmethod
     def version(self) -> object:

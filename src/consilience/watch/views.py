@@ -98,6 +98,12 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
             "ess_per_second": known["ess"] / seconds if known and known.get("ess") and seconds else None,
             "divergences": sum(c[3] for c in chains) if chains and not source.draws else _divergences(source),
             "gradients": sum(c[6] or 0 for c in chains) or attributes.get("gradients"),
+            **{name: (progress or {}).get(name) for name in ("memory", "threads", "processor")},
+            "evidence": [attributes.get(f"log_marginal_likelihood{end}") for end in ("", "_error")],
+            "pointwise": bool(source.groups.get("log_likelihood")),
+            "seed": (began or {}).get("seed", attributes.get("seed")),
+            "observed": (began or {}).get("observed")
+            or {name: list(v.shape) for name, v in source.groups.get("observed_data", {}).items()},
             "parameters": sum(v.size for v in source.groups.get("posterior", {}).values()),
         }
     )
@@ -161,6 +167,8 @@ def run(source: RunSource, clock: Clock) -> dict[str, Any]:
         "notes": json.loads(str(attributes.get("notes", "[]"))),
         "windows": json.loads(str(attributes.get("warmup_windows", "[]"))),
         "energy": _energies(source),
+        "metric": next((r["metric"] for r in reversed(records) if "metric" in r), None),
+        "prior": source.prior_known,
         "predictive": sorted(
             set(source.groups.get("posterior_predictive", {})) & set(source.groups.get("observed_data", {}))
         ),
@@ -361,26 +369,6 @@ def divergences(source: RunSource) -> dict[str, Any]:
                 break
     rows.sort(key=lambda row: -row[0])
     return dict(finite({"count": int(flags.sum()), "rows": [row for _, row in rows[:8]]}))
-
-
-def predictive(source: RunSource, name: str) -> dict[str, Any]:
-    """Quantiles of observed values beside those of 40 predicted data sets, on a common grid."""
-    if name not in source.groups.get("posterior_predictive", {}) or name not in source.groups.get("observed_data", {}):
-        raise KeyError(name)
-    observed = np.asarray(source.part("observed_data", name, None)).astype(float).ravel()
-    drawn = source.part("posterior_predictive", name, None, max(1, source.draws // 10))
-    sets = drawn.reshape(-1, max(1, math.prod(drawn.shape[2:])))[:40].astype(float)
-    pooled = np.concatenate([observed, sets.ravel()])
-    pooled = pooled[np.isfinite(pooled)]
-    if not len(pooled):
-        return {"grid": [], "observed": [], "predicted": []}
-    low, high = np.quantile(pooled, [0.002, 0.998]).tolist()
-    grid = np.linspace(low, high, 80)
-
-    def below(values: Array) -> list[float]:
-        return list((np.searchsorted(np.sort(values), grid, "right") / max(1, len(values))).tolist())
-
-    return {"grid": grid.tolist(), "observed": below(observed), "predicted": [below(s) for s in sets]}
 
 
 def _energies(source: RunSource) -> dict[str, Any] | None:

@@ -51,11 +51,18 @@ class Journal:
 
     write   takes a record: `kind`, `time` in seconds since 1970 by the clock of this machine, and what the event says
     about   further things to say where the run begins
+    seen    gives further things to say of each moment of progress that is written
     """
 
-    def __init__(self, write: Callable[[Mapping[str, Any]], None], about: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        write: Callable[[Mapping[str, Any]], None],
+        about: Mapping[str, Any] | None = None,
+        seen: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
         self.write = write
         self.about = dict(about or {})
+        self.seen = seen
         self._due = self._paused = 0.0
 
     def __call__(self, event: Event) -> None:
@@ -71,6 +78,7 @@ class Journal:
             self._due, self._paused = now + interval, event.paused
             record |= {"seconds": event.seconds, "paused": event.paused, "interval": interval}
             record["chains"] = [_of_chain(chain) for chain in event.chains]
+            record |= self.seen()
         else:
             record |= as_plain(event)
         if kind == "began":

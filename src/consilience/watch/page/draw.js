@@ -187,3 +187,18 @@ export function overlaid(grid, observed, predicted) {
     drawn("polyline", { points: path(observed), fill: "none", stroke: color(1), "stroke-width": 2.4 }),
     words(0, 164, number(grid[0])), words(width, 164, number(grid[grid.length - 1]), { "text-anchor": "end" })), legend(["predicted data sets", "observed"]));
 }
+
+export function densities(found, label) {
+  const width = 300, height = 150, inner = 112, e = found.edges;
+  const top = Math.max(1e-300, ...found.prior, ...found.posterior);
+  const x = (v) => ((v - e[0]) / (e[e.length - 1] - e[0])) * width, y = (v) => 6 + inner * (1 - v / top);
+  const steps = (row) => row.flatMap((v, i) => [`${x(e[i])},${y(v)}`, `${x(e[i + 1])},${y(v)}`]).join(" ");
+  const area = (row, k) => drawn("polygon", { points: `0,${inner + 6} ${steps(row)} ${width},${inner + 6}`, fill: color(k), opacity: k ? 0.5 : 0.4, stroke: color(k) });
+  return picture(width, height, label, area(found.prior, 1), area(found.posterior, 0),
+    drawn("line", { x1: 0, x2: width, y1: inner + 6, y2: inner + 6, class: "axis" }),
+    words(0, 136, number(e[0])), words(width, 136, number(e[e.length - 1]), { "text-anchor": "end" }));
+}
+
+export function size(bytes) {
+  return bytes === null || bytes === undefined ? "–" : bytes >= 1e9 ? `${number(bytes / 1e9)} GB` : `${number(bytes / 1e6)} MB`;
+}
