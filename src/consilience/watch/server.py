@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 PORT: Final = 8765
 PAGE: Final = Path(__file__).parent / "page"
 FILES: Final[Mapping[str, str]] = {
-    "": "index.html", **{name: name for name in ("style.css", "data.js", "draw.js", "model.js", "run.js", "runs.js", "main.js")},
-    "uPlot.js": "vendor/uPlot.iife.min.js", "uPlot.css": "vendor/uPlot.min.css",
+    "": "index.html", "style.css": "style.css", "uPlot.js": "vendor/uPlot.iife.min.js", "uPlot.css": "vendor/uPlot.min.css",
+    **{name: name for name in ("data.js", "draw.js", "model.js", "run.js", "runs.js", "main.js")},
 }  # fmt: skip
 """What there is to load, by name; nothing else is."""
 TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
@@ -251,7 +251,8 @@ def application(
     rows: list[tuple[str, Any, list[str]]] = [
         ("runs", listed, ["GET"]), ("run", one, ["GET"]), ("search", search, ["GET"]), ("summary", summary, ["GET"]),
         ("divergences", divergences, ["GET"]), ("pairs", pairs, ["GET"]), ("trace", trace, ["GET"]),
-        ("predictive", predictive, ["GET"]), ("prior", prior, ["GET"]), ("loo", leave_one_out, ["GET"]), ("events", events, ["GET"]), ("control", act, ["POST"]),
+        ("predictive", predictive, ["GET"]), ("prior", prior, ["GET"]), ("loo", leave_one_out, ["GET"]),
+        ("events", events, ["GET"]), ("control", act, ["POST"]),
     ]  # fmt: skip
     routes = [Route(f"/{{token}}/api/{name}", endpoint, methods=methods) for name, endpoint, methods in rows]
     routes += [Route("/{token}/", file), Route("/{token}/{file}", file)]

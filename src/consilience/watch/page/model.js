@@ -1,14 +1,14 @@
 // The picture of a model: its variables and what they depend on enter, a drawing in layers leaves.
 
-import { drawn, make, picture, words } from "./draw.js";
+import { drawn, make, picture, short, words } from "./draw.js";
 
-const GAP = { x: 22, y: 46 }, HIGH = 54, SWEEPS = 12;
-const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+const GAP = { x: 22, y: 46 }, HIGH = 62, SWEEPS = 12;
 
 // Layers from parents down to children; an edge over several layers has a bend in each.
 function layered({ vertices, edges }) {
   const nodes = new Map(vertices.map(([name, kind, text, plate]) => {
-    const said = [short(name, 26), short(kind === "data" ? text : `~ ${text}`, 30), short(plate && `× ${plate}`, 30)].filter((t) => t.length > 2 || t === name);
+    const what = kind === "data" ? text : kind === "deterministic" || kind === "potential" ? "" : `~ ${text}`;
+    const said = [short(name, 26), ...[short(what, 30), short(plate && `× ${plate}`, 30)].filter(Boolean)];
     return [name, { name, kind, said, width: Math.max(84, 7.4 * Math.max(...said.map((t) => t.length)) + 26), level: 0, up: [], down: [] }];
   }));
   const known = edges.filter(([a, b]) => nodes.has(a) && nodes.has(b) && a !== b);
@@ -84,11 +84,9 @@ export function modelPicture(graph) {
     const [x, y] = ends[ends.length - 1];
     return [drawn("path", { d, class: "edge" }), drawn("path", { d: `M${x - 4} ${y}h8l-4 7z`, class: "tip" })];
   };
-  const vertex = (node) => [shape(node), ...node.said.map((text, i) => words(node.x, node.y + 4 + 15 * (i - (node.said.length - 1) / 2), text, { "text-anchor": "middle", class: i ? "" : "name" }))];
+  const vertex = (node) => [shape(node), ...node.said.map((text, i) => words(node.x, node.y + 4 + 14 * (i - (node.said.length - 1) / 2), text, { "text-anchor": "middle", class: i ? "" : "name" }))];
   const said = `Model: ${graph.edges.map(([a, b]) => `${b} depends on ${a}`).slice(0, 100).join("; ")}`;
-  const made = picture(width, height, said.slice(0, 2000), lines.map(edge).flat(), all.filter((n) => n.said).map(vertex).flat());
+  const made = picture(width, height, said, lines.map(edge).flat(), all.filter((n) => n.said).map(vertex).flat());
   made.setAttribute("class", "model");
-  made.setAttribute("width", width);
-  made.setAttribute("height", height);
   return make("div", { class: "scroll wide", tabindex: 0, role: "region", "aria-label": "Picture of the model" }, made);
 }

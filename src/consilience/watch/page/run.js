@@ -1,7 +1,7 @@
 // The page of one run. It is made once; what is new is put in its places.
 
 import { act, ask, embedded, follow, mayControl, trace } from "./data.js";
-import { bars, clock, densities, forest, legend, Lines, make, number, overlaid, pairs, parallel, ranks, size } from "./draw.js";
+import { bars, clock, forest, legend, Lines, make, number, overlaid, pairs, parallel, ranks, size } from "./draw.js";
 import { modelPicture } from "./model.js";
 
 export const TONES = {
@@ -104,6 +104,10 @@ export class RunPage {
     if (!drawn) for (const name of ["divergences", "prior", "loo"]) this.hide(name, true);
   }
 
+  widthOf(name) {
+    return Math.min(640, this.part[name].clientWidth || 480);
+  }
+
   hide(name, hidden) {
     this.part[name].closest("section").hidden = hidden;
   }
@@ -153,8 +157,7 @@ export class RunPage {
     this.events(r.events);
     const chains = r.chains ?? 0;
     this.part.legend.replaceChildren(legend(Array.from({ length: Math.min(8, chains) }, (_, i) => `chain ${i}`)));
-    this.part.about.replaceChildren(make("table", {}, make("tbody", {}, Object.entries({ ...r.about, host: r.began.host, process: r.began.process && String(r.began.process), observed: r.began.observed && JSON.stringify(r.began.observed), "graph digest": r.began.digest }).filter(([, v]) => v !== undefined && v !== null).map(([name, value]) =>
-      make("tr", {}, make("td", {}, name.replaceAll("_", " ")), make("td", { class: "words" }, typeof value === "number" ? number(value, 4) : Array.isArray(value) ? value.map((v) => number(v)).join(", ") : String(value)))))));
+    this.about(r);
     if (r.began.model !== this.pictured) {
       this.pictured = r.began.model;
       this.part.model.replaceChildren(modelPicture(r.began.graph) ?? "", make("pre", { tabindex: 0, "aria-label": "The model in words" }, r.began.model ?? ""));
@@ -165,6 +168,18 @@ export class RunPage {
     this.part.regions.replaceChildren(make("p", {}, r.regions.statement ?? ""), regions.length < 2 || regions.every((g) => g.mass === null && !Object.keys(g.place).length) ? "" : make("table", {}, make("tbody", {}, regions.map((g, i) =>
       make("tr", {}, make("td", {}, `region ${i + 1}`), make("td", {}, g.mass === null ? "unknown share" : `${number(100 * g.mass)} % of the mass`), make("td", { class: "words" }, Object.entries(g.place).map(([n, v]) => `${n} = ${number(v)}`).join(", ")))))));
     this.hide("regions", !r.regions.statement);
+  }
+
+  about(r) {
+    const spoken = (name, value) => {
+      if (name.includes("time")) return clock(value);
+      if (name === "created_at") return when(Date.parse(value) / 1000);
+      return typeof value === "number" && name !== "seed" ? number(value, 4) : Array.isArray(value) ? [...new Set(value.map((v) => number(v)))].join(", ") : String(value);
+    };
+    const shape = ([name, lengths]) => `${name.slice(0, 100)}: ${lengths.join(" × ") || "a number"}`;
+    const known = { ...r.about, seed: r.seed, host: r.began.host, process: r.began.process && String(r.began.process), processor_time: r.processor, data: Object.entries(r.observed ?? {}).map(shape).join("; ") || null, digest_of_the_model: r.began.digest };
+    this.part.about.replaceChildren(make("table", {}, make("tbody", {}, Object.entries(known).filter(([, v]) => v !== undefined && v !== null).map(([name, value]) =>
+      make("tr", {}, make("th", { scope: "row" }, name.replaceAll("_", " ")), make("td", { class: "words" }, spoken(name, value)))))));
   }
 
   buttons(r) {
@@ -209,7 +224,7 @@ export class RunPage {
     this.hide("energy", !e);
     if (!e) return;
     const low = e.bfmi.filter((b) => b < 0.3).length;
-    this.part.energy.replaceChildren(bars(e.edges, [e.energy, e.changes], ["energy about its mean", "changes between draws"], "Histograms of energy and of its changes"),
+    this.part.energy.replaceChildren(bars(e.edges, [e.energy, e.changes], "Histograms of energy and of its changes"), legend(["energy about its mean", "changes between draws"]),
       make("p", { class: low ? "bad" : "dim" }, `BFMI of the chains: ${e.bfmi.map((b) => number(b, 2)).join(", ")}${low ? "; below 0.3 chains move too slowly between energies" : ""}`));
   }
 
@@ -219,7 +234,7 @@ export class RunPage {
     const restarts = events.some((e) => e.kind === "restarted") ? [] : this.run.restarts.map((n) => ["", "began again", n]);
     rows.push(...restarts);
     this.hide("events", !rows.length);
-    this.part.events.replaceChildren(make("div", { class: "scroll" }, make("table", {}, make("tbody", {}, rows.map(([t, what, why]) => make("tr", {}, make("td", {}, t), make("td", { class: "words" }, what), make("td", { class: "words" }, why)))))));
+    this.part.events.replaceChildren(make("div", { class: "scroll" }, make("table", {}, make("tbody", {}, rows.map(([t, what, why]) => make("tr", {}, t ? make("td", {}, t) : "", make("td", { class: "words", colspan: t ? 1 : 2 }, what), make("td", { class: "words" }, why)))))));
   }
 
   async find() {
@@ -259,7 +274,7 @@ export class RunPage {
       const [chains, points] = t.shape;
       let card = this.traces.get(key(element));
       if (!card) {
-        const lines = new Lines(`Trace of ${element.text}`, 128);
+        const lines = new Lines(`Trace of ${element.text.slice(0, 300)}`, 140);
         card = { lines, said: make("span", {}), side: make("div", {}) };
         card.element = make("article", { class: "trace", "aria-label": element.text }, make("header", {}, make("h3", { title: element.text.slice(0, 300) }, element.text), card.said), lines.element, card.side);
         this.traces.set(key(element), card);
@@ -314,7 +329,11 @@ export class RunPage {
     this.hide("forest", !this.rows.length);
     const worst = new Set(this.run.worst.map((w) => w.text));
     const some = this.rows.length <= 40 ? this.rows : [...this.rows.filter((r) => worst.has(r.name)), ...this.rows.filter((r) => !worst.has(r.name))].slice(0, 40);
-    this.part.forest.replaceChildren(forest(some), this.rows.length > 40 ? make("p", { class: "dim" }, `40 of ${this.total.toLocaleString("en")}; those in the worst states first.`) : "");
+    const numbers = some.filter((r) => r.lower !== null && r.upper !== null), width = this.part.forest.clientWidth || 560;
+    const low = Math.min(...numbers.map((r) => r.lower)), top = Math.max(...numbers.map((r) => r.upper));
+    const two = width > 860 && some.length > 10, half = two ? Math.ceil(some.length / 2) : some.length;
+    const drawings = numbers.length ? [some.slice(0, half), some.slice(half)].filter((part) => part.length).map((part) => forest(part, Math.min(640, two ? width / 2 - 12 : width), low, top)) : [];
+    this.part.forest.replaceChildren(make("div", { class: "beside" }, drawings), numbers.length ? "" : make("p", { class: "dim" }, "Nothing to draw."), this.rows.length > 40 ? make("p", { class: "dim" }, `40 of ${this.total.toLocaleString("en")}; those in the worst states first.`) : "");
   }
 
   table() {
@@ -339,7 +358,7 @@ export class RunPage {
     if (chosen.length < 2) { this.part.pairs.replaceChildren(make("p", { class: "dim" }, "Choose two parameters or more.")); return; }
     try {
       const found = await ask("pairs", { run: this.name, of: JSON.stringify(chosen.map((c) => [c.variable, c.place])) });
-      this.part.pairs.replaceChildren(pairs(found.columns, found.diverged, chosen.map((c) => c.text)));
+      this.part.pairs.replaceChildren(pairs(found.columns, found.diverged, chosen.map((c) => c.text), this.widthOf("pairs")));
     } catch (error) { this.part.pairs.replaceChildren(make("p", { class: "dim" }, error.message)); }
   }
 
@@ -352,7 +371,7 @@ export class RunPage {
       try {
         const found = await ask("prior", { run: this.name, of: JSON.stringify([element.variable, element.place]) });
         if (!found.edges.length) continue;
-        told.append(densities(found, `Densities of ${element.text} by the prior and by the posterior`));
+        told.append(bars(found.edges, [found.posterior, found.prior], `Densities of ${element.text} by the prior and by the posterior`, 100));
         if (found.inside < 0.99) told.append(make("p", { class: "dim" }, `${number(100 * found.inside, 2)} % of the prior is shown.`));
         cards.push(told);
       } catch { /* the prior has it under no such name, or the file not at all */ }
@@ -377,6 +396,6 @@ export class RunPage {
     this.hide("divergences", !found.count || !some.length);
     if (!found.count || !some.length) return;
     const strong = some.filter((r) => Math.abs(r.shift) > 3).map((r) => `${r.text} is ${r.shift < 0 ? "small" : "large"}`);
-    this.part.divergences.replaceChildren(parallel(some), make("p", {}, `${found.count} draws diverged; from bottom to top each line has the ranks of one. `, strong.length ? `They lie where ${strong.slice(0, 3).join(", ")}.` : "They lie where other draws do."));
+    this.part.divergences.replaceChildren(parallel(some, this.widthOf("divergences")), make("p", {}, `${found.count} draws diverged; from bottom to top each line has the ranks of one. `, strong.length ? `They lie where ${strong.slice(0, 3).join(", ")}.` : "They lie where other draws do."));
   }
 }
