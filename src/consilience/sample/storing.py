@@ -164,8 +164,10 @@ class AtWork:
     def __call__(self) -> dict[str, Any]:
         known: dict[str, Any] = {"processor": time.process_time(), **_of_the_process()}
         course = self.work.running.supervisor.course
-        stage, tuner = getattr(course.tuner, "stage", None), course.tuner
-        scales = getattr(stage, "scales", None) or getattr(tuner, "scales", None)
+        tuner: Any = course.tuner
+        while hasattr(tuner, "inner"):  # as in those of chains that jump
+            tuner = tuner.inner
+        scales = getattr(getattr(tuner, "stage", None), "scales", None) or getattr(tuner, "scales", None)
         if isinstance(scales, Mapping):
             scales = next(iter(scales.values()))
         if scales is not None and scales is not self._told:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import math
 from typing import Any, Final
@@ -78,7 +79,7 @@ def leave_one_out(source: RunSource) -> dict[str, Any]:
         raise KeyError("log_likelihood")
     if importlib.util.find_spec("arviz_stats") is None:
         raise StorageError("leave-one-out cross-validation needs arviz-stats: pip install 'consilience[plots]'")
-    from arviz_stats.base import array_stats
+    array_stats: Any = importlib.import_module("arviz_stats.base").array_stats
 
     count = sum(v.size for v in likelihoods.values()) * source.chains * source.draws
     step = max(1, -(-count // MOST_LIKELIHOODS))

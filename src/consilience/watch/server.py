@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 PORT: Final = 8765
 PAGE: Final = Path(__file__).parent / "page"
 FILES: Final[Mapping[str, str]] = {
-    "": "index.html", "style.css": "style.css", "uPlot.js": "vendor/uPlot.iife.min.js", "uPlot.css": "vendor/uPlot.min.css",
-    **{name: name for name in ("data.js", "draw.js", "model.js", "run.js", "runs.js", "main.js")},
+    "": "index.html", "uPlot.js": "vendor/uPlot.iife.min.js", "uPlot.css": "vendor/uPlot.min.css",
+    **{name: name for name in ("style.css", "data.js", "draw.js", "model.js", "run.js", "runs.js", "main.js")},
 }  # fmt: skip
 """What there is to load, by name; nothing else is."""
 TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
@@ -115,7 +115,7 @@ def application(
                 found: Response = await answer(request)
             except (KeyError, ValueError, IndexError, TypeError):
                 return Response("Not found, or no longer there.", 404, HEADERS)
-            except StorageError as error:
+            except (StorageError, OSError) as error:  # the latter where the run replaces what is being read
                 return JSONResponse({"error": str(error)}, 409, HEADERS)
             except SamplingError as error:
                 return JSONResponse({"error": str(error)}, 400, HEADERS)

@@ -79,7 +79,8 @@ class RunSource(ABC):
             return self.part("prior", name, place).astype(float).ravel()
         if self._drawn is None:
             self._drawn = {} if self.draw_prior is None else self.draw_prior()
-        return np.asarray(self._drawn[name][(slice(None), *place)], dtype=float)
+        drawn: Array = np.moveaxis(np.asarray(self._drawn[name], dtype=float), 0, -1)
+        return drawn[place]
 
     @abstractmethod
     def version(self) -> object:

@@ -89,7 +89,8 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
             "promise": PROMISES.get(status, ""),
             "help": HELP.get(status, ""),
             "chains": source.chains or (began or {}).get("chains"),
-            "draws": max(source.draws * source.stride, min((c[2] for c in chains), default=0)),
+            "draws": (source.draws * source.stride if status in PROMISES else 0)
+            or max(source.draws * source.stride, min((c[2] for c in chains), default=0)),
             "seconds": seconds,
             "last": last,
             "skewed": skewed,
@@ -128,7 +129,9 @@ def _why(
     if ended is not None or status not in ("sampling", "tuning", "starting", "paused", "stale"):
         return str((ended or {}).get("reason") or attributes.get("reason", ""))
     if status == "stale":
-        return "nothing has come from it for a while: its process was killed, or its machine is cut off"
+        return (
+            "nothing has come from it for a while: its process was killed, its disk is full, or its machine is cut off"
+        )
     if status in ("tuning", "starting"):
         return "the chains learn step size and metric; draws come afterwards"
     if check is None:

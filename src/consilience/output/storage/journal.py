@@ -108,9 +108,12 @@ def finite(value: Any) -> Any:
 
 def append(directory: Path, record: Mapping[str, Any]) -> None:
     """Add a record to the file of a store; raises OSError."""
-    descriptor = os.open(directory / NAME, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    descriptor = os.open(directory / NAME, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
-        os.write(descriptor, as_line(record))
+        size = os.fstat(descriptor).st_size
+        os.lseek(descriptor, max(0, size - 1), os.SEEK_SET)
+        broken = size and os.read(descriptor, 1) != b"\n"  # a line that was cut off stays one by itself
+        os.write(descriptor, (b"\n" if broken else b"") + as_line(record))
     finally:
         os.close(descriptor)
 

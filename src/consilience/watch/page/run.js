@@ -8,7 +8,7 @@ export const TONES = {
   converged: "good", completed: "good", converged_with_divergences: "warn", interrupted: "warn", paused: "warn", stale: "bad",
   not_converged: "bad", chains_disagree: "bad", unreadable: "bad", tuning: "busy", sampling: "busy", starting: "busy", running: "busy",
 };
-const LIVE = ["tuning", "sampling", "starting", "paused", "running", "stale"];
+export const LIVE = ["tuning", "sampling", "starting", "paused", "running", "stale"];
 const COLUMNS = [["mean", "mean"], ["sd", "sd"], ["lower", "hdi 3%"], ["upper", "hdi 97%"], ["mcse_mean", "mcse"], ["ess_bulk", "ess bulk"], ["ess_tail", "ess tail"], ["r_hat", "R-hat"]];
 const key = (element) => JSON.stringify([element.variable, element.place]);
 
