@@ -325,6 +325,7 @@ export class RunPage {
     const found = await ask("summary", { run: this.name });
     this.rows = found.names.map((name, i) => ({ name, element: { text: name, variable: found.keys[i][0], place: found.keys[i][1] }, ...Object.fromEntries(COLUMNS.map(([c]) => [c, found.columns[c][i]])) }));
     this.total = found.total;
+    this.step = found.step;
     this.table();
     this.hide("forest", !this.rows.length);
     const worst = new Set(this.run.worst.map((w) => w.text));
@@ -350,7 +351,7 @@ export class RunPage {
     this.part.summary.replaceChildren(make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of the summary" }, make("table", {},
       make("thead", {}, make("tr", {}, [["name", "parameter"], ...COLUMNS].map(heading))),
       make("tbody", {}, shown.map((r) => make("tr", {}, make("td", { title: r.name.slice(0, 300) }, r.name.slice(0, 200)), COLUMNS.map(([c]) => make("td", { class: tone(c, r[c]) }, cell(c, r[c])))))))),
-    make("p", { class: "dim" }, `${shown.length} of ${(this.total ?? 0).toLocaleString("en")} rows${this.total > this.rows.length ? `; the first ${this.rows.length.toLocaleString("en")} are sorted and filtered here, all are found by the search above` : ""}`));
+    make("p", { class: "dim" }, `${shown.length} of ${(this.total ?? 0).toLocaleString("en")} rows${this.total > this.rows.length ? `; the first ${this.rows.length.toLocaleString("en")} are sorted and filtered here, all are found by the search above` : ""}${this.step > 1 ? `; of one draw in ${this.step}, so effective draws are at least these` : ""}`));
   }
 
   async showPairs() {
