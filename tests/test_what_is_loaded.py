@@ -10,6 +10,8 @@ import zipfile
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 import consilience
 
 EIGHT_SCHOOLS = """
@@ -41,10 +43,14 @@ LISTED = Path(__file__).with_name("modules_of_the_usual_path.txt")
 TRANSLATION = "consilience.native."
 
 
-def loaded(*first: str) -> list[str]:
-    """Modules of a process that samples eight schools and tells of it; `first` goes before what it imports from."""
+def loaded(*first: str, option: str = "-B") -> list[str]:
+    """Modules of a process that samples eight schools and tells of it.
+
+    first    goes before what it imports from
+    option   of the interpreter
+    """
     answer = subprocess.run(
-        [sys.executable, "-c", EIGHT_SCHOOLS],
+        [sys.executable, option, "-c", EIGHT_SCHOOLS],
         capture_output=True,
         text=True,
         check=True,
@@ -65,6 +71,11 @@ def test_eight_schools_loads_what_it_needs() -> None:
     own = {name for name in names if name.startswith("consilience") and not name.startswith(TRANSLATION)}
     came_in = own - {*LISTED.read_text(encoding="utf-8").split()}
     assert not came_in
+
+
+@pytest.mark.parametrize("option", ["-O", "-S"])
+def test_the_library_samples_without_assertions_and_without_site(option: str) -> None:
+    assert loaded(option=option)
 
 
 def test_the_library_samples_from_a_zip_file(tmp_path: Path) -> None:
