@@ -37,10 +37,19 @@ class Keep(Protocol):
 class Supervisor:
     """A run at work.
 
-    course   what is to be done and what has come of it
-    engine       the chains
-    keep         called after every segment, and closed at the end
-    send         takes the events of the run, in order
+    Parameters
+    ----------
+    course : RunCourse
+        What is to be done and what has come of it.
+    engine : Engine
+        The chains.
+    keep : Keep, optional
+        Called after every segment, and closed at the end.
+
+    Attributes
+    ----------
+    send
+        Takes the events of the run, in order.
     """
 
     clock = staticmethod(time.perf_counter)

@@ -34,7 +34,10 @@ NOWHERE: Final = "Steps end where the model has no density"
 def warn(work: Work, run: Run, stacklevel: int) -> None:
     """Say what is to be known of the run; only a converged one is silent.
 
-    raises   SamplingError where a Python function broke its declaration, so that the density was another one
+    Raises
+    ------
+    SamplingError
+        Where a Python function broke its declaration, so that the density was another one.
     """
     if run.interrupted:
         print(f"Sampling was interrupted: the first {run.draws.shape[1]} draws of each chain are kept.")
@@ -87,7 +90,10 @@ def failures() -> str:
 def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
     """Why the draws should not be trusted as they are: the verdict, and what the statistics add to it.
 
-    raised   whether Python functions of the model raised: why there was no density is said already
+    Parameters
+    ----------
+    raised : bool
+        Whether Python functions of the model raised: why there was no density is said already.
     """
     where = divergence_location(work, run, raised)
     verdict = run.verdict
@@ -141,7 +147,10 @@ def divergence_location(work: Work, run: Run, raised: bool) -> str:
 def without_density(model: ModelVariables, ends: npt.NDArray[np.float64]) -> str:
     """In words, why steps that diverged end where there is no density, with the term and its parameters; else empty.
 
-    ends   positions (divergence, coordinate) at which they ended
+    Parameters
+    ----------
+    ends : ndarray
+        Positions (divergence, coordinate) at which they ended.
     """
     looked_at = ends[:: -(-len(ends) // ENDS)]
     found = [lines for lines in (diagnosis(model, end) for end in looked_at) if lines]
