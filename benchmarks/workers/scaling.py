@@ -77,7 +77,10 @@ class Pickling(Adapter):
 
 
 def efficiency(chains: int, workers: int, seconds: float, way: float) -> float:
-    """The share of the time of as many workers as have chains that is spent in evaluations."""
+    """The share of the time of as many workers as have chains that these spend with chains.
+
+    On a machine that is busy sleep takes longer than it should, with chains and without.
+    """
     running = launch(
         Sleeping(seconds), DEMetropolisZ(), np.zeros((chains, 2)), RunPlan(tune=TUNE, draws=DRAWS), seed=1,
         executor=Pickling(workers, way),
@@ -86,7 +89,7 @@ def efficiency(chains: int, workers: int, seconds: float, way: float) -> float:
     running.start(background=False)
     run = running.wait()
     took = time.monotonic() - began
-    return sum(run.evaluations) * seconds / (took * min(chains, workers))
+    return sum(run.chain_seconds) / (took * min(chains, workers))
 
 
 def main() -> None:
