@@ -30,6 +30,8 @@ KEPT: Final = 16
 """Values that a process keeps, the last that were used."""
 LOOK: Final = 0.2
 """Seconds between two looks at clocks and wishes to stop."""
+AGAIN: Final = 1.0
+"""Seconds after which a task that did not end is told again."""
 GRACE: Final = 5.0
 """Seconds that a task has to end after its time, before its process is ended."""
 
@@ -172,7 +174,7 @@ def _look() -> None:
     the process ends.
     """
     global _watcher
-    told: dict[int, tuple[float | None, str, int]] = {}
+    told: dict[int, tuple[tuple[float | None, str, int], float]] = {}  # and when
     while True:
         time.sleep(LOOK)
         now = time.monotonic()
@@ -184,8 +186,11 @@ def _look() -> None:
             ended = {stop for stop in stops if stop in _stopped or os.path.exists(flag(stop))}
             for thread, row in _watch.items():
                 end, stop, ends = row
-                if (stop in ended or (end is not None and now >= end)) and told.get(thread) is not row:
-                    told[thread] = row
+                before, when = told.get(thread, (None, now))
+                # Machine code that calls Python loses an exception, which is then raised once more.
+                heard = before is row and now - when < AGAIN
+                if (stop in ended or (end is not None and now >= end)) and not heard:
+                    told[thread] = (row, now)
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Halted))
                 if ends == os.getpid() and end is not None and now >= end + GRACE:
                     os._exit(70)
