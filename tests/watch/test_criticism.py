@@ -12,8 +12,9 @@ import pytest
 import xarray as xr
 
 import consilience as pm
-from consilience.errors import StorageError
+from consilience.errors import ConsilienceWarning, StorageError
 from consilience.output.storage import journal
+from consilience.sample.storing import AtWork
 from consilience.watch import criticism, views
 from consilience.watch.source import StoreSource, TreeSource
 
@@ -86,6 +87,18 @@ def test_evidences_and_shapes_are_listed() -> None:
     made["posterior"].attrs.update(log_marginal_likelihood=-12.5, log_marginal_likelihood_error=0.25, seed=7)
     found = views.overview(TreeSource(made, "a"), views.Clock())
     assert (found["evidence"], found["observed"], found["seed"]) == ([-12.5, 0.25], {"y": [3, 2]}, 7)
+
+
+def test_what_fails_in_a_journal_ends_no_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: object) -> dict[str, Any]:
+        raise StopIteration("nothing learnt")
+
+    monkeypatch.setattr(AtWork, "__call__", fails)
+    with pm.Model():
+        pm.Normal("x")
+        with pytest.warns(ConsilienceWarning, match="ends before the run: nothing learnt"):
+            result = pm.sample(random_seed=1, progressbar=False, save=pm.Save(store=str(tmp_path / "a.zarr")))
+    assert StoreSource(tmp_path / "a.zarr", "a").draws == result.posterior.sizes["draw"]
 
 
 def test_a_journal_tells_of_model_metric_and_process(tmp_path: Path) -> None:

@@ -55,9 +55,10 @@ export class RunPage {
     );
     await this.refresh();
     await this.find();
-    this.stop = follow(this.name, () => this.refresh(), (gone) => {
-      this.part.news.textContent = gone ? "The server does not answer; what is here is what it last said." : "";
-    });
+    const said = (gone) => { this.part.news.textContent = gone ? "The server does not answer; what is here is what it last said." : ""; };
+    // A run from which nothing comes may be stale by now.
+    const quiet = () => { said(false); if (LIVE.includes(this.run?.status)) this.refresh(); };
+    this.stop = follow(this.name, () => this.refresh(), said, quiet);
   }
 
   async refresh(atOnce = false) {
@@ -266,10 +267,10 @@ export class RunPage {
   }
 
   async showTraces() {
-    const found = [];
-    for (const element of this.chosen) {
-      try { found.push([element, await trace(this.name, element)]); } catch (error) { this.part.news.textContent = `${element.text}: ${error.message}`; }
-    }
+    const told = async (element) => {
+      try { return [element, await trace(this.name, element)]; } catch (error) { this.part.news.textContent = `${element.text.slice(0, 100)}: ${error.message}`; return null; }
+    };
+    const found = (await Promise.all(this.chosen.map(told))).filter(Boolean);
     const cards = found.map(([element, t]) => {
       const [chains, points] = t.shape;
       let card = this.traces.get(key(element));
