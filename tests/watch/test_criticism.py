@@ -89,6 +89,15 @@ def test_evidences_and_shapes_are_listed() -> None:
     assert (found["evidence"], found["observed"], found["seed"]) == ([-12.5, 0.25], {"y": [3, 2]}, 7)
 
 
+def test_the_worst_coordinates_are_shown_by_their_variables() -> None:
+    nearest = [["standardized x[1]", 1.1, 90.0], ["y", 1.0, 400.0], ["lp", 1.0, 500.0]]
+    check = {"kind": "check", "time": 0, "nearest": nearest, "passed": False, "ess": 90.0, "rhat": 1.1,
+             "ess_name": "", "rhat_name": "", "target_ess": 400}  # fmt: skip
+    draws = np.random.default_rng(1).normal(size=(4, 100, 3))
+    source = TreeSource(tree(posterior={"a": draws[..., 0], "y": draws[..., 1], "x": draws}), "a", [check])
+    assert [e["text"] for e in views.run(source, views.Clock())["worst"]][:2] == ["x[1]", "y"]
+
+
 def test_what_fails_in_a_journal_ends_no_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(self: object) -> dict[str, Any]:
         raise StopIteration("nothing learnt")

@@ -94,7 +94,7 @@ export class RunsPage {
     const apart = (i, j) => (a.columns.mean[i] - b.columns.mean[j]) / Math.hypot(a.columns.mcse_mean[i], b.columns.mcse_mean[j]);
     const facts = [["status", (r) => r.status.replaceAll("_", " ")], ["draws", (r) => `${r.chains} × ${number(r.draws)}`], ["time", (r) => clock(r.seconds)], ["least effective draws a second", (r) => number(r.ess_per_second)], ["R-hat", (r) => r.check?.rhat?.toFixed(3) ?? "–"],
       ["log evidence", (r) => plus(r.evidence?.[0], r.evidence?.[1] ?? null, 5)], ["elpd (LOO)", (r) => { const l = this.elpd.get(r.name); return l ? plus(l.elpd, l.error, 5) : "–"; }], ["model", (r) => r.began?.digest?.slice(0, 7) ?? "–"]];
-    const head = (labels) => make("thead", {}, make("tr", {}, labels.map((t) => make("th", { scope: "col" }, t))));
+    const head = (labels) => make("thead", {}, make("tr", {}, labels.map((t) => (t ? make("th", { scope: "col" }, t) : make("td", {})))));
     this.beside.replaceChildren(make("section", { "aria-label": "Side by side" }, make("h2", {}, "Side by side"),
       make("table", { class: "facts" }, head(["", ...names.map((n) => n.slice(0, 60))]), make("tbody", {}, facts.map(([label, of]) => make("tr", {}, make("th", { scope: "row" }, label), runs.map((r) => make("td", {}, r ? of(r) : "–")))))),
       make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Parameters of both" }, make("table", {},
