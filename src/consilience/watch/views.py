@@ -364,7 +364,7 @@ def divergences(source: RunSource) -> dict[str, Any]:
     where = np.argwhere(flags)
     where = where[:: max(1, len(where) // 400)]
     step = max(1, source.draws // 500)
-    rows = []
+    rows: list[tuple[float, dict[str, Any]]] = []
     for variable in source.groups.get("posterior", {}).values():
         if not variable.sampled or len(rows) >= MOST_LOOKED_AT:
             continue

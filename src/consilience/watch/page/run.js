@@ -14,6 +14,8 @@ const key = (element) => JSON.stringify([element.variable, element.place]);
 
 export const badge = (status) => make("span", { class: `badge ${TONES[status] ?? "dim"}` }, status.replaceAll("_", " "));
 const when = (seconds) => (seconds ? new Date(1000 * seconds).toLocaleString() : "–");
+const day = (time) => time.toLocaleDateString();
+const shortly = (seconds) => { const time = new Date(1000 * seconds); return day(time) === day(new Date()) ? time.toLocaleTimeString() : day(time); };
 
 export class RunPage {
   constructor(place, name, back) {
@@ -133,7 +135,7 @@ export class RunPage {
     const diverged = r.divergences;
     const figures = [
       figure("Draws", number(r.draws), draws),
-      figure("Time", clock(r.seconds), left !== null ? `about ${clock(left)} left` : r.last ? `last word ${when(r.last)}` : ""),
+      figure("Time", clock(r.seconds), left !== null ? `about ${clock(left)} left` : r.last ? `last word ${shortly(r.last)}` : ""),
       c ? figure("Least effective draws", `${number(c.ess)}${c.target_ess ? ` / ${number(c.target_ess)}` : ""}`, c.ess_name, c.target_ess && c.ess >= c.target_ess ? "good" : "") : null,
       c ? figure("R-hat", c.rhat === null ? "–" : c.rhat.toFixed(3), `${c.rhat_name}${noise ? `; noise alone ${noise.toFixed(3)}` : ""}`, c.rhat !== null && c.rhat <= c.target_rhat ? "good" : "bad") : null,
       figure("Divergences", number(diverged), diverged && r.draws ? `${number((100 * diverged) / (r.draws * r.chains))} % of draws` : "", diverged ? "warn" : ""),
@@ -145,7 +147,7 @@ export class RunPage {
     const head = [
       make("div", { class: "head" }, this.back ? make("a", { href: "#", onclick: this.back }, "← all runs") : null, make("h1", {}, r.name), badge(r.status)),
       make("p", { class: "reason" }, r.reason && r.reason[0].toUpperCase() + r.reason.slice(1), r.promise ? `${r.reason ? " – this" : "This"} status promises ${r.promise}.` : "", r.help ? ` What would help: ${r.help.replaceAll("`", "")}.` : "",
-        r.skewed ? " The clock of its machine differs from this one's." : ""),
+        r.status === "stale" && r.last ? `; its last word was at ${when(r.last)}.` : "", r.skewed ? " The clock of its machine differs from this one's." : ""),
     ];
     if (live && r.control && mayControl) head.push(this.buttons(r));
     head.push(make("dl", { class: "figures" }, figures));
