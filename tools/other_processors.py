@@ -31,24 +31,9 @@ X86 = {"nehalem": "Nehalem", "haswell": "Haswell"}
 """QEMU's names of processors."""
 
 LIBRARIES = [
-    "cffi",
-    "cloudpickle",
-    "filelock",
-    "h5netcdf",
-    "h5py",
-    "hypothesis",
-    "llvmlite",
-    "matplotlib",
-    "mpmath",
-    "numpy",
-    "pytest",
-    "pytest-timeout",
-    "pytest-xdist",
-    "rich",
-    "scipy",
-    "threadpoolctl",
-    "xarray",
-    "zarr",
+    *("cffi", "cloudpickle", "filelock", "h5netcdf", "h5py", "llvmlite", "numpy", "rich", "scipy", "threadpoolctl"),
+    *("arviz-base", "arviz-stats", "matplotlib", "xarray", "xarray-einstats", "zarr"),
+    *("hypothesis", "mpmath", "pytest", "pytest-timeout", "pytest-xdist"),
 ]
 """What the library, the examples and the quick tests import."""
 
