@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def source_of(thing: Any) -> tuple[Path, int] | None:
 def page(entry: Entry, facts: dict[str, list[dict[str, str]]]) -> str:
     """The page of a name."""
     name = short(entry.name)
-    lines = [":orphan:", "", f":doc:`Reference </reference/index>` › :doc:`/reference/{slug(entry.subject)}`", ""]
+    lines = [":orphan:", ""]
     lines += titled(name)
     others = [f"``{short(s)}``" for s in entry.spellings if s != entry.name]
     call = docstrings.signature(entry.thing) if entry.kind in {"function", "class", "exception"} else ""
@@ -303,6 +304,22 @@ def write_sources(app: Any, failed: Exception | None) -> None:
         target.write_text(text.replace('id="L-', 'id="L'), encoding="utf-8")
 
 
+def parents(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """The path above the page of a name, which stands in no table of contents."""
+    above = _above().get(name)
+    if above:
+        pathto = context["pathto"]
+        context["parents"] = [
+            {"link": pathto("reference/index"), "title": "Reference"},
+            {"link": pathto(f"reference/{slug(above)}"), "title": above},
+        ]
+
+
+@cache
+def _above() -> dict[str, str]:
+    return {f"reference/api/{entry.page}": entry.subject for entry in entries().values()}
+
+
 def of_another_form(app: Any) -> None:
     """A docstring that is not numpydoc's stops the build, once all are meant to be."""
     from sphinx.util import logging
@@ -319,5 +336,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.add_config_value("docstrings_are_numpydoc", False, "env")
     app.connect("builder-inited", of_another_form)
     app.connect("builder-inited", lambda app: write(Path(app.srcdir)), priority=100)
+    app.connect("html-page-context", parents)
     app.connect("build-finished", write_sources)
     return {"parallel_read_safe": True, "version": "1"}

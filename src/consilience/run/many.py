@@ -18,6 +18,7 @@ from consilience.cluster.workers import Workers
 from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
 from consilience.events import Listener
 from consilience.output.display.words import clock
+from consilience.output.storage.study_file import StudyFile
 from consilience.run.steps import Stepwise
 
 R = TypeVar("R")
@@ -26,11 +27,23 @@ R = TypeVar("R")
 class Many(Stepwise[R]):
     """What `function(value, item)` gives for each of `count` items, as a mapping of plain values; each is a step.
 
-    title      what they are, in words: "data sets"
-    executor   where it is computed, see `consilience.cluster.Workers`; None for `cores` threads of this process
-    limit      seconds that each may take
-    tolerated  errors that make {"error": message} of an item, where others end the study
-    done       what there is, by number
+    Parameters
+    ----------
+    title : str
+        What they are, in words: "data sets".
+    executor : Executor
+        Where it is computed, see `consilience.cluster.Workers`; None for `cores` threads of this process.
+    limit : float, optional
+        Seconds that each may take.
+    tolerated : type, default ConsilienceError
+        Errors that make {"error": message} of an item, where others end the study.
+
+    Attributes
+    ----------
+    done
+        What there is, by number.
+    file
+        Where it is kept as it comes, if anywhere.
     """
 
     def __init__(
@@ -53,6 +66,7 @@ class Many(Stepwise[R]):
         self._title, self._count, self._executor, self._cores = title, count, executor, cores
         self._limit, self._tolerated = limit, tolerated
         self.done: dict[int, dict[str, Any]] = {}
+        self.file: StudyFile | None = None
         self._here, self._first = 0, 0.0  # those of this call, and when the first of them came
 
     @abstractmethod
@@ -70,13 +84,17 @@ class Many(Stepwise[R]):
     def keep(self, number: int, found: Mapping[str, Any]) -> None:
         """Something has come."""
         self.done[number] = dict(found)
+        if self.file is not None:
+            self.file.append(number, found)
 
     @abstractmethod
     def of_all(self, found: dict[int, dict[str, Any]]) -> R:
         """What is made of what there is."""
 
     def release(self) -> None:
-        """Nothing more is written."""
+        """Let others write the file."""
+        if self.file is not None:
+            self.file.close()
 
     def work(self) -> None:
         """All that there isn't yet."""
