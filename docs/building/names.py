@@ -22,7 +22,8 @@ SUBJECTS = {
     "Step methods": "consilience.inference",
     "Posteriors without chains": "consilience.estimators.approximations consilience.estimators.inla "
     "consilience.estimators.variational consilience.estimators.smc consilience.estimators.filters",
-    "Checks of posteriors and designs": "consilience.estimators.refutation consilience.estimators.calibration",
+    "Checks of posteriors and designs": "consilience.estimators.refutation consilience.estimators.calibration "
+    "consilience.estimators.cross_validation",
     "Plots and comparison": "consilience.plots",
     "Other programs": "consilience.foreign consilience.engines.c_library.folder consilience.engines.jax.read.jaxpr "
     "consilience.engines.jax.read.wrapped consilience.engines.stablehlo.emit.module "
