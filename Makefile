@@ -11,6 +11,7 @@ endif
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SITE = $(VENV)-docs/bin/sphinx-build -b html -j auto -W --keep-going -q
 
 # Peers: JAX, NumPyro and PyTorch stand beside this interpreter, PyMC beside one of Python 3.12 or later, which it needs.
 TORCH ?= torch==2.13.0+cpu
@@ -18,7 +19,7 @@ PYTHON_OF_PYMC ?= $(firstword $(shell for python in '$(PYTHON)' python3.12 pytho
     "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.1[2-9]*/bin/python; do \
     "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && echo "$$python"; done))
 
-.PHONY: help setup demo test test-peers test-engines test-pymc coverage test-slow lint format types ladder check bench release-check clean
+.PHONY: help setup demo test test-peers test-engines test-pymc coverage test-slow lint format types ladder check bench release-check docs docs-check docs-links clean
 
 help: ## list what can be asked for
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,7 +105,22 @@ check: lint types ladder test ## everything that a change must pass
 bench: $(STAMP) ## all benchmarks, one report
 	$(BIN)/python -m benchmarks
 
+docs: $(VENV)-docs/.installed ## the site, every cell of its pages run: docs/_build/html/index.html
+	@$(SITE) docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+docs-check: $(VENV)-docs/.installed ## pages, reference and inside links, without running cells; tests of what a build refuses
+	@$(SITE) -D run_cells=0 docs docs/_build/check
+	@$(VENV)-docs/bin/python -m pytest -q tests/site
+
+docs-links: $(VENV)-docs/.installed ## links that leave the site
+	@$(VENV)-docs/bin/sphinx-build -b linkcheck -D run_cells=0 docs docs/_build/links
+
+$(VENV)-docs/.installed: pyproject.toml
+	$(call environment,$(PYTHON),$(@D),'.[docs]')
+	@touch $@
+
 clean: ## remove what was built, the environments included
 	rm -rf .venv .venv-* build dist src/*.egg-info .coverage .hypothesis .import_linter_cache .mypy_cache \
-	    .pytest_cache .ruff_cache benchmarks/c/build
+	    .pytest_cache .ruff_cache benchmarks/c/build docs/_build docs/reference/api docs/reference/*.rst
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
