@@ -126,7 +126,7 @@ def _parameters(cls: type[Distribution], shown: inspect.Signature, written: dict
     """An entry for each parameter; neighbours that mean the same share one."""
     rows: list[tuple[list[str], str, str]] = []
     for parameter in shown.parameters.values():
-        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        star = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" * (parameter.kind is parameter.VAR_KEYWORD)
         kind, text = _one(cls, parameter, written)
         if rows and text and rows[-1][1:] == (kind, text):
             rows[-1][0].append(star + parameter.name)
@@ -143,7 +143,8 @@ def _one(cls: type[Distribution], shown: inspect.Parameter, written: dict[str, t
     optional = "" if shown.default is shown.empty else f", default {shown.default!r}"
     optional = ", optional" if shown.default is None else optional
     for form in cls.parameterizations:
-        declared = {p.name: p for p in (*form.parameters, *form.static_parameters, *form.component_parameters)}
+        every: tuple[Any, ...] = (*form.parameters, *form.static_parameters, *form.component_parameters)
+        declared = {p.name: p for p in every}
         if name in declared:
             kind = _kind(declared[name]) + optional
             others = [f"`{one}`" for one in cls.parameter_names if one not in form.parameter_names]
