@@ -68,7 +68,7 @@ ABOUT: Final = {
     "plot_ridge": "Densities of many variables, one above the other",
     "plot_trace": "Draws of each chain in order",
     "plot_trace_dist": "Marginal distributions beside the draws in order",
-    "bayes_factor": "Bayes factor of a point value by the ratio of prior and posterior density, after Savage and Dickey",
+    "bayes_factor": "Bayes factor of a point value: the ratio of prior and posterior density there",
     "bayesian_r2": "Share of the variance that a regression explains, draw by draw",
     "bfmi": "Bayesian fraction of missing information of each chain, from its energies",
     "compare": "Ranking of models by expected log predictive density, with weights and standard errors",

@@ -220,7 +220,7 @@ def _notes(cls: type[Distribution], own: str) -> list[str]:
 
 def _example_with_dims(name: str) -> str:
     row = EXAMPLES.get(name)
-    if row is None or "[" in row.given or "dist(" in row.given:
+    if row is None or "[" in row.value or "[" in row.given or "dist(" in row.given or not row.value:
         return ""
     given = f", {row.given}" if row.given else ""
     return "\n".join(

@@ -53,6 +53,12 @@ def tensor(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.tensor("x", dtype="float64", shape=(None, 3)).ndim
+    2
     """
     return tensor_input(named(dtype), shape, name)
 

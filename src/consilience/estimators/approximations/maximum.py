@@ -129,6 +129,17 @@ def find_MAP(
     Notes
     -----
     Source of the method: Liu and Nocedal (1989), On the limited memory BFGS method for large scale optimization.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0.0, 10.0)
+    ...     pm.Normal("y", mu, 1.0, observed=[1.0, 2.0])
+    ...     found = pm.find_MAP(progressbar=False)
+    <y: Normal float64[2]>
+    >>> found["mu"].round(2).item()
+    1.49
     """
     if isinstance(method, Mapping):
         raise TypeError("the first argument of `find_MAP` is the method; give the point as `initvals=`.")
