@@ -169,6 +169,15 @@ def shared(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.shared(2.0)
+    >>> square = pt.function([], x**2)
+    >>> x.set_value(3.0)
+    >>> square().item()
+    9.0
     """
     if isinstance(value, np.random.Generator):
         return random_slot(seed_of(value), name)

@@ -186,6 +186,12 @@ def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.cast([1.7, 2.2], "int64").eval().tolist()
+    [1, 2]
     """
     node, wanted = as_tensor(x), named(dtype)
     if node.dtype == wanted:

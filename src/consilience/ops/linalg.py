@@ -213,6 +213,12 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).eval().tolist()
+    [3.0, 7.0]
     """
     if is_sparse(x1) or is_sparse(x2):
         product: Node = meaning("sparse_dot")(x1, x2)
@@ -245,6 +251,12 @@ def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.dot([1.0, 2.0], [3.0, 4.0]).eval().item()
+    11.0
     """
     if is_sparse(l) or is_sparse(r):
         product: Node = meaning("sparse_dot")(l, r)
@@ -272,6 +284,12 @@ def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) ->
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.tensordot([[1.0, 2.0]], [[3.0], [4.0]], 1).eval().tolist()
+    [[11.0]]
     """
     (a, b), _ = promote([a, b])
     if is_integer(axes):
@@ -320,6 +338,12 @@ def outer(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.outer([1.0, 2.0], [3.0, 4.0]).eval().tolist()
+    [[3.0, 4.0], [6.0, 8.0]]
     """
     a, b = reshape(x, (-1,)), reshape(y, (-1,))
     return apply("mul", expand_dims(a, 1), expand_dims(b, 0))
@@ -336,6 +360,12 @@ def matrix_transpose(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.matrix_transpose([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 3.0], [2.0, 4.0]]
     """
     x = as_tensor(x)
     if x.ndim < 2:
@@ -400,6 +430,12 @@ def inv(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.inv([[4.0, 2.0], [2.0, 5.0]]).eval().tolist()
+    [[0.3125, -0.125], [-0.125, 0.25]]
     """
     return Node(Inverse(), _float(a))
 
@@ -415,6 +451,12 @@ def det(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.det([[4.0, 2.0], [2.0, 5.0]]).eval().item()
+    16.0
     """
     return Node(Det(), _float(a))
 
@@ -430,6 +472,12 @@ def slogdet(x: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().round(4).item() for x in pt.slogdet([[4.0, 2.0], [2.0, 5.0]])]
+    [1.0, 2.7726]
     """
     x = _float(x)
     return Node(DetSign(), x), Node(LogAbsDet(), x)
@@ -452,6 +500,12 @@ def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.diagonal([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [1.0, 4.0]
     """
     x = as_tensor(value)
     for axis in (axis1, axis2):
@@ -486,5 +540,11 @@ def trace(value: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.trace([[1.0, 2.0], [3.0, 4.0]]).eval().item()
+    5.0
     """
     return reduce("sum", diagonal(value), -1)

@@ -208,6 +208,17 @@ def sample(
     -----
     ConvergenceWarning
         Where the draws should not be trusted as they are.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0.0, 10.0)
+    ...     pm.Normal("y", mu, 1.0, observed=[1.2, 0.7, 2.1])
+    ...     result = pm.sample(random_seed=1, progressbar=False)
+    <y: Normal float64[3]>
+    >>> result.status
+    'converged'
     """
     rest = dict(pymc)
     groups = whole("sample", rest, stop=stop, tuning=tuning, remedies=remedies, save=save)

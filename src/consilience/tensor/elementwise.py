@@ -1,4 +1,6 @@
-"""Scalar functions under PyTensor's and NumPy's names: one for each row of the scalar table, made from it.
+"""Scalar functions under PyTensor's and NumPy's names: one for each row of the scalar table.
+
+A function is made, with its docstring, when it is first used.
 
 Type checkers and editors read `elementwise.pyi`, which `python tools/names.py` writes from the same table.
 """
@@ -7,6 +9,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from importlib import import_module
+from inspect import Parameter, Signature
 from typing import Final
 
 from consilience.ir import Node
@@ -77,8 +81,6 @@ ROWS: Final[dict[str, str]] = {name: name for name in TABLE if name not in _ELSE
 
 @functools.cache
 def _function(row: str) -> Callable[..., Node]:
-    arity = TABLE[row].arity
-
     def call(*arguments: TensorLike, name: str | None = None) -> Node:
         result = apply(row, *arguments)
         if name is not None:
@@ -86,10 +88,25 @@ def _function(row: str) -> Callable[..., Node]:
         return result
 
     call.__name__ = call.__qualname__ = row
-    takes = f"{arity} argument{'s' if arity != 1 else ''}" if arity else "two or more arguments"
-    call.__doc__ = f"Elementwise `{row}` of {takes}, with NumPy's broadcasting and dtype promotion."
+    documentation = import_module("consilience.tensor.scalar_documentation")
+    call.__doc__ = documentation.documented(
+        row if row in ROWS else next(name for name, own in ROWS.items() if own == row), row
+    )
+    operands = [
+        Parameter(name, Parameter.POSITIONAL_ONLY, annotation="TensorLike")
+        for name in documentation.parameter_names(row)
+    ]
+    operands = operands or [Parameter("xs", Parameter.VAR_POSITIONAL, annotation="TensorLike")]
+    named = Parameter("name", Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
+    call.__signature__ = Signature([*operands, named], return_annotation="Node")  # type: ignore[attr-defined]
     return call
 
 
-globals().update({name: _function(row) for name, row in ROWS.items()})
+def __getattr__(name: str) -> Callable[..., Node]:
+    if name not in ROWS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    found = globals()[name] = _function(ROWS[name])
+    return found
+
+
 __all__ = list(ROWS)
