@@ -54,14 +54,33 @@ def test_failed_rows_have_reasons_and_a_folder_goes_on(tmp_path: Path) -> None:
     assert first.errors == {"b": "ValueError: three is too many"}
     with pytest.raises(SamplingError, match="three is too many"):
         first["b"]
-    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "study").glob("*.fit")}
+    before = (tmp_path / "study" / "fits.data").read_bytes()
     again = pm.sample_many(model_of, rows | {"c": {"n": 4}}, store=tmp_path / "study", **SHORT)
-    assert {name: (tmp_path / "study" / name).stat().st_mtime_ns for name in before} == before
+    after = (tmp_path / "study" / "fits.data").read_bytes()
+    assert after.startswith(before)
+    assert len(after) < 3 * len(before)  # one more, and not all three
     assert list(again) == ["a", "c"]
     assert np.array_equal(again["a"]["posterior"]["mean"], first["a"]["posterior"]["mean"])
     assert list(again.table()["error"].notna()) == [False, True, False]
     with pytest.raises(StorageError, match="another file"):
         pm.sample_many(model_of, rows, store=tmp_path / "study", **{**SHORT, "draws": 21})
+
+
+def test_what_a_loss_of_power_took_is_computed_again_and_damage_is_told(tmp_path: Path) -> None:
+    rows = {"a": {"n": 1}, "b": {"n": 2}}
+    first = pm.sample_many(model_of, rows, cores=1, store=tmp_path, **SHORT)
+    before = {name: first[name]["posterior"]["mean"].values for name in rows}
+    whole = (tmp_path / "fits.data").read_bytes()
+    (tmp_path / "fits.data").write_bytes(whole[:-100])
+    again = pm.sample_many(model_of, rows, cores=1, store=tmp_path, **SHORT)
+    assert len((tmp_path / "fits.jsonl").read_text().splitlines()) == 4  # the first line, two fits, one of them again
+    for name in rows:
+        assert np.array_equal(again[name]["posterior"]["mean"], before[name])
+    damaged = bytearray(whole)
+    damaged[len(whole) // 4] ^= 1
+    (tmp_path / "fits.data").write_bytes(damaged)
+    with pytest.raises(StorageError, match="damaged at byte 0"):
+        first["a"]
 
 
 def test_a_row_that_kills_its_worker_is_one_failed_row() -> None:
