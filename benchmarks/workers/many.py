@@ -1,8 +1,8 @@
 """Many short fits: what each costs beyond its own time, on processes that sleep and on real small models.
 
-`python -m benchmarks.workers.many` prints, for fits of each length, fits per second, the time of a worker per fit beyond
-its own, and the driver's processor time per fit. `--studies` compares `pm.sbc` of 50 parameters and `pm.loo_kfold` on two
-processes with threads of this process, by the processor time of all processes.
+`python -m benchmarks.workers.many` prints, for fits of each length, fits per second, the time of a worker per fit
+beyond its own, and the driver's processor time per fit. `--studies 400` compares `pm.sbc` of 50 parameters and
+`pm.loo_kfold` on two processes with threads of this process, by the processor time of all processes.
 """
 
 from __future__ import annotations
