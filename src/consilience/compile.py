@@ -25,12 +25,27 @@ __path__: Sequence[str] = ()  # PyTensor's modules below this one are found by t
 
 
 def get_mode(mode: Mode | str | None = None) -> Mode:
-    """The mode with a name such as "FAST_RUN" or "JAX"; ValueError names those there are."""
+    """The mode with a name such as "FAST_RUN" or "JAX"; ValueError names those there are.
+
+    Parameters
+    ----------
+    mode : Mode or str, optional
+        How the function is compiled; `pm.get_mode` lists the words.
+
+    Returns
+    -------
+    Mode
+    """
     return mode_named(mode)
 
 
 def get_default_mode() -> Mode:
-    """The mode of functions that are given none: `config.mode`."""
+    """The mode of functions that are given none: `config.mode`.
+
+    Returns
+    -------
+    Mode
+    """
     return mode_named(None)
 
 

@@ -30,7 +30,15 @@ _versions = itertools.count(1)
 class Context:
     """Values of shared slots. Thread-safe; a value not set here is looked up in `parent`.
 
-    updating   lock held by whoever computes new values from old ones, such as a function with updates
+    Parameters
+    ----------
+    parent : Context, optional
+        Context whose values show through where this one has none.
+
+    Attributes
+    ----------
+    updating
+        Lock held by whoever computes new values from old ones, such as a function with updates.
     """
 
     def __init__(self, parent: Context | None = None) -> None:
@@ -143,10 +151,24 @@ def shared(
 ) -> Node:
     """A shared slot that starts with `value` in the default context; for a generator of NumPy's a random key.
 
-    shape                    lengths that stay fixed; None in it lets a length change with the value, as all do by
-                             default
-    strict, allow_downcast   accepted, as is `borrow`: later values are converted where their kind allows it, and
-                             values are copied
+    Parameters
+    ----------
+    value : array_like or Generator
+        First value: an array or a number.
+    name : str, optional
+        Name shown when the expression is printed.
+    strict : bool, default False
+        Accepted, as is `borrow`: later values are converted where their kind allows it, and values are copied.
+    allow_downcast : bool, optional
+        Accepted, as is `borrow`: later values are converted where their kind allows it, and values are copied.
+    shape : tuple of int, optional
+        Lengths that stay fixed; None in it lets a length change with the value, as all do by default.
+    borrow : bool, default False
+        Whether the array may be used as it is, without a copy.
+
+    Returns
+    -------
+    TensorVariable
     """
     if isinstance(value, np.random.Generator):
         return random_slot(seed_of(value), name)

@@ -119,9 +119,20 @@ class Workers:
     def count(self) -> int:
         """How many there are, which may change; at least 1."""
         now = time.monotonic()
-        if now - self._counted[1] > 1.0:
+        if now - self._counted[1] > 1.0 and not self.away:
             self._counted = (self._adapter.count(), now)
-        return self._counted[0]
+        return max(1, self._counted[0])
+
+    def news(self) -> list[str]:
+        """What became of workers since it was asked last, in words, where their executor does not make it errors."""
+        _ = self.count  # which looks, from time to time
+        told, self._adapter.news = self._adapter.news, []
+        return told
+
+    @property
+    def away(self) -> str:
+        """Why nothing can be sent for now, in words, or nothing; WorkerLostError where that will not change."""
+        return self._adapter.away()
 
     @property
     def pending(self) -> int:
@@ -233,7 +244,7 @@ class Workers:
     def _feed(self) -> None:
         if self._broken and not self._flying:
             self._renew()
-        while self._waiting and not self._broken:
+        while self._waiting and not self._broken and not self.away:
             alone = any(task.losses >= TRIALS - 1 for task in self._flying)
             task = self._waiting[0]
             most = 1 if task.losses >= TRIALS - 1 else self.count * (2 if task.limit is None else 1)
@@ -326,6 +337,9 @@ class Workers:
                 )
 
     def _lost(self, task: Task, error: BaseException) -> None:
+        if self.away:  # with what stands between: the task had no part in it
+            self._waiting.appendleft(task)
+            return
         self.losses += 1
         task.losses += 1
         for one in self._shared:

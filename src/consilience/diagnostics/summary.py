@@ -43,6 +43,15 @@ class SummaryTable(Record, eq=False):
     `print(table)` shows it as text, `table["r_hat"]` is a column, `table.row("theta[A]")` a row,
     `table.to_dataframe()` a pandas data frame. What a data frame can do the table can, by becoming one:
     `table.loc["mu"]`, `table.sort_values("r_hat")`, `table[["mean", "sd"]]`, `table[table["r_hat"] > 1.01]`.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        Name of each row.
+    columns : mapping of str to FloatArray
+        Numbers by the name of the column.
+    verdict : str, default ''
+        What the table is worth, in a sentence.
     """
 
     labels: tuple[str, ...]
@@ -145,17 +154,36 @@ def summary(
 ) -> Any:
     """Mean, standard deviation, credible interval and convergence diagnostics of each parameter.
 
-    draws        tree (its `group`), data set, dictionary of arrays (chain, draw, ...), or one array
-    var_names    variables to include, all by default; `~name` leaves one out
-    filter_vars  None: `var_names` are names; "like": parts of names; "regex": regular expressions
-    coords       labels to include along named axes, such as {"school": ["A", "B"]}
-    kind         "stats": mean to interval; "diagnostics": standard errors to R-hat; "all": both
-    ci_prob      probability of the interval, in (0, 1)
-    ci_kind      "hdi": highest density; "eti": equal tails
-    round_to     decimals to which the numbers are rounded; "auto", "none", None: not at all, but as they are shown
-    fmt          "wide": a `SummaryTable`, one row per scalar; "xarray": a data set of the variables with an axis
-                 `summary` of the columns; "long": that as a pandas data frame, one column per variable
+    Parameters
+    ----------
+    draws : ndarray
+        Tree (its `group`), data set, dictionary of arrays (chain, draw, ...), or one array.
+    var_names : str or sequence of str, optional
+        Variables to include, all by default; `~name` leaves one out.
+    filter_vars : Filter, optional
+        None: `var_names` are names; "like": parts of names; "regex": regular expressions.
+    group : str, default 'posterior'
+        Group of the result.
+    coords : mapping, optional
+        Labels to include along named axes, such as {"school": ["A", "B"]}.
+    kind : Kind, default 'all'
+        "stats": mean to interval; "diagnostics": standard errors to R-hat; "all": both.
+    ci_prob : float, default 0.94
+        Probability of the interval, in (0, 1).
+    ci_kind : IntervalKind, default 'hdi'
+        "hdi": highest density; "eti": equal tails.
+    round_to : int or str or None, default 'auto'
+        Decimals to which the numbers are rounded; "auto", "none", None: not at all, but as they are shown.
+    fmt : Format, default 'wide'
+        "wide": a `SummaryTable`, one row per scalar; "xarray": a data set of the variables with an axis `summary` of
+        the columns; "long": that as a pandas data frame, one column per variable.
 
+    Returns
+    -------
+    object
+
+    Notes
+    -----
     The columns are mean, sd, hdi_3%, hdi_97% (named after kind and probability of the interval), mcse_mean,
     mcse_sd, ess_bulk, ess_tail, r_hat (nested, for results of many chains in lock step). A parameter with NaN among its
     draws has NaN throughout; one with heavy tails has no mcse_sd, see `mcse_sd`. Below the table of a result of

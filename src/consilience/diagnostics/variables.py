@@ -207,7 +207,10 @@ def _all(
 def _labelled(name: str, array: Any, values: Any, known: Mapping[Any, Any]) -> VariableDraws:
     """A variable of a data set, its chain and draw axes first.
 
-    known   labels by dimension, of those that have any
+    Parameters
+    ----------
+    known : mapping
+        Labels by dimension, of those that have any.
     """
     missing = [dimension for dimension in SAMPLE_DIMENSIONS if dimension not in array.dims]
     if missing:

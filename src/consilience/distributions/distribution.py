@@ -117,6 +117,27 @@ class Distribution(metaclass=DistributionType):
 
     Another parameterization with formulas of its own is `class LogitBernoulli(Bernoulli, parameterization=True)`; it
     declares its own parameters and, with `derived`, those of its parent, whose formulas it then inherits.
+
+    Parameters
+    ----------
+    name : str
+        Name of the variable, unique in its model.
+    observed : array_like, optional
+        Data; the variable is conditioned on them.
+    dims : str or sequence of str, optional
+        Names of the axes; their lengths come from the model's coords.
+    shape : int or sequence of int, optional
+        Lengths of the axes.
+    size : int or sequence of int, optional
+        Shape of the draws, without the axes of one event.
+    transform : Transform, optional
+        Map to unconstrained space behind the default one; None for no map at all.
+    default_transform : Transform, optional
+        None drops the default map to unconstrained space.
+    initval : array_like or str, optional
+        Starting value, or "support_point" or "prior".
+    total_size : int or sequence of int, optional
+        Size of the full data of which `observed` is a batch.
     """
 
     title: ClassVar[str] = ""
@@ -175,18 +196,44 @@ class Distribution(metaclass=DistributionType):
     ) -> Node:
         """A variable of the model whose `with` block this is.
 
-        name                unique in the model
-        parameters, named   parameters of the distribution, in PyMC's order and names
-        observed            data: the variable is conditioned on them
-        dims                names of its axes; their lengths come from the model's coords
-        shape, size         its shape, or its shape without the axes of one event
-        transform           extra map to unconstrained space (after the default one); None for no map at all
-        default_transform   None drops the default map
-        initval             starting value, or "support_point" or "prior"
-        total_size          size of the full data of which `observed` is a batch
-        returns             the node to be used in further expressions
-        raises              ModelError outside a model, TypeError for wrong combinations of parameters,
-                            ParameterError for constants out of range, ShapeError where shapes do not fit
+        Parameters
+        ----------
+        name : str
+            Unique in the model.
+        *parameters : TensorLike
+            Parameters of the distribution, in PyMC's order and names.
+        observed : array_like, optional
+            Data: the variable is conditioned on them.
+        dims : str or sequence of str, optional
+            Names of its axes; their lengths come from the model's coords.
+        shape, size : int or sequence of int, optional
+            Its shape, or its shape without the axes of one event.
+        transform : Transform, optional
+            Extra map to unconstrained space (after the default one); None for no map at all.
+        default_transform : Transform, optional
+            None drops the default map.
+        initval : array_like or str, optional
+            Starting value, or "support_point" or "prior".
+        total_size : int or sequence of int, optional
+            Size of the full data of which `observed` is a batch.
+        **named : TensorLike
+            Parameters of the distribution, in PyMC's order and names.
+
+        Returns
+        -------
+        TensorVariable
+            The node to be used in further expressions.
+
+        Raises
+        ------
+        ModelError
+            Outside a model.
+        TypeError
+            For wrong combinations of parameters.
+        ParameterError
+            For constants out of range.
+        ShapeError
+            Where shapes do not fit.
         """
         if not isinstance(name, str):
             raise TypeError(
@@ -367,7 +414,10 @@ class Distribution(metaclass=DistributionType):
     def over_batch(self, result: Node, shape: Shape, formula: str, name: str) -> Node:
         """The value of a formula, one number per event of a batch of a shape.
 
-        formula, name   what was computed, and of which variable, for messages
+        Parameters
+        ----------
+        formula, name : str
+            What was computed, and of which variable, for messages.
         """
         return spread(result, broadcast([result.static_shape, shape], self.title))
 
@@ -399,12 +449,56 @@ class Distribution(metaclass=DistributionType):
 
 
 class Continuous(Distribution):
-    """Base of distributions with a density."""
+    """Base of distributions with a density.
+
+    Parameters
+    ----------
+    name : str
+        Name of the variable, unique in its model.
+    observed : array_like, optional
+        Data; the variable is conditioned on them.
+    dims : str or sequence of str, optional
+        Names of the axes; their lengths come from the model's coords.
+    shape : int or sequence of int, optional
+        Lengths of the axes.
+    size : int or sequence of int, optional
+        Shape of the draws, without the axes of one event.
+    transform : Transform, optional
+        Map to unconstrained space behind the default one; None for no map at all.
+    default_transform : Transform, optional
+        None drops the default map to unconstrained space.
+    initval : array_like or str, optional
+        Starting value, or "support_point" or "prior".
+    total_size : int or sequence of int, optional
+        Size of the full data of which `observed` is a batch.
+    """
 
     support: ClassVar[Constraint] = real
 
 
 class Discrete(Distribution):
-    """Base of distributions of whole numbers, with a mass function."""
+    """Base of distributions of whole numbers, with a mass function.
+
+    Parameters
+    ----------
+    name : str
+        Name of the variable, unique in its model.
+    observed : array_like, optional
+        Data; the variable is conditioned on them.
+    dims : str or sequence of str, optional
+        Names of the axes; their lengths come from the model's coords.
+    shape : int or sequence of int, optional
+        Lengths of the axes.
+    size : int or sequence of int, optional
+        Shape of the draws, without the axes of one event.
+    transform : Transform, optional
+        Map to unconstrained space behind the default one; None for no map at all.
+    default_transform : Transform, optional
+        None drops the default map to unconstrained space.
+    initval : array_like or str, optional
+        Starting value, or "support_point" or "prior".
+    total_size : int or sequence of int, optional
+        Size of the full data of which `observed` is a batch.
+    """
 
     support: ClassVar[Constraint] = natural

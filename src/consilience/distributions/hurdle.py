@@ -41,7 +41,10 @@ class Hurdle(Distribution):
 
     The mass of zero and a density elsewhere make the density of a continuous one.
 
-    psi     probability of a positive number, in [0, 1]
+    Attributes
+    ----------
+    psi : DistributionParameter
+        Probability of a positive number, in [0, 1].
     """
 
     psi: DistributionParameter

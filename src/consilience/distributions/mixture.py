@@ -219,9 +219,34 @@ def _last_axis_first(value: Node, event_rank: int, batch_rank: int) -> Node:
 class NormalMixture(Mixture):
     """Mixture of normal distributions: sum_k w_k N(x; mu_k, sigma_k).
 
-    w       weights >= 0 that sum to 1, shape (..., K)
-    mu      means, shape (..., K) or a number, in the unit of x
-    sigma   standard deviations > 0, as mu; or tau = 1 / sigma^2
+    Parameters
+    ----------
+    name : str
+        Name of the variable, unique in its model.
+    w : object
+        Weights >= 0 that sum to 1, shape (..., K).
+    mu : object, optional
+        Means, shape (..., K) or a number, in the unit of x.
+    sigma : object, optional
+        Standard deviations > 0, as mu; or tau = 1 / sigma^2.
+    tau : object, optional
+        Precision, 1 / sigma^2, in place of `sigma`.
+    observed : array_like, optional
+        Data; the variable is conditioned on them.
+    dims : str or sequence of str, optional
+        Names of the axes; their lengths come from the model's coords.
+    shape : int or sequence of int, optional
+        Lengths of the axes.
+    size : int or sequence of int, optional
+        Shape of the draws, without the axes of one event.
+    transform : Transform, optional
+        Map to unconstrained space behind the default one; None for no map at all.
+    default_transform : Transform, optional
+        None drops the default map to unconstrained space.
+    initval : array_like or str, optional
+        Starting value, or "support_point" or "prior".
+    total_size : int or sequence of int, optional
+        Size of the full data of which `observed` is a batch.
     """
 
     arguments = ("w", "mu", "sigma", "tau")

@@ -98,7 +98,10 @@ class DirichletMultinomial(Discrete):
 def multinomial_draw(key: Node, shape: Shape, n: Node, p: Node) -> Node:
     """Counts of the categories among n draws; the categories are halved again and again, each time by a binomial draw.
 
-    shape   that of the result and of p: batches, and the number of categories last
+    Parameters
+    ----------
+    shape : tuple of int
+        That of the result and of p: batches, and the number of categories last.
     """
     *batch, categories = shape
     known = p.static_shape[-1]

@@ -42,8 +42,11 @@ class ByCovariance(Continuous):
     ) -> Node:
         """A variable outside any model; `lower=False` says that `chol` is upper triangular.
 
-        method   "cholesky", "svd" or "eigh", PyMC's ways to a root of the covariance for draws; of no effect, as the
-                 draws of all three have one distribution
+        Parameters
+        ----------
+        method : str, default 'cholesky'
+            "cholesky", "svd" or "eigh", PyMC's ways to a root of the covariance for draws; of no effect, as the draws
+            of all three have one distribution.
         """
         if method not in ("cholesky", "svd", "eigh"):
             raise ParameterError(f"{cls.title}: method must be 'cholesky', 'svd' or 'eigh', got {method!r}.")
@@ -97,7 +100,7 @@ class MvNormal(ByCovariance):
         return _inverse_quadratic(self.cov, value - self.mu)
 
     def half_log_determinant(self) -> Node:
-        """log(det K) / 2."""
+        """`log(det K) / 2`."""
         return 0.5 * Node(LogAbsDet("positive definite"), self.cov)
 
     def spread(self, z: Node) -> Node:

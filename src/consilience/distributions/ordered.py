@@ -41,8 +41,14 @@ class WithProbabilities(Distribution):
     ) -> Node:
         """A variable of the model whose `with` block this is.
 
-        compute_p   whether the model keeps the probabilities as well, in a last axis of one element per category
-        others      as for every distribution
+        Parameters
+        ----------
+        compute_p : bool, default True
+            Whether the model keeps the probabilities as well, in a last axis of one element per category.
+
+        Notes
+        -----
+        Other parameters as for every distribution.
         """
         node = super().__new__(cls, name, *parameters, **named)
         if compute_p:

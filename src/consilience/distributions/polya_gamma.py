@@ -132,7 +132,10 @@ class PolyaGamma(Continuous):
 
         Every m > 0 gives the same; that of the saddle point leaves nothing that cancels.
 
-        side    None for the density; else the sign of a factor 1 / (s - z^2 / 2)
+        Parameters
+        ----------
+        side : TensorVariable or None
+            None for the density; else the sign of a factor 1 / (s - z^2 / 2).
         """
         m = Node(StopGradient(), vertex)
         step = Node(StopGradient(), sqrt(DEPTH / (x * m)) / STEPS)

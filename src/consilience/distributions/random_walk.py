@@ -112,9 +112,32 @@ class RandomWalk(Distribution):
 class GaussianRandomWalk(RandomWalk):
     """Random walk with normal steps.
 
-    mu, sigma   mean and standard deviation > 0 of a step
-    init_dist   distribution of the first value; Normal(0, 100) if not given
-    steps       number of steps, one less than the length of the series; may follow from shape, dims or data
+    Parameters
+    ----------
+    name : str
+        Name shown when the expression is printed.
+    mu, sigma : object, optional
+        Mean and standard deviation > 0 of a step.
+    observed : array_like, optional
+        Data; the variable is conditioned on them.
+    dims : str or sequence of str, optional
+        Names of the axes; their lengths come from the model's coords.
+    shape : int or sequence of int, optional
+        Lengths of the axes.
+    size : int or sequence of int, optional
+        Shape of the draws, without the axes of one event.
+    transform : Transform, optional
+        Map to unconstrained space behind the default one; None for no map at all.
+    default_transform : Transform, optional
+        None drops the default map to unconstrained space.
+    initval : array_like or str, optional
+        Starting value, or "support_point" or "prior".
+    total_size : int or sequence of int, optional
+        Size of the full data of which `observed` is a batch.
+    init_dist : object, optional
+        Distribution of the first value; Normal(0, 100) if not given.
+    steps : object, optional
+        Number of steps, one less than the length of the series; may follow from shape, dims or data.
     """
 
     arguments = ("mu", "sigma")
@@ -131,10 +154,40 @@ class GaussianRandomWalk(RandomWalk):
 class MvGaussianRandomWalk(RandomWalk):
     """Random walk of vectors with normal steps.
 
-    mu          mean of a step, shape (..., n)
-    cov         its covariance, or tau, the inverse, or chol, the lower triangular factor (upper with lower=False)
-    init_dist   distribution of the first vector; normal around 0 with covariance 100 I if not given
-    steps       number of steps, one less than the length of the series; may follow from shape, dims or data
+    Parameters
+    ----------
+    name : str
+        Name shown when the expression is printed.
+    mu : object, optional
+        Mean of a step, shape (..., n).
+    cov : object, optional
+        Its covariance, or tau, the inverse, or chol, the lower triangular factor (upper with lower=False).
+    tau : object, optional
+        Precision matrix of the steps, in place of `cov`.
+    chol : object, optional
+        Cholesky factor of the covariance of the steps, in place of `cov`.
+    observed : array_like, optional
+        Data; the variable is conditioned on them.
+    dims : str or sequence of str, optional
+        Names of the axes; their lengths come from the model's coords.
+    shape : int or sequence of int, optional
+        Lengths of the axes.
+    size : int or sequence of int, optional
+        Shape of the draws, without the axes of one event.
+    transform : Transform, optional
+        Map to unconstrained space behind the default one; None for no map at all.
+    default_transform : Transform, optional
+        None drops the default map to unconstrained space.
+    initval : array_like or str, optional
+        Starting value, or "support_point" or "prior".
+    total_size : int or sequence of int, optional
+        Size of the full data of which `observed` is a batch.
+    lower : bool, default True
+        Whether `chol` is lower triangular.
+    init_dist : object, optional
+        Distribution of the first vector; normal around 0 with covariance 100 I if not given.
+    steps : object, optional
+        Number of steps, one less than the length of the series; may follow from shape, dims or data.
     """
 
     arguments = ("mu", "cov", "tau", "chol")
@@ -150,11 +203,44 @@ class MvGaussianRandomWalk(RandomWalk):
 class MvStudentTRandomWalk(RandomWalk):
     """Random walk of vectors with heavy-tailed steps.
 
-    nu          degrees of freedom > 0 of a step
-    mu          location of a step, shape (..., n)
-    scale       its scale matrix, or tau, the inverse, or chol, the lower triangular factor (upper with lower=False)
-    init_dist   distribution of the first vector; normal around 0 with covariance 100 I if not given
-    steps       number of steps, one less than the length of the series; may follow from shape, dims or data
+    Parameters
+    ----------
+    name : str
+        Name shown when the expression is printed.
+    nu : object, optional
+        Degrees of freedom > 0 of a step.
+    mu : object, optional
+        Location of a step, shape (..., n).
+    scale : object, optional
+        Its scale matrix, or tau, the inverse, or chol, the lower triangular factor (upper with lower=False).
+    cov : object, optional
+        Covariance matrix of the steps.
+    tau : object, optional
+        Precision matrix of the steps, in place of `cov`.
+    chol : object, optional
+        Cholesky factor of the covariance of the steps, in place of `cov`.
+    observed : array_like, optional
+        Data; the variable is conditioned on them.
+    dims : str or sequence of str, optional
+        Names of the axes; their lengths come from the model's coords.
+    shape : int or sequence of int, optional
+        Lengths of the axes.
+    size : int or sequence of int, optional
+        Shape of the draws, without the axes of one event.
+    transform : Transform, optional
+        Map to unconstrained space behind the default one; None for no map at all.
+    default_transform : Transform, optional
+        None drops the default map to unconstrained space.
+    initval : array_like or str, optional
+        Starting value, or "support_point" or "prior".
+    total_size : int or sequence of int, optional
+        Size of the full data of which `observed` is a batch.
+    lower : bool, default True
+        Whether `chol` is lower triangular.
+    init_dist : object, optional
+        Distribution of the first vector; normal around 0 with covariance 100 I if not given.
+    steps : object, optional
+        Number of steps, one less than the length of the series; may follow from shape, dims or data.
     """
 
     arguments = ("nu", "mu", "scale", "cov", "tau", "chol")

@@ -41,16 +41,56 @@ STATISTICS: Final[Mapping[str, Callable[[Array], Array]]] = {
 class Simulator(CustomDist):
     """Data that can be simulated and have no known density; sampled by `pm.sample_smc(kernel=pm.smc.MH)`.
 
-    fn          function (rng, *parameters, size) -> simulated data of the variable's shape, in NumPy; `rng` is a
-                `numpy.random.Generator`, `size` the shape without the axes of an event
-    params      the parameters as one sequence, in place of giving them one by one
-    distance    "gaussian", -((s(y) - s(x)) / epsilon)² / 2; "laplace", -|s(y) - s(x)| / epsilon; or a function of NumPy
-                arrays (epsilon, s(y), s(x)) -> log density of the statistics s(y) of the data given those of a
-                simulation x, the sum of what it gives
-    sum_stat    the statistics s: "identity", "sort" (along the last axis), "mean", "median", or a function of an array
-    epsilon     scale of the distance, positive; a number or an array like the statistics
-    ndim_supp, ndims_params, signature, dtype, class_name     as for `CustomDist`
+    Parameters
+    ----------
+    name : str
+        Name shown when the expression is printed.
+    fn : callable
+        Function (rng, *parameters, size) -> simulated data of the variable's shape, in NumPy; `rng` is a
+        `numpy.random.Generator`, `size` the shape without the axes of an event.
+    *unnamed_params : object
+        Parameters that the function gets behind the generator.
+    observed : array_like, optional
+        Data; the variable is conditioned on them.
+    dims : str or sequence of str, optional
+        Names of the axes; their lengths come from the model's coords.
+    shape : int or sequence of int, optional
+        Lengths of the axes.
+    size : int or sequence of int, optional
+        Shape of the draws, without the axes of one event.
+    transform : Transform, optional
+        Map to unconstrained space behind the default one; None for no map at all.
+    default_transform : Transform, optional
+        None drops the default map to unconstrained space.
+    initval : array_like or str, optional
+        Starting value, or "support_point" or "prior".
+    total_size : int or sequence of int, optional
+        Size of the full data of which `observed` is a batch.
+    params : sequence, optional
+        The parameters as one sequence, in place of giving them one by one.
+    distance : str or callable, default 'gaussian'
+        "gaussian", -((s(y) - s(x)) / epsilon)² / 2; "laplace", -|s(y) - s(x)| / epsilon; or a function of NumPy arrays
+        (epsilon, s(y), s(x)) -> log density of the statistics s(y) of the data given those of a simulation x, the sum
+        of what it gives.
+    sum_stat : str or callable, default 'identity'
+        The statistics s: "identity", "sort" (along the last axis), "mean", "median", or a function of an array.
+    epsilon : object, default 1.0
+        Scale of the distance, positive; a number or an array like the statistics.
+    signature : str, optional
+        As for `CustomDist`.
+    ndim_supp : int, optional
+        As for `CustomDist`.
+    ndims_params : sequence of int, optional
+        As for `CustomDist`.
+    dtype : str, default 'float64'
+        As for `CustomDist`.
+    class_name : str, default 'Simulator'
+        As for `CustomDist`.
+    **unknown : object
+        Other keywords; unknown ones are refused by name.
 
+    Notes
+    -----
     The log density is random: every evaluation simulates anew. Step methods of `pm.sample` do not work with it.
     """
 
@@ -106,7 +146,10 @@ class Simulator(CustomDist):
 class Simulation(Record, eq=False):
     """A simulating function and how its results are compared with data; see `Simulator`.
 
-    rank   of an event
+    Parameters
+    ----------
+    rank : int
+        Of an event.
     """
 
     fn: Callable[..., Any]

@@ -48,7 +48,13 @@ class ZeroMean(MeanFunction):
 
 
 class ConstantMean(MeanFunction):
-    """The number c, or one number for each row of the inputs."""
+    """The number c, or one number for each row of the inputs.
+
+    Parameters
+    ----------
+    c : TensorLike, default 0.0
+        Constant value.
+    """
 
     def __init__(self, c: TensorLike = 0.0) -> None:
         self.c = pt.as_tensor(c)
@@ -62,7 +68,12 @@ class ConstantMean(MeanFunction):
 class LinearMean(MeanFunction):
     """X coeffs + intercept.
 
-    coeffs   one number for each column of the inputs, or one for all
+    Parameters
+    ----------
+    coeffs : TensorLike
+        One number for each column of the inputs, or one for all.
+    intercept : TensorLike, default 0.0
+        Value where the inputs are 0.
     """
 
     def __init__(self, coeffs: TensorLike, intercept: TensorLike = 0.0) -> None:
@@ -78,7 +89,15 @@ class LinearMean(MeanFunction):
 
 
 class MeanSum(MeanFunction):
-    """Sum of two mean functions."""
+    """Sum of two mean functions.
+
+    Parameters
+    ----------
+    first : MeanFunction
+        The first one.
+    second : MeanFunction
+        The second one.
+    """
 
     def __init__(self, first: MeanFunction, second: MeanFunction) -> None:
         self.first, self.second = first, second
@@ -88,7 +107,15 @@ class MeanSum(MeanFunction):
 
 
 class MeanProduct(MeanFunction):
-    """Product of two mean functions."""
+    """Product of two mean functions.
+
+    Parameters
+    ----------
+    first : MeanFunction
+        The first one.
+    second : MeanFunction
+        The second one.
+    """
 
     def __init__(self, first: MeanFunction, second: MeanFunction) -> None:
         self.first, self.second = first, second

@@ -39,12 +39,18 @@ Mask = npt.NDArray[np.bool_]
 class GivenData(Record, eq=False):
     """Data as they came in.
 
-    values    an array of bool, int32, int64, float32 or float64; an expression of data and of rows of batches; or a
-              sparse matrix
-    missing   where an array has no value: masked elements, NaN, None, pandas' NA; None where all are there
-    masked    whether a mask says so
-    sizes     lengths of all data, of which these are a batch, along the first axes: whole numbers or expressions, None
-              for complete axes, `...` for all that are not named; None where these are all data
+    Parameters
+    ----------
+    values : object
+        An array of bool, int32, int64, float32 or float64; an expression of data and of rows of batches; or a sparse
+        matrix.
+    missing : Mask, optional
+        Where an array has no value: masked elements, NaN, None, pandas' NA; None where all are there.
+    masked : bool, default False
+        Whether a mask says so.
+    sizes : tuple, optional
+        Lengths of all data, of which these are a batch, along the first axes: whole numbers or expressions, None for
+        complete axes, `...` for all that are not named; None where these are all data.
     """
 
     name: str
@@ -62,7 +68,12 @@ class GivenData(Record, eq=False):
     def numbers(self) -> Array:
         """The values, for what has no variables in place of those that are missing: these are NaN.
 
-        raises   DtypeError for expressions and sparse matrices, SupportError for masked elements
+        Raises
+        ------
+        DtypeError
+            For expressions and sparse matrices.
+        SupportError
+            For masked elements.
         """
         if isinstance(self.values, Node):
             raise DtypeError(
@@ -84,7 +95,9 @@ class GivenData(Record, eq=False):
     def complete(self) -> Array:
         """The values, of which none is missing.
 
-        raises   as `numbers`, and SupportError
+        Raises
+        ------
+        SupportError
         """
         if self.missing is not None and not self.masked:
             place = tuple(int(i) for i in np.argwhere(self.missing)[0])
@@ -102,11 +115,20 @@ class GivenData(Record, eq=False):
 def given_data(name: str, value: Any, total_size: Any = None) -> GivenData:
     """Data of any kind.
 
-    name         for messages
-    total_size   length of all data along the first axis, or a list of lengths with None, or `...`, for axes that are
-                 complete; None: the data are no batch
-    raises       DtypeError for what is neither numbers nor an expression; ModelError for a batch with missing values,
-                 and for expressions of PyMC and PyTensor
+    Parameters
+    ----------
+    name : str
+        For messages.
+    total_size : int or sequence of int, optional
+        Length of all data along the first axis, or a list of lengths with None, or `...`, for axes that are complete;
+        None: the data are no batch.
+
+    Raises
+    ------
+    DtypeError
+        For what is neither numbers nor an expression.
+    ModelError
+        For a batch with missing values, and for expressions of PyMC and PyTensor.
     """
     if isinstance(value, GivenData):
         return value
@@ -244,8 +266,15 @@ def sparse_slots(name: str, matrix: Any, slot: Callable[[str, Array], Node]) -> 
 def with_sparse_parts(values: Mapping[str, Any], find: Callable[[str], Node | None]) -> dict[str, Any]:
     """New values of data by name, those of sparse data as their parts.
 
-    find     the slot of a name
-    raises   ShapeError for a sparse matrix with another number of columns than the data have
+    Parameters
+    ----------
+    find : callable
+        The slot of a name.
+
+    Raises
+    ------
+    ShapeError
+        For a sparse matrix with another number of columns than the data have.
     """
     found: dict[str, Any] = {}
     for name, value in values.items():

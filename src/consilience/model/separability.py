@@ -37,7 +37,10 @@ from consilience.record import Record
 class Link(Record):
     """An axis of the variable, and which of its positions each position of the linked axis depends on.
 
-    places   one int64 axis; None: position i depends on position i
+    Parameters
+    ----------
+    places : TensorVariable or None
+        One int64 axis; None: position i depends on position i.
     """
 
     axis: int

@@ -157,8 +157,11 @@ class StopGradient(Op):
 class AlteredGradient(Op):
     """The value itself; derivatives pass in another way.
 
-    kind      "zero": they are zero. "undefined": to take one is an error. "scale": times `numbers[0]`.
-              "clip": brought between `numbers[0]` and `numbers[1]`
+    Attributes
+    ----------
+    kind : str
+        "zero": they are zero. "undefined": to take one is an error. "scale": times `numbers[0]`. "clip": brought
+        between `numbers[0]` and `numbers[1]`.
     """
 
     kind: str
@@ -169,9 +172,20 @@ class AlteredGradient(Op):
 
 
 def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
-    """x with another element type: its name, or NumPy's object for it.
+    """`x` with another element type: its name, or NumPy's object for it.
 
     Integers wrap around, floats are rounded to the nearest; what leaves the range of an integer as a float saturates.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    dtype : dtype or None
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
     """
     node, wanted = as_tensor(x), named(dtype)
     if node.dtype == wanted:

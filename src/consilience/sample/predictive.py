@@ -42,14 +42,31 @@ def sample_prior_predictive(
 ) -> Any:
     """Draw all variables from the prior, data included.
 
-    var_names              variables to keep; all by default
-    return_inferencedata   False: a dictionary of arrays (draws, …) by name
-    pymc                   PyMC's other keywords: those without meaning here pass, the rest are refused
-    returns                a tree with the groups `prior` (free variables, deterministics) and `prior_predictive`
-                           (observed variables), with one chain; `observed_data`, `constant_data`. `var_names` may
-                           leave the first two empty
-    warns                  ConsilienceWarning where the model has potentials, which have no part in this, and
-                           where draws are NaN
+    Parameters
+    ----------
+    draws : int, optional
+        Draws, shape (chain, draw, ...).
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    var_names : sequence of str, optional
+        Variables to keep; all by default.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    return_inferencedata : bool, default True
+        False: a dictionary of arrays (draws, …) by name.
+    **pymc : object
+        PyMC's other keywords: those without meaning here pass, the rest are refused.
+
+    Returns
+    -------
+    object
+        A tree with the groups `prior` (free variables, deterministics) and `prior_predictive` (observed variables),
+        with one chain; `observed_data`, `constant_data`. `var_names` may leave the first two empty.
+
+    Warns
+    -----
+    ConsilienceWarning
+        Where the model has potentials, which have no part in this, and where draws are NaN.
     """
     owner = modelcontext(model)
     _check("sample_prior_predictive", pymc, "draws model var_names random_seed return_inferencedata")
@@ -108,25 +125,55 @@ def sample_posterior_predictive(
     parameters are by the present data.
     `resampled_variables` tells for each which it is, and why.
 
-    trace         a result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …); free variables
-                  that it does not hold are drawn from their prior, with a warning where nobody asked for them
-    var_names     variables to return; by default `sample_vars`, or else the observed ones and the deterministics that
-                  depend on these directly
-    sample_vars   variables of the trace to draw or compute anew
-    freeze_vars   variables of the trace to keep without a warning; deterministics are then not computed
-    sample_dims   axes of the draws; ("chain", "draw") by default
-    predictions   store the draws as group `predictions`, and the data as `predictions_constant_data`, for
-                  data other than those the model was fitted to
-    extend_inferencedata   add the groups to `trace`, in place of those of that name, and return it
-    return_inferencedata   False: a dictionary of arrays by name
-    store, executor   as for `compute_log_likelihood`
-    pymc          PyMC's other keywords: those without meaning here pass, the rest are refused
-    returns       a tree with the group `posterior_predictive`, and the data of the moment in `observed_data` and
-                  `constant_data`
-    raises        ModelError without observed variables, for unknown names, or where what has to be drawn has
-                  no random generator; ShapeError where the draws do not fit the present data
-    warns         ConsilienceWarning where draws are NaN; ImplicitFreezeWarning where draws of the trace are kept for a
-                  variable on which something acts that has changed since, or is drawn anew
+    Parameters
+    ----------
+    trace : DataTree
+        A result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …); free variables that it
+        does not hold are drawn from their prior, with a warning where nobody asked for them.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    var_names : Names, optional
+        Variables to return; by default `sample_vars`, or else the observed ones and the deterministics that depend on
+        these directly.
+    sample_vars : Names, optional
+        Variables of the trace to draw or compute anew.
+    freeze_vars : Names, optional
+        Variables of the trace to keep without a warning; deterministics are then not computed.
+    sample_dims : sequence of str, optional
+        Axes of the draws; ("chain", "draw") by default.
+    extend_inferencedata : bool, default False
+        Add the groups to `trace`, in place of those of that name, and return it.
+    predictions : bool, default False
+        Store the draws as group `predictions`, and the data as `predictions_constant_data`, for data other than those
+        the model was fitted to.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    return_inferencedata : bool, default True
+        False: a dictionary of arrays by name.
+    store, executor : optional
+        As for `compute_log_likelihood`.
+    **pymc : object
+        PyMC's other keywords: those without meaning here pass, the rest are refused.
+
+    Returns
+    -------
+    object
+        A tree with the group `posterior_predictive`, and the data of the moment in `observed_data` and `constant_data`.
+
+    Raises
+    ------
+    ModelError
+        Without observed variables, for unknown names, or where what has to be drawn has no random generator.
+    ShapeError
+        Where the draws do not fit the present data.
+
+    Warns
+    -----
+    ConsilienceWarning
+        Where draws are NaN.
+    ImplicitFreezeWarning
+        Where draws of the trace are kept for a variable on which something acts that has changed since, or is drawn
+        anew.
     """
     _check(
         "sample_posterior_predictive",
@@ -208,9 +255,29 @@ def resampled_variables(
 
     The arguments are those of `sample_posterior_predictive`.
 
-    returns   a record that prints as one line per variable, with mappings from names to reasons: `drawn`, `computed`,
-              `taken`, and `doubtful` for those of `taken` on which something acts that has changed
-    raises    ModelError for unknown names, or names in both `sample_vars` and `freeze_vars`
+    Parameters
+    ----------
+    trace : DataTree
+        Result with a posterior.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    var_names : Names, optional
+        Names of the variables to include; all by default.
+    sample_vars : Names, optional
+        Names of the variables to draw anew.
+    freeze_vars : Names, optional
+        Names of the variables to keep as they are.
+
+    Returns
+    -------
+    Resampling
+        A record that prints as one line per variable, with mappings from names to reasons: `drawn`, `computed`,
+        `taken`, and `doubtful` for those of `taken` on which something acts that has changed.
+
+    Raises
+    ------
+    ModelError
+        For unknown names, or names in both `sample_vars` and `freeze_vars`.
     """
     owner = modelcontext(model)
     if var_names is not None or sample_vars is not None:
@@ -262,15 +329,33 @@ def compute_log_likelihood(
 ) -> Any:
     """The log density of each observation at every draw of the posterior, for model comparison.
 
-    var_names     observed variables; all by default
-    sample_dims   axes of the draws; ("chain", "draw") by default
-    store         a zarr store to be made, or one that a run has written, to which the group is added: draws are
-                  computed part by part, and the result reads from there what is looked at. `pm.loo` and `pm.summary`
-                  of such results read them part by part, too
-    executor      computes parts of the draws: threads, a process pool, `loky`, MPI, a Dask client, `pm.cluster.ray()`.
-                  Values do not depend on it
-    returns       `idata` with the group `log_likelihood` added, or a tree with that group alone if
-                  `extend_inferencedata` is False
+    Parameters
+    ----------
+    idata : DataTree
+        Result with a posterior.
+    var_names : sequence of str, optional
+        Observed variables; all by default.
+    extend_inferencedata : bool, default True
+        Whether the group is added to the result, which is then returned.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    sample_dims : sequence of str, optional
+        Axes of the draws; ("chain", "draw") by default.
+    store : str or Path, optional
+        A zarr store to be made, or one that a run has written, to which the group is added: draws are computed part by
+        part, and the result reads from there what is looked at. `pm.loo` and `pm.summary` of such results read them
+        part by part, too.
+    executor : Executor, optional
+        Computes parts of the draws: threads, a process pool, `loky`, MPI, a Dask client, `pm.cluster.ray()`. Values do
+        not depend on it.
+    **pymc : object
+        PyMC's other keywords; those without meaning here pass.
+
+    Returns
+    -------
+    object
+        `idata` with the group `log_likelihood` added, or a tree with that group alone if `extend_inferencedata` is
+        False.
     """
     _check("compute_log_likelihood", pymc, _OF_DENSITIES)
     owner = modelcontext(model)
@@ -294,6 +379,27 @@ def compute_log_prior(
     """The log density of each free variable on its own scale, without Jacobian, at every draw of the posterior.
 
     The arguments are as in `compute_log_likelihood`; the group is `log_prior`.
+
+    Parameters
+    ----------
+    idata : DataTree
+        Result with a posterior.
+    var_names : sequence of str, optional
+        Names of the variables to include; all by default.
+    extend_inferencedata : bool, default True
+        Whether the group is added to the result, which is then returned.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    sample_dims : sequence of str, optional
+        Names of the dims of draws.
+    store, executor : optional
+        As for `compute_log_likelihood`.
+    **pymc : object
+        PyMC's other keywords; those without meaning here pass.
+
+    Returns
+    -------
+    object
     """
     _check("compute_log_prior", pymc, _OF_DENSITIES)
     owner = modelcontext(model)
@@ -348,14 +454,34 @@ def compute_deterministics(
 ) -> Any:
     """Values of deterministics at draws of the free variables.
 
-    dataset         a data set of draws such as `result.posterior`, a tree with that group, or a dictionary of arrays
-    var_names       deterministics; all by default
-    sample_dims     axes of the draws; ("chain", "draw") by default
-    merge_dataset   whether the result holds what the data set had, too
-    extend_dataset  whether they are added to `dataset` itself (to the group `posterior` of a tree), which is returned
-    store, executor as for `compute_log_likelihood`; the group in the store is `deterministics`
-    returns         an `xarray.Dataset`, or with `extend_dataset` what was given
-    raises          ModelError where draws of a variable are missing on which a deterministic depends
+    Parameters
+    ----------
+    dataset : object
+        A data set of draws such as `result.posterior`, a tree with that group, or a dictionary of arrays.
+    var_names : sequence of str, optional
+        Deterministics; all by default.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    sample_dims : sequence of str, optional
+        Axes of the draws; ("chain", "draw") by default.
+    merge_dataset : bool, default False
+        Whether the result holds what the data set had, too.
+    extend_dataset : bool, default False
+        Whether they are added to `dataset` itself (to the group `posterior` of a tree), which is returned.
+    store, executor : optional
+        As for `compute_log_likelihood`.
+    **pymc : object
+        PyMC's other keywords; those without meaning here pass.
+
+    Returns
+    -------
+    object
+        An `xarray.Dataset`, or with `extend_dataset` what was given.
+
+    Raises
+    ------
+    ModelError
+        Where draws of a variable are missing on which a deterministic depends.
     """
     _check("compute_deterministics", pymc, "dataset var_names model sample_dims merge_dataset extend_dataset")
     if merge_dataset and extend_dataset:
@@ -409,15 +535,32 @@ def recover_marginals(
 ) -> Any:
     """Draw marginalized variables for every draw of the posterior, given all other variables and the data.
 
-    idata                  a result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …)
-    model                  the marginalized model; the one around by default
-    var_names              variables to keep; by default all marginalized ones and deterministics of them
-    return_samples         False: log probabilities only
-    extend_inferencedata   add the results to the group `posterior` of `idata`, and return it; False: a data set of them
-    returns   for each variable `z` its draws, and as `lp_z` with a last axis of all its values their log probabilities
-              given the free variables (and given the draws of marginalized variables that were summed out later, where
-              there are several that act together)
-    raises    ModelError without marginalized variables, or where draws of free variables are missing
+    Parameters
+    ----------
+    idata : DataTree
+        A result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …).
+    model : Model, optional
+        The marginalized model; the one around by default.
+    var_names : Names, optional
+        Variables to keep; by default all marginalized ones and deterministics of them.
+    return_samples : bool, default True
+        False: log probabilities only.
+    extend_inferencedata : bool, default True
+        Add the results to the group `posterior` of `idata`, and return it; False: a data set of them.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+
+    Returns
+    -------
+    object
+        For each variable `z` its draws, and as `lp_z` with a last axis of all its values their log probabilities given
+        the free variables (and given the draws of marginalized variables that were summed out later, where there are
+        several that act together).
+
+    Raises
+    ------
+    ModelError
+        Without marginalized variables, or where draws of free variables are missing.
     """
     import xarray
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.errors import ConsilienceError, ModelError, SamplingError
+from consilience.errors import ConsilienceError, ModelError, SamplingError, WorkerLostError
 from consilience.events import Restarted
 from consilience.inference import Kernel
 from consilience.model.centredness import less_centred
@@ -26,19 +26,18 @@ from consilience.model.starting_point import starting_positions
 from consilience.output.display import reporter
 from consilience.record import replace
 from consilience.run import Listener, Run, Running
-from consilience.run.checkpoint import Checkpoint
 from consilience.run.handle import interrupts_stop
 from consilience.run.lock_step import ChEES
 from consilience.run.supervisor import Supervisor
 from consilience.run.verdicts import Verdict
 from consilience.sample.beginning import Begin, Floats, OtherCoordinates
-from consilience.sample.findings import failures, warn
+from consilience.sample.findings import failures, warn, way_on
 from consilience.sample.plan import ModelPlan, identity
-from consilience.sample.predictive import compute_log_likelihood, compute_log_prior
 from consilience.sample.results import tree
-from consilience.sample.storing import Storing
 
 if TYPE_CHECKING:
+    from consilience.run.checkpoint import Checkpoint
+    from consilience.sample.storing import Storing
     from consilience.sample.tree import Posterior
 
 MOST_DRAWS: Final = 2000  # to find other coordinates from
@@ -50,13 +49,31 @@ WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 class Work:
     """All that belongs to one run of a model.
 
-    model              as its user wrote it
-    density            of the coordinates that the chains move in, which may become partially non-centred
-    begin, points      how the run begins, and where: see `beginning.Begin`
-    compile_seconds    time until the density was compiled
-    checkpoint, store  where the run is written to while it goes on
-    progressbar        whether to show the run
-    notes              what is to be said at its end besides its own findings
+    Parameters
+    ----------
+    model : Model
+        As its user wrote it.
+    density : ModelDensity
+        Of the coordinates that the chains move in, which may become partially non-centred.
+    begin : Begin
+        How the run begins, and where: see `beginning.Begin`.
+    points : ndarray or int
+        How the run begins, and where: see `beginning.Begin`.
+    compile_seconds : float
+        Time until the density was compiled.
+    checkpoint : Checkpoint, optional
+        Where the run is written to while it goes on.
+
+    Attributes
+    ----------
+    store
+        Where the run is written to while it goes on.
+    progressbar
+        Whether to show the run.
+
+    Notes
+    -----
+    What is to be said at its end besides its own findings.
     """
 
     def __init__(
@@ -154,8 +171,12 @@ class Work:
     ) -> Running:
         """A run of the same posterior under another plan; this one's from then on.
 
-        points              of this run, from which that one begins; None: wide ones
-        other_coordinates   of that run, which may change them in turn
+        Parameters
+        ----------
+        points : ndarray or None
+            Of this run, from which that one begins; None: wide ones.
+        other_coordinates : OtherCoordinates, optional
+            Of that run, which may change them in turn.
         """
         density = model_density(rewritten(self.model, plan))
         if points is None:
@@ -226,6 +247,8 @@ class Work:
         try:
             yield
         except BaseException as error:
+            if isinstance(error, WorkerLostError) and self.checkpoint is not None:
+                error.args = (f"{error} {way_on(self)}",)
             raised = failures()
             if raised:
                 error.add_note(raised)
@@ -267,6 +290,8 @@ class Work:
                 check_netcdf(store, overwrite)
                 self.netcdf = store
             elif kind == ".zarr":
+                from consilience.sample.storing import Storing
+
                 self.store = Storing.create(self, store, overwrite)
                 self.running.supervisor.course.folder = Path(store).absolute().parent
             else:
@@ -290,8 +315,12 @@ class Work:
             run = replace(run, verdict=advised(self.model, run.verdict, self.density.model))
         result = tree(self, run)
         if "log_likelihood" in self.plan.extras:
+            from consilience.sample.predictive import compute_log_likelihood
+
             compute_log_likelihood(result, model=self.model)
         if "log_prior" in self.plan.extras:
+            from consilience.sample.predictive import compute_log_prior
+
             compute_log_prior(result, model=self.model)
         if self.store is not None:
             self.store.finish(result, stacklevel + 1)

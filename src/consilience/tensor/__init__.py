@@ -80,13 +80,9 @@ from consilience.ops.shape import stack as stack
 from consilience.ops.shape import swapaxes as swapaxes
 from consilience.tensor import array_functions as array_functions
 from consilience.tensor import extra_ops as extra_ops
-from consilience.tensor import fft as fft
-from consilience.tensor import interpolate as interpolate
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
 from consilience.tensor import nlinalg as nlinalg
-from consilience.tensor import optimize as optimize
-from consilience.tensor import signal as signal
 from consilience.tensor import slinalg as slinalg
 from consilience.tensor import special as special
 from consilience.tensor.arrangement import *
@@ -136,16 +132,23 @@ TensorVariable = _Node
 Variable = _Node
 vectorize = _vectorize_function
 
+# Loaded when asked for: most expressions do without, and `random` loads distributions.
+_ON_USE = ("fft", "interpolate", "optimize", "random", "signal")
+
 if typing.TYPE_CHECKING:
+    from consilience.tensor import fft as fft
+    from consilience.tensor import interpolate as interpolate
+    from consilience.tensor import optimize as optimize
     from consilience.tensor import random as random
+    from consilience.tensor import signal as signal
     from consilience.tensor.python_ops import Op as Op
     from consilience.tensor.python_ops import as_op as as_op
     from consilience.tensor.python_ops import wrap_py as wrap_py
 else:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
-        if name == "random":  # it loads distributions, which most expressions do without
-            return _import_module(f"{__name__}.random")
+        if name in _ON_USE:
+            return _import_module(f"{__name__}.{name}")
         if name in ("Op", "as_op", "wrap_py"):
             return getattr(_import_module(f"{__name__}.python_ops"), name)
         return _module_paths.attribute(__name__, name, __all__)
@@ -157,11 +160,8 @@ keywords.export(
         name
         for name, thing in globals().items()
         if not name.startswith("_")
-        and (
-            not isinstance(thing, _ModuleType)
-            or name.endswith(("extra_ops", "fft", "interpolate", "linalg", "optimize", "signal", "special"))
-        )
+        and (not isinstance(thing, _ModuleType) or name.endswith(("extra_ops", "linalg", "special")))
     ),
     wrap=True,
 )
-globals()["__all__"] = sorted([*globals()["__all__"], "Op", "as_op", "random", "wrap_py"])
+globals()["__all__"] = sorted([*globals()["__all__"], *_ON_USE, "Op", "as_op", "wrap_py"])

@@ -39,7 +39,20 @@ def tensor(
 ) -> Node:
     """A function input, `config.floatX` unless `dtype` says otherwise.
 
-    shape   a length per axis, None where it is known only at the call
+    Parameters
+    ----------
+    name : str, optional
+        Name shown when the expression is printed.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+    shape : sequence of int or None, default ()
+        A length per axis, None where it is known only at the call.
+    broadcastable : None
+        Taken for PyTensor's sake; say `shape`.
+
+    Returns
+    -------
+    TensorVariable
     """
     return tensor_input(named(dtype), shape, name)
 

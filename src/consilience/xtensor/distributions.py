@@ -37,7 +37,10 @@ _RANKS_OF_EVENTS = {"ZeroSumNormal": "n_zerosum_axes"}
 class DimDistribution(Record, eq=False):
     """A distribution whose parameters and values have named dims; calling it makes a variable of a model.
 
-    plain   the distribution of tensors without names
+    Parameters
+    ----------
+    plain : type
+        The distribution of tensors without names.
     """
 
     plain: type[Distribution]
@@ -65,15 +68,29 @@ class DimDistribution(Record, eq=False):
     ) -> XTensorVariable:
         """A variable of the model whose `with` block this is.
 
-        parameters, named   parameters of the distribution: numbers, or tensors with dims
-        dims                dims of the variable, in order; `...` stands for those that follow from parameters and
-                            data. None: all of them follow
-        core_dims           of distributions of vectors and matrices, or with such parameters: the dims that belong to
-                            one of them, in the order of the axes; the others are independent
-        initval             as for the plain distribution, or a `DataArray`
-        observed            data with dims: a `DataArray`, a tensor with dims, or an array whose axes `dims` name
-        others              as for the plain distribution
-        raises              TypeError for parameters without dims, ShapeError for dims that do not fit
+        Parameters
+        ----------
+        *parameters : TensorLike
+            Parameters of the distribution: numbers, or tensors with dims.
+        dims : WithEllipsis, optional
+            Dims of the variable, in order; `...` stands for those that follow from parameters and data. None: all of
+            them follow.
+        core_dims : str or sequence of str, optional
+            Of distributions of vectors and matrices, or with such parameters: the dims that belong to one of them, in
+            the order of the axes; the others are independent.
+        observed : array_like, optional
+            Data with dims: a `DataArray`, a tensor with dims, or an array whose axes `dims` name.
+        initval : array_like or str, optional
+            As for the plain distribution, or a `DataArray`.
+        **named : TensorLike
+            Parameters of the distribution: numbers, or tensors with dims.
+
+        Raises
+        ------
+        TypeError
+            For parameters without dims.
+        ShapeError
+            For dims that do not fit.
         """
         if not isinstance(name, str):
             raise TypeError(f"{self.__name__}: the first argument is the variable's name, got {name!r}.")
@@ -106,8 +123,11 @@ class DimDistribution(Record, eq=False):
     ) -> XTensorVariable:
         """A variable outside any model.
 
-        dim_lengths   lengths of further dims, in which the draws are independent, and of `core_dims`
-        others        as in the call
+        Parameters
+        ----------
+        dim_lengths : mapping, optional
+            Lengths of further dims, in which the draws are independent, and of `core_dims`.
+
         """
         lengths = {dim: as_length(length) for dim, length in (dim_lengths or {}).items()}
         return self._variable(parameters, core_dims, lengths, None, named, None)

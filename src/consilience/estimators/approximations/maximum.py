@@ -82,6 +82,53 @@ def find_MAP(
                          where there is no gradient
 
     Source of the method: Liu and Nocedal (1989), On the limited memory BFGS method for large scale optimization.
+
+    Parameters
+    ----------
+    method : str, default 'L-BFGS-B'
+        Name of the method.
+    vars : Variables, optional
+        The variables to work on; all free variables of the model by default.
+    use_grad, use_hess, use_hessp : bool, optional
+        Taken for PyMC's sake; derivatives are always used.
+    initvals : mapping, optional
+        Starting values by name.
+    start : mapping, optional
+        Starting values by name; the model's starting point by default.
+    jitter : bool, optional
+        Width of the noise on starting points.
+    jitter_max_retries : int, default 10
+        Attempts to find a starting point with a finite log density.
+    starts : int, default 4
+        Number of starting points.
+    return_raw : bool, default False
+        Whether the report of the optimizer is returned too.
+    include_transformed : bool, default True
+        Whether unconstrained values are returned too.
+    maxeval : int, default 5000
+        Greatest number of evaluations of the log density.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    progressbar : bool, default True
+        Whether progress is shown.
+    compute_hessian : bool, default False
+        Whether the curvature at the mode is computed.
+    return_inferencedata : bool, default False
+        Whether a labelled tree is returned in place of a mapping.
+    idata_kwargs : mapping, optional
+        Settings of that tree.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    backend : str, optional
+        Name of the backend that computes.
+    compile_kwargs : mapping, optional
+        Taken for PyMC's sake and without effect.
+    **optimizer_kwargs : object
+        Settings of the optimizer.
+
+    Returns
+    -------
+    object
     """
     if isinstance(method, Mapping):
         raise TypeError("the first argument of `find_MAP` is the method; give the point as `initvals=`.")

@@ -32,7 +32,11 @@ UNITS: Final = {
 def write_group(root: Path, name: str, group: LabelledArrays) -> None:
     """Write a group that is not there, or that readers do not see.
 
-    raises   OSError; StorageError for arrays of what is neither number, text nor date
+    Raises
+    ------
+    OSError
+    StorageError
+        For arrays of what is neither number, text nor date.
     """
     folder = root / name
     folder.mkdir(parents=True, exist_ok=True)

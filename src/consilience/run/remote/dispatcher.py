@@ -64,6 +64,7 @@ class Dispatcher:
         self._processors: set[str] = set()
         self._longest = 0.0  # seconds of a task, that was answered
         self._number = 0
+        self._away = ""  # why nothing could be sent at the last look
 
     def start(self, failed: Callable[[str], None], news: Callable[[str], None]) -> None:
         """Begin, or begin again after `close`.
@@ -106,7 +107,10 @@ class Dispatcher:
                     self._send()
                     for task in workers.finished(LOOK):
                         self._receive(task)
-                    self._send_again()
+                    for words in workers.news():
+                        self.news(words)
+                    if not self._is_away():
+                        self._send_again()
             except BaseException as error:  # no worker can go on, or Ctrl-C came to one: the run ends with what it has
                 self.failed(str(error) or type(error).__name__)
             self._end()
@@ -119,6 +123,17 @@ class Dispatcher:
                 return False
             self._waiting.append(request)
         return True
+
+    def _is_away(self) -> bool:
+        """Whether nothing can be sent for now, which is told once; meanwhile nothing is overdue."""
+        before, self._away = self._away, self.workers.away
+        if self._away:
+            self._heard = time.monotonic()
+            if not before:
+                self.news(self._away)
+        elif before:
+            self.news("it answers again; what workers were at is done again")
+        return bool(self._away)
 
     @property
     def _seconds(self) -> float:
