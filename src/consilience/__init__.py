@@ -164,6 +164,9 @@ sys.meta_path.append(_OtherPaths)
 class _Package(ModuleType):
     """This package, in which `sample` is the function: importing the module of that name does not change it."""
 
+    def __reduce__(self) -> tuple[Any, tuple[str]]:  # functions of users refer to it, and go to workers
+        return import_module, (__name__,)
+
     def __setattr__(self, name: str, value: object) -> None:
         if name not in _HOME or not isinstance(value, ModuleType):
             super().__setattr__(name, value)

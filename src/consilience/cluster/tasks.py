@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import copy
 import ctypes
+import multiprocessing
 import os
 import pickle
+import signal
 import sys
 import tempfile
 import threading
@@ -90,6 +92,7 @@ def run(wanted: dict[str, str], digests: tuple[str, ...], call: bytes, settings:
     here = versions()
     if here != wanted:
         return "refused", here
+    _leave_interrupts_to_the_driver()
     for digest, pickled in zip(digests, pickles, strict=False):
         if digest not in _values:
             keep(digest, pickle.loads(pickled))
@@ -106,8 +109,17 @@ def run(wanted: dict[str, str], digests: tuple[str, ...], call: bytes, settings:
         return "raised", _portable(error), traceback.format_exc()
 
 
+def _leave_interrupts_to_the_driver() -> None:
+    """A terminal's Ctrl-C reaches all processes of the driver's, of which those that wait would end with tracebacks."""
+    own = threading.current_thread() is threading.main_thread() and multiprocessing.parent_process() is not None
+    if own and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def called(function: Callable[..., Any], arguments: tuple[Any, ...], limit: float | None, stop: str, ends: int) -> Any:
     """The function of its arguments in its time; TimeLimitError after it, SamplingError where it was stopped."""
+    if stop in _stopped or os.path.exists(flag(stop)):
+        raise SamplingError("it was stopped.")
     began = time.monotonic()
     try:
         with _watched(None if limit is None else began + limit, stop, ends):
