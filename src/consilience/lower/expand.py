@@ -12,6 +12,7 @@ from collections.abc import Callable, MutableMapping, Sequence
 
 from consilience.errors import ShapeError, VerificationError
 from consilience.ir import FLOATS, Node, Op, constant, rebuild, topological, with_regions
+from consilience.ir.leaves import FEW_COLUMNS
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
 from consilience.lower.fourier import (
     expand_correlation,
@@ -66,7 +67,6 @@ from consilience.ops import (
 )
 from consilience.ops.call import FunctionCall
 from consilience.ops.correlation import Correlate
-from consilience.ops.elementwise import FEW_COLUMNS
 from consilience.ops.factorisations import LeastSquares, PseudoInverse
 from consilience.ops.formulas import FORMULAS, number, where
 from consilience.ops.fourier import FourierTransform, InverseRealFourier, RealFourier
