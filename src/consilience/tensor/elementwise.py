@@ -98,7 +98,7 @@ def _function(row: str) -> Callable[..., Node]:
     ]
     operands = operands or [Parameter("xs", Parameter.VAR_POSITIONAL, annotation="TensorLike")]
     named = Parameter("name", Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
-    call.__signature__ = Signature([*operands, named], return_annotation="Node")  # type: ignore[attr-defined]
+    call.__dict__["__signature__"] = Signature([*operands, named], return_annotation="Node")
     return call
 
 

@@ -43,7 +43,7 @@ def _function(name: str) -> Callable[..., XTensorVariable]:
     if name in ROWS:
         documented = import_module("consilience.tensor.scalar_documentation").documented
         call.__doc__ = documented(name, ROWS[name], "px.math", "consilience.xtensor")
-        call.__signature__ = signature(plain)  # type: ignore[attr-defined]
+        call.__dict__["__signature__"] = signature(plain)
     else:
         call.__doc__ = f"`pt.{name}`, with operands aligned by the names of their dims."
     return call
