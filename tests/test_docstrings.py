@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import math
+import re
 import warnings
 
+import numpy as np
 import pytest
 
+import consilience as pm
+from consilience.distributions import densities
 from consilience.distributions.examples import EXAMPLES
 from consilience.distributions.moments import MOMENTS
 from tests.numpydoc_of_names import LACKING, lacking, public
@@ -49,6 +54,34 @@ def test_examples_of_docstrings_run() -> None:
             runner.run(test, out=told.append)
     assert runner.tries > 1000
     assert not told, "\n".join(told)
+
+
+def value_of(text: str, given: dict[str, object]) -> float | None:
+    """The number that a moment's text stands for; None for prose and for vectors."""
+    formula = re.sub(r"(?<=[\w)]) (?=[\w(])", " * ", text.partition(", for")[0]).replace("^", "**")
+    names = {"Gamma": math.gamma, "exp": math.exp, "log": math.log, "sqrt": math.sqrt, "pi": math.pi, **given}
+    names |= {"tanh": math.tanh, "sin": math.sin, "B": lambda a, b: math.gamma(a) * math.gamma(b) / math.gamma(a + b)}
+    try:
+        return float(eval(formula, {"__builtins__": {}}, names))
+    except (NameError, SyntaxError, TypeError):
+        return None
+
+
+def test_moments_that_are_written_are_those_of_the_formulas() -> None:
+    """Mean and variance in docstrings, at the parameters of the examples."""
+    compared = 0
+    for name, row in MOMENTS.items():
+        if name not in EXAMPLES or "[" in EXAMPLES[name].given:
+            continue
+        given = eval(f"dict({EXAMPLES[name].given})", {"pm": pm})
+        variable = getattr(pm, name).dist(**given)
+        for text, formula in ((row.mean, densities.mean), (row.variance, densities.variance)):
+            if text and (written := value_of(text, given)) is not None:
+                computed = formula(variable).eval()
+                if np.isfinite(computed).all():  # a formula holds where the moment exists
+                    np.testing.assert_allclose(computed, written, rtol=2e-4, err_msg=f"{name}: {text}")
+                    compared += 1
+    assert compared > 60
 
 
 def test_rows_of_distributions_name_distributions() -> None:

@@ -1,6 +1,6 @@
 """An example of each distribution for its documentation: parameters, a value, and the log density there.
 
-In: nothing. Out: a row by name; tests compute each.
+In: nothing. Out: a row by name; the examples of docstrings run in tests.
 """
 
 from __future__ import annotations

@@ -179,7 +179,8 @@ def sample(
     executor : Executor, optional
         Moves the chains on other processes and machines: an executor of `concurrent.futures` (a process pool, loky,
         MPI), a Dask client or `pm.cluster.ray()`. The draws are those of threads, whatever becomes of workers; it pays
-        where a second of work per chain is little: docs/clusters.md.
+        where a second of work per chain is little: docs/do/clusters.md. Or `pm.cluster.shards(…)`: chains stay here,
+        and workers hold the rows of the data.
     **pymc : object
         PyMC's other keywords: those without meaning here pass, the rest are refused with what to use. Older names of
         parts of `stop`, `tuning`, `remedies` and `save`, as `target_ess`, work as ever.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from importlib import import_module
-from inspect import Parameter, Signature
 from typing import Final
 
 from consilience.ir import Node
@@ -79,26 +78,39 @@ ROWS: Final[dict[str, str]] = {name: name for name in TABLE if name not in _ELSE
 """The row of the scalar table behind each public name."""
 
 
+def _named(result: Node, name: str | None) -> Node:
+    if name is not None:
+        set_name(result, name)
+    return result
+
+
+def _of_arity(row: str, arity: int) -> Callable[..., Node]:
+    """The function of a row with as many parameters as it has operands, which is what `inspect.signature` shows."""
+
+    def one(x: TensorLike, /, *, name: str | None = None) -> Node:
+        return _named(apply(row, x), name)
+
+    def two(x: TensorLike, y: TensorLike, /, *, name: str | None = None) -> Node:
+        return _named(apply(row, x, y), name)
+
+    def three(x: TensorLike, y: TensorLike, z: TensorLike, /, *, name: str | None = None) -> Node:
+        return _named(apply(row, x, y, z), name)
+
+    def four(x1: TensorLike, x2: TensorLike, x3: TensorLike, x4: TensorLike, /, *, name: str | None = None) -> Node:
+        return _named(apply(row, x1, x2, x3, x4), name)
+
+    def several(*xs: TensorLike, name: str | None = None) -> Node:
+        return _named(apply(row, *xs), name)
+
+    return (several, one, two, three, four)[arity]
+
+
 @functools.cache
 def _function(row: str) -> Callable[..., Node]:
-    def call(*arguments: TensorLike, name: str | None = None) -> Node:
-        result = apply(row, *arguments)
-        if name is not None:
-            set_name(result, name)
-        return result
-
+    call = _of_arity(row, TABLE[row].arity)
     call.__name__ = call.__qualname__ = row
-    documentation = import_module("consilience.tensor.scalar_documentation")
-    call.__doc__ = documentation.documented(
-        row if row in ROWS else next(name for name, own in ROWS.items() if own == row), row
-    )
-    operands = [
-        Parameter(name, Parameter.POSITIONAL_ONLY, annotation="TensorLike")
-        for name in documentation.parameter_names(row)
-    ]
-    operands = operands or [Parameter("xs", Parameter.VAR_POSITIONAL, annotation="TensorLike")]
-    named = Parameter("name", Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
-    call.__signature__ = Signature([*operands, named], return_annotation="Node")  # type: ignore[attr-defined]
+    name = row if row in ROWS else next(name for name, own in ROWS.items() if own == row)
+    call.__doc__ = import_module("consilience.tensor.scalar_documentation").documented(name, row)
     return call
 
 

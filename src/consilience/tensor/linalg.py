@@ -4,6 +4,8 @@ A matrix without a factorisation or inverse makes the function raise LinearAlgeb
 (`overwrite_a`, `overwrite_b`, `check_finite`) are taken and change nothing: the compiler decides about memory.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 

@@ -9,7 +9,6 @@ import functools
 import typing
 from collections.abc import Callable
 from importlib import import_module
-from inspect import signature
 from typing import Any, Final
 
 import numpy.typing as npt
@@ -43,7 +42,7 @@ def _function(name: str) -> Callable[..., XTensorVariable]:
     if name in ROWS:
         documented = import_module("consilience.tensor.scalar_documentation").documented
         call.__doc__ = documented(name, ROWS[name], "px.math", "consilience.xtensor")
-        call.__signature__ = signature(plain)  # type: ignore[attr-defined]
+        call.__dict__["__wrapped__"] = plain  # whose signature it has
     else:
         call.__doc__ = f"`pt.{name}`, with operands aligned by the names of their dims."
     return call
