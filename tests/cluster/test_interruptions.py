@@ -31,7 +31,9 @@ def started(folder: Path) -> subprocess.Popen[str]:
     guard.start()
     lines = [run.stdout.readline() for _ in range(2)]
     guard.cancel()
-    assert all(line.startswith("at work") for line in lines), lines
+    if not all(line.startswith("at work") for line in lines):
+        _, told = run.communicate()
+        raise AssertionError(f"{lines}: {told}")
     time.sleep(0.5)  # results of the quick ones are on their way
     return run
 
@@ -48,6 +50,7 @@ def test_ctrl_c_ends_a_study_with_what_is_done(tmp_path: Path, whole_group: bool
     finally:
         if run.poll() is None:
             os.killpg(run.pid, signal.SIGKILL)
+            run.communicate()
     assert run.returncode == 0, err
     assert "Traceback" not in err, err
     there = re.search(r"there are \[(.+)\] and .*stopped after (\d+) of 14 fits", out)
