@@ -22,9 +22,9 @@ NAMES: Final = {
         plot_trace_dist
     """,
     "arviz_stats": """
-        bayes_factor bayesian_r2 bfmi compare ess eti hdi loo loo_approximate_posterior loo_expectations loo_i
-        loo_kfold loo_metrics loo_moment_match loo_pit loo_r2 loo_score loo_subsample mcse psense psense_summary
-        reloo residual_r2 rhat rhat_nested weight_predictions
+        bayes_factor bayesian_r2 bfmi ess eti hdi loo_approximate_posterior loo_expectations loo_i
+        loo_metrics loo_moment_match loo_pit loo_r2 loo_score loo_subsample mcse psense psense_summary
+        residual_r2 rhat rhat_nested weight_predictions
     """,
 }
 """Names by the package they come from."""

@@ -18,7 +18,7 @@ from consilience import distributions
 from consilience.distributions.distribution import Distribution
 from consilience.errors import ConvergenceWarning, ImputationWarning
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "named-dims.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "named-dims.md"
 COORDS = {"city": ["u", "v", "w"], "year": [2001, 2002, 2003, 2004], "k": [0, 1], "l": [0, 1]}
 RNG = np.random.default_rng(11)
 NUMBERS = RNG.normal(size=(3, 4))

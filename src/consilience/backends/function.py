@@ -48,6 +48,7 @@ from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe
 from consilience.ops.assertion import require
 from consilience.rewrite.rules import simplify
+from consilience.transforms.equal_terms import equal_terms_batched
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -138,7 +139,8 @@ class Function(Inspected):
         self._sizes = sizes_of(topological([*written, *sources]))
         # Lengths that are computed can be checked by the program only.
         later = tuple(o for o in self._shape_constraints if dims.is_computed(o.left) or dims.is_computed(o.right))
-        self.optimised = tuple(require(simplify(written) if mode.simplified else written, later))
+        optimised = simplify(equal_terms_batched(written)) if mode.simplified else written
+        self.optimised = tuple(require(optimised, later))
         self._slots = tuple(slots_of([*self.optimised, *written, *sources]))
         if profile is not None:
             profile.graph_seconds += time.perf_counter() - began

@@ -13,7 +13,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from consilience.diagnostics.description import table_of
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.stopping_rule import Figures, StoppingRule, rhat_is_large
@@ -85,6 +84,8 @@ def inspect(
     does not explain, see `stopping_rule.rhat_is_large`; bulk or tail effective size below what is asked; a single
     chain; and, as information, fewer than 4 chains, or too few draws (under 100) for the diagnostics to mean anything.
     """
+    from consilience.diagnostics.description import table_of  # runs have the table already
+
     variables = gather(draws)
     found = list(from_statistics(statistics_of(draws) if statistics is None else statistics))
     if not variables:

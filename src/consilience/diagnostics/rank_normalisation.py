@@ -6,7 +6,6 @@ Equal values share their average rank. The fractional offset is Blom's.
 from __future__ import annotations
 
 import functools
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +22,8 @@ def scores_of_half_ranks(count: int) -> FloatArray:
     Score of rank r: the standard normal quantile of (r - 3/8) / (count + 1/4).
     Source: Blom (1958), Statistical Estimates and Transformed Beta-Variables.
     """
+    from statistics import NormalDist  # which loads decimal numbers and fractions
+
     quantile = NormalDist().inv_cdf
     lower = [quantile((1 + i / 2 - OFFSET) / (count - 2 * OFFSET + 1)) for i in range(count - 1)]
     table = np.concatenate([lower, [0.0], np.negative(lower[::-1])])

@@ -14,7 +14,15 @@ from consilience.diagnostics import interval, table
 from consilience.diagnostics.compiled.library import Part
 from consilience.diagnostics.description import INTERVALS, IntervalKind, describe
 from consilience.diagnostics.sample import FloatArray
-from consilience.diagnostics.variables import Draws, Filter, VariableDraws, attributes, gather, superchains_of
+from consilience.diagnostics.variables import (
+    Draws,
+    Filter,
+    VariableDraws,
+    attributes,
+    gather,
+    pieces,
+    superchains_of,
+)
 from consilience.record import Record
 
 if TYPE_CHECKING:
@@ -193,7 +201,7 @@ def summary(
     decimals = None if round_to in (None, "auto", "none", "None") else round_to
     if decimals is not None and (isinstance(decimals, bool) or not isinstance(decimals, int)):
         raise ValueError(f"round_to is a number of decimals, 'auto' or 'none'; {round_to!r} came")
-    variables = gather(draws, group=group, var_names=var_names, filter_vars=filter_vars, coords=coords)
+    variables = gather(draws, group=group, var_names=var_names, filter_vars=filter_vars, coords=coords, apart=True)
     parts: list[Part] = []
     if kind != "diagnostics":
         parts += ["statistics"]
@@ -201,7 +209,8 @@ def summary(
         parts += ["errors", "ranks"]
     known = attributes(draws, group)
     superchains = superchains_of(known, variables[0].draws.shape[0] if variables else 0)
-    columns = describe([variable.draws for variable in variables], parts, ci_kind, ci_prob, superchains)
+    tables = [describe(draws, parts, ci_kind, ci_prob, superchains) for draws in _read(variables)]
+    columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     tail = 100 * (1 - ci_prob) / 2
     names = {"lower": f"{ci_kind}_{tail:g}%", "upper": f"{ci_kind}_{100 - tail:g}%"}
     labels = tuple(name for variable in variables for name in variable.element_names())
@@ -214,6 +223,23 @@ def summary(
     if fmt == "xarray":
         return of_variables
     return of_variables.to_dataframe().reset_index().set_index("summary").rename_axis(None)
+
+
+def _read(variables: Sequence[VariableDraws]) -> Iterator[list[np.ndarray[Any, Any]]]:
+    """Draws of variables in their order, those that are on a disk piece by piece."""
+    together: list[np.ndarray[Any, Any]] = []
+    for variable in variables:
+        draws: Any = variable.draws
+        if isinstance(draws, np.ndarray):
+            together.append(draws)
+            continue
+        if together:
+            yield together
+        together = []
+        for place in pieces(draws.shape, draws.dtype.itemsize):
+            yield [draws[(slice(None), slice(None), *place)].to_numpy()]
+    if together or not variables:
+        yield together
 
 
 def _by_variable(variables: Sequence[VariableDraws], columns: Mapping[str, FloatArray]) -> xarray.Dataset:

@@ -9,19 +9,13 @@ from __future__ import annotations
 import math
 from collections import ChainMap
 from collections.abc import Callable, MutableMapping, Sequence
+from typing import Final, TypeAlias
 
 from consilience.errors import ShapeError, VerificationError
+from consilience.first_use import RowsByFamily
 from consilience.ir import FLOATS, Node, Op, constant, rebuild, topological, with_regions
+from consilience.ir.leaves import FEW_COLUMNS
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
-from consilience.lower.fourier import (
-    expand_correlation,
-    expand_fourier,
-    expand_inverse_real_fourier,
-    expand_real_fourier,
-)
-from consilience.lower.least_squares import expand_least_squares
-from consilience.lower.matrix_equations import expand_banded, expand_riccati, expand_sylvester
-from consilience.lower.matrix_functions import expand_derivative, expand_matrix_function
 from consilience.lower.places import expand_order
 from consilience.lower.primitives import (
     CholeskyInverse,
@@ -29,10 +23,7 @@ from consilience.lower.primitives import (
     LUPivotSign,
     LUSolve,
     SmallSolve,
-    SparseCholeskyWithMemory,
-    SparsePullbackWithMemory,
 )
-from consilience.lower.structured import expand_block_diagonal, expand_diagonal, expand_kronecker
 from consilience.lower.views import static
 from consilience.native.routines import SMALL
 from consilience.ops import (
@@ -65,15 +56,9 @@ from consilience.ops import (
     cast,
 )
 from consilience.ops.call import FunctionCall
-from consilience.ops.correlation import Correlate
-from consilience.ops.elementwise import FEW_COLUMNS
-from consilience.ops.factorisations import LeastSquares, PseudoInverse
 from consilience.ops.formulas import FORMULAS, number, where
-from consilience.ops.fourier import FourierTransform, InverseRealFourier, RealFourier
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal
-from consilience.ops.matrix_equations import SolveBanded, SolveRiccati, SolveSylvester
-from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import (
@@ -88,8 +73,6 @@ from consilience.ops.shape import (
     squeeze,
     transpose,
 )
-from consilience.ops.sparse.factorisation import SparseCholesky, SparseCholeskyPullback
-from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from consilience.transforms.complex_pairs import without_complex
 
 MANY_OPERANDS = 64
@@ -102,6 +85,32 @@ def _in_groups(op: Op, operands: Sequence[Node]) -> Node:
         groups = [operands[i : i + GROUP] for i in range(0, len(operands), GROUP)]
         operands = [Node(op, *group) if len(group) > 1 else group[0] for group in groups]
     return Node(op, *operands)
+
+
+Expansion: TypeAlias = Callable[[Node], Node]
+NODES: Final = RowsByFamily[Expansion](
+    __package__,
+    "consilience.ops",
+    {
+        "fourier": "correlation fourier",
+        "least_squares": "factorisations",
+        "matrix_equations": "matrix_equations",
+        "matrix_functions": "matrix_functions",
+        "sparse": "sparse.factorisation",
+        "structured": "structured",
+    },
+)
+"""How ops are written out; those of other files when one is met."""
+
+
+def expands(*ops: type[Op]) -> Callable[[Expansion], Expansion]:
+    """Enter how nodes of some ops are written out."""
+
+    def enter(expansion: Expansion) -> Expansion:
+        NODES.update(dict.fromkeys(ops, expansion))
+        return expansion
+
+    return enter
 
 
 SCALARS: MutableMapping[str, Callable[..., Node]] = ChainMap(
@@ -286,33 +295,19 @@ def _mask_positions(node: Node) -> Node:
     return written[:count]
 
 
-NODES: dict[type, Callable[[Node], Node]] = {
-    Solve: _solve,
-    Inverse: _inverse,
-    InverseQuadratic: _inverse_quadratic,
-    LogAbsDet: _log_abs_det,
-    DetSign: _det_sign,
-    Det: _det,
-    MatMul: _matmul,
-    Softmax: _softmax,
-    MaskPositions: _mask_positions,
-    FourierTransform: expand_fourier,
-    RealFourier: expand_real_fourier,
-    InverseRealFourier: expand_inverse_real_fourier,
-    Correlate: expand_correlation,
-    PseudoInverse: expand_least_squares,
-    LeastSquares: expand_least_squares,
-    SolveSylvester: expand_sylvester,
-    SolveBanded: expand_banded,
-    SolveRiccati: expand_riccati,
-    MatrixFunction: expand_matrix_function,
-    DiagonalMatrix: expand_diagonal,
-    Kronecker: expand_kronecker,
-    BlockDiagonal: expand_block_diagonal,
-    MatrixFunctionDerivative: expand_derivative,
-    SparseCholesky: lambda node: Node(Item(0), Node(SparseCholeskyWithMemory(), *node.inputs)),
-    SparseCholeskyPullback: lambda node: Node(Item(0), Node(SparsePullbackWithMemory(), *node.inputs)),
-}
+NODES.update(
+    {
+        Solve: _solve,
+        Inverse: _inverse,
+        InverseQuadratic: _inverse_quadratic,
+        LogAbsDet: _log_abs_det,
+        DetSign: _det_sign,
+        Det: _det,
+        MatMul: _matmul,
+        Softmax: _softmax,
+        MaskPositions: _mask_positions,
+    }
+)
 
 
 # Dtypes without arithmetic of their own, and where they are computed: results are cast back, which wraps integers

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from consilience.ir import Node, Op, TensorType, constant
+from consilience.lower.expand import expands
 from consilience.lower.fortran import Argument
 from consilience.lower.routines import routine
 from consilience.lower.views import static
@@ -89,6 +90,7 @@ def _fast_length(least: int) -> int:
     return found
 
 
+@expands(FourierTransform)
 def expand_fourier(node: Node) -> Node:
     """One step for lengths with small prime factors, a cyclic convolution for others."""
     op, (x,) = node.op, node.inputs
@@ -122,6 +124,7 @@ def _bluestein(x: Node, n: int, inverse: bool) -> Node:
     return _product(getitem(back, (Ellipsis, slice(n), slice(None))), constant(chirp.real), constant(chirp.imag))
 
 
+@expands(RealFourier)
 def expand_real_fourier(node: Node) -> Node:
     """Even lengths as complex numbers of half the length, odd ones with imaginary parts 0."""
     (x,) = node.inputs
@@ -134,6 +137,7 @@ def expand_real_fourier(node: Node) -> Node:
     return Node(UnpackReal(), Node(FourierTransform(), reshape(x, (*batch, n // 2, 2))), _powers(n, n // 2 + 1))
 
 
+@expands(InverseRealFourier)
 def expand_inverse_real_fourier(node: Node) -> Node:
     """The other way round."""
     (y,) = node.inputs
@@ -151,6 +155,7 @@ def expand_inverse_real_fourier(node: Node) -> Node:
     return getitem(whole, (Ellipsis, 0))
 
 
+@expands(Correlate)
 def expand_correlation(node: Node) -> Node:
     """Long vectors by their transforms, where the products would cost more."""
     x, h = node.inputs

@@ -6,6 +6,7 @@ In: a node at lengths that are known. Out: its value in factorisations and produ
 from __future__ import annotations
 
 from consilience.ir import Node
+from consilience.lower.expand import expands
 from consilience.ops import apply
 from consilience.ops.factorisations import LeastSquares, PseudoInverse, factors, greatest_size
 from consilience.ops.linalg import matrix_transpose
@@ -19,6 +20,7 @@ def _reciprocals(values: Node, share: Node) -> Node:
     return expand_dims(found, found.ndim - 1)
 
 
+@expands(PseudoInverse, LeastSquares)
 def expand_least_squares(node: Node) -> Node:
     """V diag(1/s) U', times the right side where there is one; 0 where there is no singular value."""
     op = node.op

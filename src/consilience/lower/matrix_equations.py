@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from consilience.ir import Node, Op, TensorType
+from consilience.lower.expand import expands
 from consilience.lower.fortran import (
     Argument,
     at,
@@ -24,7 +25,13 @@ from consilience.ops import Item, Solve, Transpose, apply
 from consilience.ops.factorisations import Schur
 from consilience.ops.linalg import matrix_transpose
 from consilience.ops.loop import fresh
-from consilience.ops.matrix_equations import SolveBanded, SolveSylvester, TridiagonalLU, TridiagonalLUSolve
+from consilience.ops.matrix_equations import (
+    SolveBanded,
+    SolveRiccati,
+    SolveSylvester,
+    TridiagonalLU,
+    TridiagonalLUSolve,
+)
 from consilience.ops.reduce import reduce
 from consilience.ops.scan import scan
 from consilience.ops.shape import broadcast_to, concatenate, eye, full
@@ -64,6 +71,7 @@ class BandedLU(Op):
         return inputs[1].tensor_type
 
 
+@expands(SolveSylvester)
 def expand_sylvester(node: Node) -> Node:
     """A = U R U' and B = V S V' make R Y + Y S = U' Q V of A X + X B = Q, with X = U Y V'."""
     op = node.op
@@ -86,6 +94,7 @@ def _schur(a: Node) -> tuple[Node, Node]:
     return Node(Item(0), form), Node(Item(1), form)
 
 
+@expands(SolveRiccati)
 def expand_riccati(node: Node) -> Node:
     """Doubling: every step squares the closed loop, until X does not change; then X must solve the equation.
 
@@ -116,6 +125,7 @@ def _size(x: Node) -> Node:
     return reduce("max", reduce("sum", apply("abs", x), -1), -1)
 
 
+@expands(SolveBanded)
 def expand_banded(node: Node) -> Node:
     """LAPACK's band storage by columns: behind free memory for what elimination fills in."""
     op = node.op

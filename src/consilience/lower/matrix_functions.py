@@ -13,6 +13,7 @@ from contextlib import ExitStack
 import numpy as np
 
 from consilience.ir import Node, Op, TensorType, TupleType
+from consilience.lower.expand import expands
 from consilience.lower.fortran import (
     Argument,
     at,
@@ -65,6 +66,7 @@ class TriangularRoot(Op):
         return TupleType((of, of.with_shape(of.shape[:-2])))
 
 
+@expands(MatrixFunction)
 def expand_matrix_function(node: Node) -> Node:
     """The exponential by Pade approximants, roots by a Schur form, the logarithm by roots and quadrature."""
     op = node.op
@@ -83,6 +85,7 @@ def expand_matrix_function(node: Node) -> Node:
     return basis @ root @ matrix_transpose(basis)
 
 
+@expands(MatrixFunctionDerivative)
 def expand_derivative(node: Node) -> Node:
     """The corner of the function of a matrix twice as long."""
     op = node.op

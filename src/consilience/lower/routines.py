@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from typing import Final
 
 from consilience.errors import MissingRuleError
+from consilience.first_use import RowsByFamily
 from consilience.ir import UNSIGNED, Node
 from consilience.lower.fortran import (
     Argument,
@@ -33,17 +35,25 @@ from consilience.ops import ArgReduce, Cholesky, Cumulative, MatMul, SolveTriang
 Routine = Callable[[Builder, Node, Sequence[Argument], Sequence[Argument]], None]
 # The dtype and length of every vector of memory that the code of a node works in.
 Scratch = Callable[[Node], Sequence[tuple[str, int]]]
-ROUTINES: dict[type, Routine] = {}
-SCRATCH: dict[type, Scratch] = {}
+# A file below is read when the code of an op of these files is asked for.
+ROUTINES: Final = RowsByFamily[tuple[Routine, Scratch | None]](
+    __package__,
+    "consilience.ops",
+    {
+        "factorisations": "factorisations",
+        "matrix_equations": "matrix_equations",
+        "native_calls": "python_call",
+        "order": "order consilience.lower.primitives",
+        "sparse": "sparse.factorisation sparse.products consilience.lower.primitives",
+    },
+)
 
 
 def routine(op: type, scratch: Scratch | None = None) -> Callable[[Routine], Routine]:
     """Register the code of an op, and what it needs: memory for its own use comes behind the targets."""
 
     def register(function: Routine) -> Routine:
-        ROUTINES[op] = function
-        if scratch is not None:
-            SCRATCH[op] = scratch
+        ROUTINES[op] = function, scratch
         return function
 
     return register
@@ -51,13 +61,13 @@ def routine(op: type, scratch: Scratch | None = None) -> Callable[[Routine], Rou
 
 def scratch(node: Node) -> Sequence[tuple[str, int]]:
     """Dtype and length of the memory that the code of a node works in."""
-    needed = SCRATCH.get(type(node.op))
+    _, needed = ROUTINES.get(type(node.op), (None, None))
     return () if needed is None else needed(node)
 
 
 def write(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
     """Append the code of one step; failures leave the function with a status."""
-    rule = ROUTINES.get(type(node.op))
+    rule, _ = ROUTINES.get(type(node.op), (None, None))
     if rule is None:
         raise MissingRuleError(
             f"`{type(node.op).__name__}` has no machine code; add a routine in lower/routines.py, "

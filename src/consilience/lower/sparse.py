@@ -12,12 +12,14 @@ from contextlib import contextmanager
 
 from consilience.errors import Status
 from consilience.ir import Node
+from consilience.lower.expand import expands
 from consilience.lower.fortran import Argument
 from consilience.lower.primitives import SparseCholeskyWithMemory, SparsePullbackWithMemory
 from consilience.lower.routines import routine
 from consilience.lower.scalar_code import MEMORY
 from consilience.native.loops import Builder, Type, Value, f64, i32, i64, ptr
-from consilience.ops.sparse.factorisation import SparseTriangularSolve
+from consilience.ops import Item
+from consilience.ops.sparse.factorisation import SparseCholesky, SparseCholeskyPullback, SparseTriangularSolve
 from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct, proved_compressed
 
 # So many sums of one row are kept in registers.
@@ -153,6 +155,16 @@ def _part(b: Builder, whole: Argument, number: Value, rank: int) -> Value:
     """The address of one position of a batch, of which `rank` axes belong to each."""
     size = math.prod(whole.view.shape[len(whole.view.shape) - rank :])
     return b.offset(whole.pointer, b.mul(number, b.const(i64, size)), f64)
+
+
+@expands(SparseCholesky)
+def _without_memory(node: Node) -> Node:
+    return Node(Item(0), Node(SparseCholeskyWithMemory(), *node.inputs))
+
+
+@expands(SparseCholeskyPullback)
+def _pullback_without_memory(node: Node) -> Node:
+    return Node(Item(0), Node(SparsePullbackWithMemory(), *node.inputs))
 
 
 @routine(SparseCholeskyWithMemory)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from consilience.ir import Node
+from consilience.lower.expand import expands
 from consilience.ops import Iota, apply
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape
+from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 
 
+@expands(DiagonalMatrix)
 def expand_diagonal(node: Node) -> Node:
     """The vector where the row is the column, and zero elsewhere."""
     (d,) = node.inputs
@@ -16,6 +19,7 @@ def expand_diagonal(node: Node) -> Node:
     return broadcast_to(found, node.static_shape)
 
 
+@expands(Kronecker)
 def expand_kronecker(node: Node) -> Node:
     """Products of elements on four axes, taken together two and two."""
     a, b = node.inputs
@@ -24,6 +28,7 @@ def expand_kronecker(node: Node) -> Node:
     return reshape(apply("mul", wide, tall), node.static_shape)
 
 
+@expands(BlockDiagonal)
 def expand_block_diagonal(node: Node) -> Node:
     """Rows of blocks with zeros on both sides."""
     *lead, _, width = node.static_shape

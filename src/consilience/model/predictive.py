@@ -49,6 +49,7 @@ def predict(
     seed: int,
     with_data: bool = False,
     partly: Mapping[str, Partly] | None = None,
+    first: int = 0,
 ) -> dict[str, Array]:
     """Values of named variables in `count` draws; draw number i depends on the seed and i alone.
 
@@ -62,6 +63,8 @@ def predict(
         Whether observed variables are their data, and not drawn anew.
     partly : mapping of str to Partly, optional
         Given variables of which only some elements have values; the others are drawn.
+    first : int, default 0
+        Number of the first draw.
 
     Returns
     -------
@@ -92,7 +95,7 @@ def predict(
             return _compile_draws(model, names, fixed, slots, lengths, with_data, some)
 
     compiled = kept(model.cache, "predictive", key, compile_draws)
-    inputs = _given(seed, count, arrays)
+    inputs = _given(seed, count, arrays, first)
     inputs += [(np.ascontiguousarray(known.there), False) for known in some.values()]
     results, complete = values_of_draws(compiled.bind(values), inputs, count, names)
     drawn = dict(zip(names, results, strict=True))
@@ -296,9 +299,9 @@ def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, c
     return np.ascontiguousarray(array, dtype=numpy_dtype(node.dtype))
 
 
-def _given(seed: int, count: int, arrays: Sequence[Array]) -> list[tuple[Array, bool]]:
+def _given(seed: int, count: int, arrays: Sequence[Array], first: int = 0) -> list[tuple[Array, bool]]:
     """A seed, numbers of draws and given values, and whether they count draws."""
-    numbers = np.arange(count, dtype="int64")
+    numbers = np.arange(first, first + count, dtype="int64")
     return [(np.asarray(seed & (2**63 - 1), "int64"), False), *((array, True) for array in (numbers, *arrays))]
 
 

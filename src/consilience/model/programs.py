@@ -37,6 +37,7 @@ from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to
 from consilience.record import replace
 from consilience.rewrite.rules import simplify
+from consilience.transforms.equal_terms import equal_terms_batched
 from consilience.transforms.gradient import gradient
 
 Array = npt.NDArray[Any]
@@ -126,7 +127,7 @@ class DensityPrograms:
             self.position = tensor_input("float64", (self.layout.dimension,), "position")
             self._parts_of_position = [part_of(self.position, s.start, s) for s in self.layout.stretches]
             (logp, *slopes), self.static_slots = self._at_position(simplify([logp, *gradients]))
-            self.outputs = [logp, flat(slopes)]
+            self.outputs = equal_terms_batched([logp, flat(slopes)])
             self.operations = operations(self.outputs)
             self.graph_seconds = time.perf_counter() - began
             self.inputs = [self.position, *rows]
@@ -185,6 +186,15 @@ class DensityPrograms:
         with without_sources():
             (prior, likelihood, *slopes), slots = self._at_position(simplify([prior, likelihood, *slopes]))
         return self._compile([self.position, power], [prior, likelihood, flat(slopes)], {}, slots)
+
+    @once
+    def chosen(self, numbers: tuple[int, ...]) -> Executable:
+        """The sum of some of all terms, and its gradient; they are numbered as in `terms.all`."""
+        value = total([self.terms.all[number] for number in numbers])
+        slopes = gradient(value, self.terms.values)
+        with without_sources():
+            (value, *slopes), slots = self._at_position(simplify([value, *slopes]))
+        return self._compile([self.position], [value, flat(slopes)], {}, slots)
 
     @once
     def inverse(self) -> Executable:

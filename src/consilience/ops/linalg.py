@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import Dim, Node, Op, TensorType
+from consilience.ir import Dim, Node, Op, TensorType, constant
 from consilience.ir.arithmetic import meaning
 from consilience.ir.dimension import maximum, minimum
+from consilience.ir.leaves import by_columns
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ir.types import COMPLEXES, FLOATS, Shape
@@ -223,7 +224,7 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     if is_sparse(x1) or is_sparse(x2):
         product: Node = meaning("sparse_dot")(x1, x2)
         return product if dtype is None else product.astype(dtype)
-    (a, b), common = promote([x1, x2])
+    (a, b), common = promote([_by_columns(x1), x2])
     if dtype is not None:  # computed no less precisely than the operands are
         wide = np.result_type(common, named(dtype)).name
         return cast(matmul(cast(a, wide), cast(b, wide)), dtype)
@@ -234,6 +235,12 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     if a.dtype == "float16":  # sums are taken in float32 and rounded once
         return cast(Node(MatMul(), cast(a, "float32"), cast(b, "float32")), "float16")
     return Node(MatMul(), a, b)
+
+
+def _by_columns(x: TensorLike) -> TensorLike:
+    """A large matrix of few columns that is copied is so column by column, as products read it."""
+    copy = by_columns(x, x.dtype) if isinstance(x, np.ndarray) and x.dtype.name in FLOATS else None
+    return x if copy is None else transpose(constant(copy.T))
 
 
 def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
@@ -261,7 +268,7 @@ def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
     if is_sparse(l) or is_sparse(r):
         product: Node = meaning("sparse_dot")(l, r)
         return product
-    (a, b), _ = promote([l, r])
+    (a, b), _ = promote([_by_columns(l), r])
     if not a.ndim or not b.ndim:
         return apply("mul", a, b)
     if a.ndim <= 2 and b.ndim <= 2:

@@ -117,7 +117,7 @@ class TridiagonalLU(Op):
 
 
 class TridiagonalLUSolve(Op):
-    """`y` with A y = b, or A' y = b when `transposed`, from what `TridiagonalLU` gives; fails where A is singular."""
+    """`y` with A y = b, or A' y = b if `transposed`, from results of `TridiagonalLU`; fails where A is singular."""
 
     transposed: bool = False
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from consilience.errors import SamplingError
+from consilience.errors import WorkerLostError
 from consilience.events import CheckFigures, DrawsMade, Event, Progress, RunEnded, RunStarted
 from consilience.inference.messages import Window
 from consilience.record import replace
@@ -237,7 +237,7 @@ class Supervisor:
                 self.send(DrawsMade(attempt.count, draws, name_statistics(table, self.engine.chains.columns)))
             drawn = attempt.count + made
         if self.engine.lost and not drawn:
-            raise SamplingError(self.engine.lost)
+            raise WorkerLostError(self.engine.lost)
         kept = f"the first {drawn} draws of each chain are kept" if drawn else "no draws had been made"
         if self.engine.lost:
             return Verdict("interrupted", f"{self.engine.lost.rstrip('.')}; {kept}")

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from consilience.diagnostics.compiled.library import FEWEST_DRAWS
 from consilience.diagnostics.convergence import ONE_CHAIN
-from consilience.diagnostics.effective_sample_size import ess_tail
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
 from consilience.events import Status
@@ -277,6 +276,8 @@ def poorly_known_quantile(
         Draws (draw, coordinate) of an attempt before, where such places are: they are not to lie beyond all present
         draws, but for one in twenty.
     """
+    from consilience.diagnostics.effective_sample_size import ess_tail  # few runs come here
+
     convergence = monitor.convergence
     if rule.target_ess is None:
         return None

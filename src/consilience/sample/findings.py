@@ -42,10 +42,7 @@ def warn(work: Work, run: Run, stacklevel: int) -> None:
     if run.interrupted:
         print(f"Sampling was interrupted: the first {run.draws.shape[1]} draws of each chain are kept.")
     elif run.verdict.status == "interrupted":  # by what happened to the workers
-        further = (
-            "" if work.checkpoint is None else f" Go on with `pm.resume({str(work.checkpoint.path)!r}, executor=…)`."
-        )
-        message = f"the run was cut short: {run.verdict.reason}.{further}"
+        message = f"the run was cut short: {run.verdict.reason}. {way_on(work)}"
         warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
     for note in (*run.notes, *work.notes):
         warnings.warn(f"{note.removesuffix('.')}.", ConsilienceWarning, stacklevel=stacklevel + 1)
@@ -68,6 +65,13 @@ def warn(work: Work, run: Run, stacklevel: int) -> None:
         return
     for message in findings(work, run, bool(raised)):
         warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
+def way_on(work: Work) -> str:
+    """How a run goes on that lost its workers."""
+    if work.checkpoint is None:
+        return "With `save=pm.Save(checkpoint=…)` a run that lost its workers goes on by `pm.resume(…, executor=…)`."
+    return f"Go on with `pm.resume({str(work.checkpoint.path)!r}, executor=…)`."
 
 
 def failures() -> str:

@@ -18,7 +18,6 @@ from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
 from consilience.record import replace
 from consilience.run import RunPlan
-from consilience.run import checkpoint as checkpoints
 from consilience.run.lock_step import ChEES
 from consilience.run.plan import whole_number
 from consilience.sample import keywords
@@ -257,10 +256,11 @@ def sample(
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
     climbing = init == "lbfgs"
+    apart = type(executor).__name__ == "Shards"  # the rows are not here
     free = initvals is None and climbing
     alone = draws is None and free
     other = centred_hierarchies(owner) or fields(owner) or standard_variables(owner)  # coordinates there may be
-    movable = "coordinates" in may and alone and bool(other)
+    movable = "coordinates" in may and alone and bool(other) and not apart
     plan = ModelPlan(
         draws=None if draws is None else whole_number("draws", draws, 1),
         tune=tune,
@@ -298,6 +298,10 @@ def sample(
         prepare_sampler(default if step is None else None)
     moved = rewritten(owner, plan)
     density, compile_seconds = compiled(moved)
+    if apart:
+        from consilience.sample.sharded import divided  # few runs need it
+
+        density, executor = divided(density, executor, plan.extras)
     kernel: Kernel | ChEES
     begin: Begin
     if lock_step:
@@ -315,7 +319,7 @@ def sample(
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
     judged = draws is None or compute_convergence_checks
-    looked_for = "modes" in may and free and judged and not density.without_gradient
+    looked_for = "modes" in may and free and judged and not density.without_gradient and not apart
     plan = replace(plan, modes=looked_for and angular_coordinates(density) is None)
     jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
     plan = replace(plan, noise=width if jitter and initvals is None else 0.0)
@@ -327,6 +331,8 @@ def sample(
         raise
     keeper = None
     if save.checkpoint is not None and isinstance(kernel, Kernel):
+        from consilience.run import checkpoint as checkpoints
+
         known = identity(signature(density), kernel, plan, chains, seed)
         keeper = checkpoints.Checkpoint.create(save.checkpoint, known, plan.of_the_result, save.overwrite)
     try:
@@ -337,6 +343,8 @@ def sample(
         raise
     if (threads_per_chain or 1) > 1 and density.chunks < 2:
         work.notes.append(f"`threads_per_chain={threads_per_chain}` has no effect: {density.why_whole()}.")
+    if apart and (told := density.note()):
+        work.notes.append(told)
     continuous = [f"`{v.name}`" for v in owner.free if v.continuous]
     if step is None and density.without_gradient and continuous:
         listed = ", ".join(continuous[:5]) + ", …" * (len(continuous) > 5)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy.typing as npt
@@ -15,6 +17,7 @@ from consilience.model.predictive import log_likelihood, predict, recover, redra
 from consilience.model.resampling import Resampling, default_outputs, resampling
 from consilience.output import storage
 from consilience.output.storage.datatree import label_array
+from consilience.record import replace
 from consilience.run.plan import whole_number
 from consilience.sample import keywords
 from consilience.sample.arguments import extras, wanted
@@ -120,6 +123,8 @@ def sample_posterior_predictive(
     predictions: bool = False,
     random_seed: Any = None,
     return_inferencedata: bool = True,
+    store: str | Path | None = None,
+    executor: Any = None,
     **pymc: Any,
 ) -> Any:
     """Draw new data for every draw of the posterior.
@@ -154,6 +159,8 @@ def sample_posterior_predictive(
         Seed; the same one gives the same result. A fresh one by default.
     return_inferencedata : bool, default True
         False: a dictionary of arrays by name.
+    store, executor : optional
+        As for `compute_log_likelihood`.
     **pymc : object
         PyMC's other keywords: those without meaning here pass, the rest are refused.
 
@@ -201,9 +208,12 @@ def sample_posterior_predictive(
     if not plan.outputs:
         raise ModelError("the model has no observed variables; name what to compute with `var_names`.")
     possible = [v.name for v in (*owner.free, *owner.marginalized)]
-    draws = Given.of(owner, trace, sample_dims, list(dict.fromkeys([*possible, *plan.taken])))
+    whole = store is None and executor is None
+    draws = Given.of(owner, trace, sample_dims, list(dict.fromkeys([*possible, *plan.taken])), whole)
+    draws = replace(draws, values={name: array for name, array in draws.values.items() if name in plan.taken})
     labels = ByLabel.of(owner, trace)
-    given = {name: labels.arranged(name, array, 1) for name, array in draws.values.items() if name in plan.taken}
+    first = draws if whole else draws.first()
+    given = {name: labels.arranged(name, array, 1) for name, array in first.values.items()}
     found = {name: labels.partly(name, array.shape[1:]) for name, array in given.items()}
     partly = {name: some for name, some in found.items() if some is not None}
     redrawn(owner, plan.outputs, [name for name in given if name not in partly])
@@ -219,8 +229,18 @@ def sample_posterior_predictive(
         )
     if any(v.name in plan.drawn for v in owner.free) and owner.named_potentials:
         _without_potentials(owner)
+    seed = seed_from(random_seed)
+    group = "predictions" if predictions else "posterior_predictive"
     with naming_the_largest(owner):
-        values = predict(owner, plan.outputs, given, draws.count, seed_from(random_seed), partly=partly)
+        if whole:
+            arrays: Any = draws.unfolded(predict(owner, plan.outputs, given, draws.count, seed, partly=partly))
+        else:
+            from consilience.sample.in_parts import Values, in_parts  # few results are computed so
+
+            drawing = Values(owner, plan.outputs, "draws", {"seed": seed, "partly": partly})
+            dims = owner.named_vars_to_dims
+            arrange = partial(labels.arranged, axes=1)
+            arrays = in_parts(drawing, draws, group, dims, store=store, executor=executor, arranged=arrange)
     if partly:
         drawn = "; ".join(f"`{name}` for {labels.lacking(name)}" for name in partly)
         warnings.warn(
@@ -237,18 +257,12 @@ def sample_posterior_predictive(
             ImplicitFreezeWarning,
             stacklevel=2,
         )
-    arrays = draws.unfolded(values)
     if not return_inferencedata:
-        return arrays
-    if predictions:
-        groups = {"predictions": arrays, "predictions_constant_data": constant_data(owner)}
-    else:
-        groups = {
-            "posterior_predictive": arrays,
-            "observed_data": observed_data(owner),
-            "constant_data": constant_data(owner),
-        }
-    return draws.result(owner, groups, trace if extend_inferencedata else None)
+        return arrays if whole else {str(name): values.to_numpy() for name, values in arrays.data_vars.items()}
+    data = {"constant_data": constant_data(owner)}
+    data = {"predictions_constant_data": data["constant_data"]} if predictions else data
+    observed = {} if predictions else {"observed_data": observed_data(owner)}
+    return draws.result(owner, {group: arrays, **observed, **data}, trace if extend_inferencedata else None)
 
 
 def resampled_variables(
@@ -331,6 +345,8 @@ def compute_log_likelihood(
     extend_inferencedata: bool = True,
     model: Model | None = None,
     sample_dims: Sequence[str] | None = None,
+    store: str | Path | None = None,
+    executor: Any = None,
     **pymc: Any,
 ) -> Any:
     """The log density of each observation at every draw of the posterior, for model comparison.
@@ -347,6 +363,13 @@ def compute_log_likelihood(
         The model; by default that of the enclosing `with` block.
     sample_dims : sequence of str, optional
         Axes of the draws; ("chain", "draw") by default.
+    store : str or Path, optional
+        A zarr store to be made, or one that a run has written, to which the group is added: draws are computed part by
+        part, and the result reads from there what is looked at. `pm.loo` and `pm.summary` of such results read them
+        part by part, too.
+    executor : Executor, optional
+        Computes parts of the draws: threads, a process pool, `loky`, MPI, a Dask client, `pm.cluster.ray()`. Values do
+        not depend on it.
     **pymc : object
         PyMC's other keywords; those without meaning here pass.
 
@@ -361,7 +384,7 @@ def compute_log_likelihood(
     names = wanted(var_names, [v.name for v in owner.observed])
     if not names:
         raise ModelError("the model has no observed variables, so there is no likelihood.")
-    return _densities(owner, names, idata, sample_dims, "log_likelihood", extend_inferencedata)
+    return _densities(owner, names, idata, sample_dims, "log_likelihood", extend_inferencedata, store, executor)
 
 
 def compute_log_prior(
@@ -371,6 +394,8 @@ def compute_log_prior(
     extend_inferencedata: bool = True,
     model: Model | None = None,
     sample_dims: Sequence[str] | None = None,
+    store: str | Path | None = None,
+    executor: Any = None,
     **pymc: Any,
 ) -> Any:
     """The log density of each free variable on its own scale, without Jacobian, at every draw of the posterior.
@@ -389,6 +414,8 @@ def compute_log_prior(
         The model; by default that of the enclosing `with` block.
     sample_dims : sequence of str, optional
         Names of the dims of draws.
+    store, executor : optional
+        As for `compute_log_likelihood`.
     **pymc : object
         PyMC's other keywords; those without meaning here pass.
 
@@ -401,7 +428,7 @@ def compute_log_prior(
     names = wanted(var_names, [v.name for v in owner.free])
     if not names:
         raise ModelError("the model has no free variables, so there is no prior.")
-    return _densities(owner, names, idata, sample_dims, "log_prior", extend_inferencedata)
+    return _densities(owner, names, idata, sample_dims, "log_prior", extend_inferencedata, store, executor)
 
 
 _OF_DENSITIES: Final = "idata var_names extend_inferencedata model sample_dims"
@@ -414,11 +441,20 @@ def _densities(
     sample_dims: Sequence[str] | None,
     group: str,
     extend: bool,
+    store: str | Path | None,
+    executor: Any,
 ) -> Any:
-    draws = Given.of(model, trace, sample_dims)
+    whole = store is None and executor is None
+    draws = Given.of(model, trace, sample_dims, whole=whole)
     lacking = [n for n in names if n not in draws.values and n in {v.name for v in model.free}]
     if lacking:
         raise ModelError(f"the trace holds no draws of {', '.join(f'`{n}`' for n in lacking)}.")
+    if not whole:
+        from consilience.sample.in_parts import Values, in_parts  # few results are computed so
+
+        values = Values(model, names, "densities", {})
+        made = in_parts(values, draws, group, None, store=store, executor=executor)
+        return draws.result(model, {group: made}, trace if extend else None)
     arrays = draws.unfolded(log_likelihood(model, names, draws.values, draws.count))
     # A vector that is one event has one number, and so not its axes.
     rank = len(draws.shape)
@@ -434,6 +470,8 @@ def compute_deterministics(
     sample_dims: Sequence[str] | None = None,
     merge_dataset: bool = False,
     extend_dataset: bool = False,
+    store: str | Path | None = None,
+    executor: Any = None,
     **pymc: Any,
 ) -> Any:
     """Values of deterministics at draws of the free variables.
@@ -452,6 +490,8 @@ def compute_deterministics(
         Whether the result holds what the data set had, too.
     extend_dataset : bool, default False
         Whether they are added to `dataset` itself (to the group `posterior` of a tree), which is returned.
+    store, executor : optional
+        As for `compute_log_likelihood`.
     **pymc : object
         PyMC's other keywords; those without meaning here pass.
 
@@ -470,7 +510,8 @@ def compute_deterministics(
         raise ModelError("give `merge_dataset` (a new data set) or `extend_dataset` (the one given), not both.")
     owner = modelcontext(model)
     names = wanted(var_names, list(owner.named_deterministics))
-    draws = Given.of(owner, dataset, sample_dims)
+    whole = store is None and executor is None
+    draws = Given.of(owner, dataset, sample_dims, whole=whole)
     lacking = redrawn(owner, names, list(draws.values))
     if lacking:
         raise ModelError(f"the draws hold no {', '.join(f'`{n}`' for n in lacking)}, on which deterministics depend.")
@@ -479,12 +520,19 @@ def compute_deterministics(
     if new:
         name, found = next(iter(new.items()))
         raise ModelError(f"the draws hold no `{name}` for {found}; `pm.sample_posterior_predictive` draws it.")
-    given = {name: labels.arranged(name, array, 1) for name, array in draws.values.items()}
-    values = draws.unfolded(predict(owner, names, given, draws.count, 0, with_data=True))
+    if whole:
+        given = {name: labels.arranged(name, array, 1) for name, array in draws.values.items()}
+        values = draws.unfolded(predict(owner, names, given, draws.count, 0, with_data=True))
+        made = draws.dataset(owner, values, owner.named_vars_to_dims, "posterior")
+    else:
+        from consilience.sample.in_parts import Values, in_parts  # few results are computed so
+
+        computing = Values(owner, names, "draws", {"seed": 0, "with_data": True})
+        dims, arrange = owner.named_vars_to_dims, partial(labels.arranged, axes=1)
+        made = in_parts(computing, draws, "deterministics", dims, store=store, executor=executor, arranged=arrange)
     if extend_dataset and not hasattr(dataset, "sizes"):
-        dataset.update(values)
+        dataset.update({name: made[name].to_numpy() for name in names})
         return dataset
-    made = draws.dataset(owner, values, owner.named_vars_to_dims, "posterior")
     if extend_dataset:
         (dataset["posterior"] if getattr(dataset, "children", ()) else dataset).update(made)
         return dataset

@@ -13,16 +13,7 @@ import numpy as np
 
 from consilience import inference
 from consilience.errors import SamplingError
-from consilience.inference import (
-    NUTS,
-    BinaryGibbsMetropolis,
-    Block,
-    CategoricalGibbsMetropolis,
-    CompoundStep,
-    Kernel,
-    Metropolis,
-    Slice,
-)
+from consilience.inference import NUTS, Block, Kernel
 from consilience.inference.block import Needs
 from consilience.model.blocks import LARGEST_TABLE, values_of
 from consilience.model.log_density import ModelDensity
@@ -116,7 +107,7 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
     done = [method for method in done if not filled.isdisjoint(method.vars)]  # no elements, nothing to move
     if len(done) == 1 and "log density" in done[0].roles:
         return replace(done[0], vars=()) if done[0].needs != "table" else done[0]
-    return CompoundStep(methods=tuple(done))
+    return inference.CompoundStep(methods=tuple(done))
 
 
 def asked_for(step: Any, model: Model) -> list[str]:
@@ -170,7 +161,7 @@ def _check_kind(method: Kernel, variable: FreeVariable) -> None:
 
 def _divided(method: Kernel, density: ModelDensity) -> list[Kernel]:
     """The method, or one for each variable where that lets all elements be drawn side by side."""
-    if not isinstance(method, CategoricalGibbsMetropolis):
+    if not isinstance(method, inference.CategoricalGibbsMetropolis):
         return [method]
     return [replace(method, vars=(name,), separable=_has_table(density, name)) for name in method.vars]
 
@@ -186,18 +177,20 @@ def _defaults(variables: Sequence[FreeVariable], density: ModelDensity, default:
     found: list[Kernel] = []
     continuous = tuple(v.name for v in variables if v.continuous)
     if continuous:
-        found.append(Slice(vars=continuous) if density.without_gradient else replace(default, vars=continuous))
+        found.append(
+            inference.Slice(vars=continuous) if density.without_gradient else replace(default, vars=continuous)
+        )
     for variable in variables:
         if variable.continuous:
             continue
         least, greatest = values_of(variable)
         count = greatest - least + 1
         if count <= 2:
-            kind: type[Kernel] = BinaryGibbsMetropolis
+            kind: type[Kernel] = inference.BinaryGibbsMetropolis
         elif count <= LARGEST_TABLE and (count <= 100 or _has_table(density, variable.name)):
-            kind = CategoricalGibbsMetropolis
+            kind = inference.CategoricalGibbsMetropolis
         else:
-            kind = Metropolis
+            kind = inference.Metropolis
         found += _divided(kind(vars=(variable.name,)), density)
     return found
 
@@ -228,7 +221,7 @@ def kernel_from(plain: Sequence[Any]) -> Kernel:
         for name, settings in plain
     ]
     alone = len(methods) == 1 and "log density" in methods[0].roles
-    return methods[0] if alone else CompoundStep(methods=tuple(methods))
+    return methods[0] if alone else inference.CompoundStep(methods=tuple(methods))
 
 
 def _descendants(kind: type[Kernel]) -> list[type[Kernel]]:

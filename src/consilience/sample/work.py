@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.errors import ConsilienceError, ModelError, SamplingError
+from consilience.errors import ConsilienceError, ModelError, SamplingError, WorkerLostError
 from consilience.events import Restarted
 from consilience.inference import Kernel
 from consilience.model.centredness import less_centred
@@ -26,19 +26,18 @@ from consilience.model.starting_point import starting_positions
 from consilience.output.display import reporter
 from consilience.record import replace
 from consilience.run import Listener, Run, Running
-from consilience.run.checkpoint import Checkpoint
 from consilience.run.handle import interrupts_stop
 from consilience.run.lock_step import ChEES
 from consilience.run.supervisor import Supervisor
 from consilience.run.verdicts import Verdict
 from consilience.sample.beginning import Begin, Floats, OtherCoordinates
-from consilience.sample.findings import failures, warn
+from consilience.sample.findings import failures, warn, way_on
 from consilience.sample.plan import ModelPlan, identity
-from consilience.sample.predictive import compute_log_likelihood, compute_log_prior
 from consilience.sample.results import tree
-from consilience.sample.storing import Storing
 
 if TYPE_CHECKING:
+    from consilience.run.checkpoint import Checkpoint
+    from consilience.sample.storing import Storing
     from consilience.sample.tree import Posterior
 
 MOST_DRAWS: Final = 2000  # to find other coordinates from
@@ -248,6 +247,8 @@ class Work:
         try:
             yield
         except BaseException as error:
+            if isinstance(error, WorkerLostError) and self.checkpoint is not None:
+                error.args = (f"{error} {way_on(self)}",)
             raised = failures()
             if raised:
                 error.add_note(raised)
@@ -289,6 +290,8 @@ class Work:
                 check_netcdf(store, overwrite)
                 self.netcdf = store
             elif kind == ".zarr":
+                from consilience.sample.storing import Storing
+
                 self.store = Storing.create(self, store, overwrite)
                 self.running.supervisor.course.folder = Path(store).absolute().parent
             else:
@@ -312,8 +315,12 @@ class Work:
             run = replace(run, verdict=advised(self.model, run.verdict, self.density.model))
         result = tree(self, run)
         if "log_likelihood" in self.plan.extras:
+            from consilience.sample.predictive import compute_log_likelihood
+
             compute_log_likelihood(result, model=self.model)
         if "log_prior" in self.plan.extras:
+            from consilience.sample.predictive import compute_log_prior
+
             compute_log_prior(result, model=self.model)
         if self.store is not None:
             self.store.finish(result, stacklevel + 1)

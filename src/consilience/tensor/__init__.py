@@ -81,14 +81,10 @@ from consilience.ops.shape import swapaxes as swapaxes
 from consilience.tensor import array_functions as array_functions
 from consilience.tensor import elementwise as _elementwise
 from consilience.tensor import extra_ops as extra_ops
-from consilience.tensor import fft as fft
 from consilience.tensor import inputs as _inputs
-from consilience.tensor import interpolate as interpolate
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
 from consilience.tensor import nlinalg as nlinalg
-from consilience.tensor import optimize as optimize
-from consilience.tensor import signal as signal
 from consilience.tensor import slinalg as slinalg
 from consilience.tensor import special as special
 from consilience.tensor.arrangement import *
@@ -140,8 +136,15 @@ TensorVariable = _Node
 Variable = _Node
 vectorize = _vectorize_function
 
+# Loaded when asked for: most expressions do without, and `random` loads distributions.
+_ON_USE = ("fft", "interpolate", "optimize", "random", "signal")
+
 if typing.TYPE_CHECKING:
+    from consilience.tensor import fft as fft
+    from consilience.tensor import interpolate as interpolate
+    from consilience.tensor import optimize as optimize
     from consilience.tensor import random as random
+    from consilience.tensor import signal as signal
     from consilience.tensor.elementwise import *
     from consilience.tensor.inputs import *
     from consilience.tensor.python_ops import Op as Op
@@ -150,8 +153,8 @@ if typing.TYPE_CHECKING:
 else:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
-        if name == "random":  # it loads distributions, which most expressions do without
-            return _import_module(f"{__name__}.random")
+        if name in _ON_USE:
+            return _import_module(f"{__name__}.{name}")
         if name in ("Op", "as_op", "wrap_py"):
             return getattr(_import_module(f"{__name__}.python_ops"), name)
         home = _MADE_ON_USE.get(name)
@@ -167,14 +170,11 @@ keywords.export(
         name
         for name, thing in globals().items()
         if not name.startswith("_")
-        and (
-            not isinstance(thing, _ModuleType)
-            or name.endswith(("extra_ops", "fft", "interpolate", "linalg", "optimize", "signal", "special"))
-        )
+        and (not isinstance(thing, _ModuleType) or name.endswith(("extra_ops", "linalg", "special")))
     ),
     wrap=True,
 )
-globals()["__all__"] = sorted({*globals()["__all__"], *_MADE_ON_USE, "Op", "as_op", "random", "wrap_py"})
+globals()["__all__"] = sorted({*globals()["__all__"], *_MADE_ON_USE, *_ON_USE, "Op", "as_op", "wrap_py"})
 
 
 def __dir__() -> list[str]:

@@ -19,6 +19,7 @@ from consilience.ops.elementwise import AlteredGradient, TensorLike, as_tensor
 from consilience.ops.sparse.variable import SparseVariable
 from consilience.rewrite.rules import simplify
 from consilience.transforms import gradient as calculus
+from consilience.transforms.equal_terms import equal_terms_batched
 
 Nodes = Node | Sequence[Node]
 
@@ -85,7 +86,7 @@ def grad(
         raise GraphError("`grad` needs a cost, or `known_grads` to begin with.")
     costs = [] if cost is None else [cost]
     there = _connected([*costs, *known], wanted, constants, disconnected_inputs)
-    simple = simplify([*costs, *known], keep=[*wanted, *constants, *known])
+    simple = _simplified([*costs, *known], [*wanted, *constants, *known])
     if known:
         ones = [as_tensor(1.0, node.dtype) for node in costs]
         found = calculus.pullback(simple[: len(costs)], wanted, ones, constants, known)
@@ -223,7 +224,12 @@ def _prepared(
     several: Any = wrt if isinstance(wrt, Node | tuple) else [wrt] if isinstance(wrt, SparseVariable) else list(wrt)
     wanted, constants = _listed(_entries(several), "wrt"), _listed(consider_constant, "consider_constant")
     _connected(outputs, wanted, constants, on_disconnected)
-    return simplify(list(outputs), keep=[*wanted, *constants]), wanted, constants
+    return _simplified(outputs, [*wanted, *constants]), wanted, constants
+
+
+def _simplified(outputs: Sequence[Node], keep: Sequence[Node]) -> list[Node]:
+    """Equal outputs in their normal form, terms of one form together; `keep` stays as it is."""
+    return simplify(equal_terms_batched(outputs, keep), keep=keep)
 
 
 def jacobian(
@@ -414,7 +420,7 @@ def pushforward(
     for output, connected in zip(written, there, strict=True):
         if not connected:
             _connected([output], wanted, (), disconnected_outputs)
-    simple = simplify(written, keep=wanted)
+    simple = _simplified(written, wanted)
     directions = _directions(wanted, tangents, isinstance(wrt, Node))
     found = _derived(calculus.pushforward(simple, wanted, directions), [*written, *directions], wanted)
     return _as(f, [slope if here or absent else None for slope, here in zip(found, there, strict=True)])

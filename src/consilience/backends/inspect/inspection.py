@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy.typing as npt
 
 from consilience.backends import printing
-from consilience.backends.inspect.report import Report, report
 from consilience.backends.modes import Mode
 from consilience.errors import GraphError
 from consilience.ir import Node, computed_atoms
@@ -20,6 +19,7 @@ from consilience.ir.side_tables import name_of
 
 if TYPE_CHECKING:
     from consilience.backends.inspect.kernel_profile import KernelProfile
+    from consilience.backends.inspect.report import Report
     from consilience.backends.inspect.stages import Stage
     from consilience.backends.request import Request
     from consilience.backends.shapes import Lengths
@@ -78,6 +78,8 @@ class Inspected:
 
     def explain(self) -> Report:
         """Which rules made the graph that is computed, of what, where; and what runs in Python."""
+        from consilience.backends.inspect.report import report  # seldom asked for
+
         return report(self.name, self._request.expressions, self.optimised, self.mode)
 
     # ---- the code

@@ -174,17 +174,16 @@ class Replications(Many[R]):
         unknown = [name for name in fixed if name not in {v.name for v in model.free}]
         if unknown:
             raise ModelError(f"`fixed` has `{unknown[0]}`; free variables are {', '.join(v.name for v in model.free)}.")
-        self._file = None
         if store is not None:
-            self._file = StudyFile(Path(store), identity, None if random_seed is None else seed, seed)
-            seed = self._file.seed
+            self.file = StudyFile(Path(store), identity, None if random_seed is None else seed, seed)
+            seed = self.file.seed
             try:
                 first = simulate(made.copy(), seed, 0, fixed)
-                self._file.check({name: float(np.sum(v)) for name, v in {**first.truth, **first.data}.items()})
+                self.file.check({name: float(np.sum(v)) for name, v in {**first.truth, **first.data}.items()})
             except BaseException:
                 self.release()
                 raise
-            self.done |= {k: one for k, one in self._file.found.items() if k < count}
+            self.done |= {k: one for k, one in self.file.found.items() if k < count}
         self._study = Study(made, answer, seed, fixed)
 
     def shared(self) -> Study:
@@ -195,17 +194,6 @@ class Replications(Many[R]):
         """One replication."""
         return Study.replication
 
-    def keep(self, number: int, found: Mapping[str, Any]) -> None:
-        """In memory and in the file."""
-        super().keep(number, found)
-        if self._file is not None:
-            self._file.append(number, found)
-
     def of_all(self, found: dict[int, dict[str, Any]]) -> R:
         """What `result_of` makes of it."""
         return self._result_of(found)
-
-    def release(self) -> None:
-        """Let others write the file."""
-        if self._file is not None:
-            self._file.close()

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from consilience.errors import NativeError
 from consilience.native import jit
@@ -17,139 +18,80 @@ from consilience.native.loops import Builder, Module
 from consilience.native.own_code import load_program
 from consilience.native.program import Value, f64
 from consilience.native.target import LANES, Target, host
-from consilience.native.vectormath import (
-    bessel,
-    count_quantile,
-    count_sums,
-    error_function,
-    exponential,
-    gamma,
-    hyperbolic,
-    hypergeometric,
-    incomplete,
-    incomplete_slopes,
-    integrals,
-    inverse_incomplete,
-    inverse_trigonometric,
-    log_incomplete,
-    logarithm,
-    modified_bessel,
-    normal,
-    ordinary_bessel,
-    owens_t,
-    power,
-    trigonometric,
-    zeta,
-)
-from consilience.native.vectormath.notation import Elementary
-from consilience.native.vectormath.scipy_function import scipy_function
 from consilience.record import Record
+
+if TYPE_CHECKING:
+    from consilience.native.vectormath.notation import Elementary
 
 __all__ = ["FUNCTIONS", "VectorFunction", "VectorLibrary", "define", "library", "program", "symbol", "symbols"]
 
 
 class VectorFunction(Record):
-    """A row of the table: the name, the number of float64 arguments, and what writes the instructions."""
+    """A row of the table: the name, the number of float64 arguments, and where its instructions are written."""
 
     name: str
     arity: int
-    write: Elementary
+    file: str
+    spelled: str
+
+    @property
+    def write(self) -> Elementary:
+        """What writes the instructions; its file is read now."""
+        written = vars(import_module(f"{__name__}.{self.file}"))
+        found: Elementary | None = written.get(self.spelled)
+        return found or written["named"](self.name, self.arity)
 
 
-def _row(name: str, write: Elementary, arity: int = 1) -> tuple[str, VectorFunction]:
-    return name, VectorFunction(name, arity, write)
-
-
-SCIPYS: Final = {
-    1: "dawsn ellipe ellipk exp1 expi k0 k0e k1 k1e spence",
-    2: "jv yv",
-}
-"""Functions of which SciPy's own code is best, by their number of arguments."""
-
-FUNCTIONS: Final[dict[str, VectorFunction]] = dict(
-    [
-        _row("arccos", inverse_trigonometric.arccos),
-        _row("arccosh", hyperbolic.arccosh),
-        _row("arcsin", inverse_trigonometric.arcsin),
-        _row("arcsinh", hyperbolic.arcsinh),
-        _row("arctan", inverse_trigonometric.arctan),
-        _row("arctan2", inverse_trigonometric.arctan2, 2),
-        _row("arctanh", hyperbolic.arctanh),
-        *(_row(name, function, 4) for name, function in count_sums.SUMS.items()),
-        _row("beta_binomial_quantile", count_sums.beta_binomial_quantile, 4),
-        _row("betainc", incomplete.betainc, 3),
-        _row("betainc_slope_a", incomplete_slopes.betainc_slope_a, 3),
-        _row("betainc_slope_b", incomplete_slopes.betainc_slope_b, 3),
-        _row("betainccinv", inverse_incomplete.betainccinv, 3),
-        _row("betaincinv", inverse_incomplete.betaincinv, 3),
-        _row("betaln", incomplete.betaln, 2),
-        _row("binomial_quantile", count_quantile.binomial_quantile, 3),
-        _row("cbrt", power.cbrt),
-        _row("cos", trigonometric.cos),
-        _row("cosine_integral", integrals.cosine_integral),
-        _row("cosh", hyperbolic.cosh),
-        _row("digamma", gamma.digamma),
-        _row("erf", error_function.erf),
-        _row("erfc", error_function.erfc),
-        _row("erfcx", error_function.erfcx),
-        _row("erfinv", normal.erfinv),
-        _row("exp", exponential.exp),
-        _row("exp2", exponential.exp2),
-        _row("expm1", exponential.expm1),
-        _row("expn", integrals.expn, 2),
-        _row("gamma", gamma.gamma),
-        _row("gammainc", incomplete.gammainc, 2),
-        _row("gammainc_slope", incomplete_slopes.gammainc_slope, 2),
-        _row("gammaincc", incomplete.gammaincc, 2),
-        _row("gammainccinv", inverse_incomplete.gammainccinv, 2),
-        _row("gammaincinv", inverse_incomplete.gammaincinv, 2),
-        _row("gammaln", gamma.gammaln),
-        _row("hyp1f1", hypergeometric.hyp1f1, 3),
-        _row("hyp1f1_slope_a", hypergeometric.hyp1f1_slope_a, 3),
-        _row("hyp1f1_slope_b", hypergeometric.hyp1f1_slope_b, 3),
-        _row("hyp2f1", hypergeometric.hyp2f1, 4),
-        _row("hyp2f1_slope_a", hypergeometric.hyp2f1_slope_a, 4),
-        _row("hyp2f1_slope_c", hypergeometric.hyp2f1_slope_c, 4),
-        _row("i0", bessel.i0),
-        _row("i0e", bessel.i0e),
-        _row("i0e_slope", bessel.i0e_slope),
-        _row("i1", bessel.i1),
-        _row("i1e", bessel.i1e),
-        _row("iv", modified_bessel.iv, 2),
-        _row("ive", modified_bessel.ive, 2),
-        _row("ive_slope", modified_bessel.ive_slope, 2),
-        _row("j0", ordinary_bessel.j0),
-        _row("j1", ordinary_bessel.j1),
-        _row("kv", modified_bessel.kv, 2),
-        _row("kve", modified_bessel.kve, 2),
-        _row("kve_slope", modified_bessel.kve_slope, 2),
-        _row("lgamma", gamma.gammaln),  # C's name
-        _row("log", logarithm.log),
-        _row("log10", logarithm.log10),
-        _row("log1mexp", logarithm.log1mexp),
-        _row("log1p", logarithm.log1p),
-        _row("log2", logarithm.log2),
-        *(_row(name, *row) for name, row in log_incomplete.FUNCTIONS.items()),
-        _row("log_ndtr", normal.log_ndtr),
-        _row("ndtri", normal.ndtri),
-        _row("ndtri_exp", normal.ndtri_exp),
-        _row("negative_binomial_quantile", count_quantile.negative_binomial_quantile, 3),
-        _row("owens_t", owens_t.owens_t, 2),
-        _row("poisson_quantile", count_quantile.poisson_quantile, 2),
-        _row("pow", power.pow, 2),
-        _row("sin", trigonometric.sin),
-        _row("sine_integral", integrals.sine_integral),
-        _row("sinh", hyperbolic.sinh),
-        _row("tan", trigonometric.tan),
-        _row("tanh", hyperbolic.tanh),
-        _row("trigamma", gamma.trigamma),
-        _row("y0", ordinary_bessel.y0),
-        _row("y1", ordinary_bessel.y1),
-        *(_row(name, scipy_function(name, arity), arity) for arity, names in SCIPYS.items() for name in names.split()),
-        _row("zeta", zeta.zeta, 2),
-    ]
+_FILES: Final = (
+    ("bessel", 1, "i0 i0e i0e_slope i1 i1e"),
+    ("count_quantile", 2, "poisson_quantile"),
+    ("count_quantile", 3, "binomial_quantile negative_binomial_quantile"),
+    ("count_sums", 4, "beta_binomial_quantile beta_binomial_sum beta_binomial_sum_slope_a beta_binomial_sum_slope_b"),
+    ("error_function", 1, "erf erfc erfcx"),
+    ("exponential", 1, "exp exp2 expm1"),
+    ("gamma", 1, "digamma gamma gammaln lgamma=gammaln trigamma"),
+    ("hyperbolic", 1, "arccosh arcsinh arctanh cosh sinh tanh"),
+    ("hypergeometric", 3, "hyp1f1 hyp1f1_slope_a hyp1f1_slope_b"),
+    ("hypergeometric", 4, "hyp2f1 hyp2f1_slope_a hyp2f1_slope_c"),
+    ("incomplete", 2, "betaln gammainc gammaincc"),
+    ("incomplete", 3, "betainc"),
+    ("incomplete_slopes", 2, "gammainc_slope"),
+    ("incomplete_slopes", 3, "betainc_slope_a betainc_slope_b"),
+    ("integrals", 1, "cosine_integral sine_integral"),
+    ("integrals", 2, "expn"),
+    ("inverse_incomplete", 2, "gammainccinv gammaincinv"),
+    ("inverse_incomplete", 3, "betainccinv betaincinv"),
+    ("inverse_trigonometric", 1, "arccos arcsin arctan"),
+    ("inverse_trigonometric", 2, "arctan2"),
+    ("log_incomplete", 2, "log_gammainc log_gammainc_slope_x log_gammainc_slope_a"),
+    ("log_incomplete", 2, "log_gammaincc log_gammaincc_slope_x log_gammaincc_slope_a"),
+    (
+        "log_incomplete",
+        3,
+        "log_betainc_odds log_betainc_odds_slope_w log_betainc_odds_slope_a log_betainc_odds_slope_b",
+    ),
+    ("logarithm", 1, "log log10 log1mexp log1p log2"),
+    ("modified_bessel", 2, "iv ive ive_slope kv kve kve_slope"),
+    ("normal", 1, "erfinv log_ndtr ndtri ndtri_exp"),
+    ("ordinary_bessel", 1, "j0 j1 y0 y1"),
+    ("owens_t", 2, "owens_t"),
+    ("power", 1, "cbrt"),
+    ("power", 2, "pow"),
+    ("scipy_function", 1, "dawsn ellipe ellipk exp1 expi k0 k0e k1 k1e spence"),
+    ("scipy_function", 2, "jv yv"),
+    ("trigonometric", 1, "cos sin tan"),
+    ("zeta", 2, "zeta"),
 )
-"""All functions by name. Add a row to add a function; tests cover the table, not a list of their own."""
+"""Files, numbers of arguments and names, `name=other` where the file spells it so. A file is read when one of its
+functions is compiled; what is not defined there by its name comes from its `named`. `scipy_function`: where SciPy's own
+code is best."""
+
+FUNCTIONS: Final = {
+    name: VectorFunction(name, arity, file, spelled or name)
+    for file, arity, names in _FILES
+    for name, _, spelled in (word.partition("=") for word in names.split())
+}
+"""All functions by name. Add a name to add a function; tests cover the table, not a list of their own."""
 
 
 LEVEL: Final = 1

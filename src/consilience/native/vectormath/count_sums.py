@@ -13,7 +13,7 @@ from typing import Final
 
 from consilience.native.vectormath.count_quantile import limits, nearly_normal, search
 from consilience.native.vectormath.incomplete import EPSILON, Cell, lane_by_lane, until_converged
-from consilience.native.vectormath.notation import Lanes, choose
+from consilience.native.vectormath.notation import Elementary, Lanes, choose
 
 TERMS: Final = 2_000_000_000
 """Of a sum over all counts; it then takes seconds."""
@@ -132,12 +132,9 @@ def _beta_binomial_quantile(a: Lanes, b: Lanes, trials: Lanes, q: Lanes) -> Lane
     return choose(q.equals(0.0) & valid, least, found)
 
 
-SUMS: Final = {
-    name: lane_by_lane(name, 4, _beta_binomial_sum(slope))
-    for slope, name in (
-        ("", "beta_binomial_sum"),
-        ("a", "beta_binomial_sum_slope_a"),
-        ("b", "beta_binomial_sum_slope_b"),
-    )
-}
 beta_binomial_quantile: Final = lane_by_lane("beta_binomial_quantile", 4, _beta_binomial_quantile)
+
+
+def named(name: str, arity: int) -> Elementary:
+    """The sum by its name in the library, or its slope in the parameter with which the name ends."""
+    return lane_by_lane(name, arity, _beta_binomial_sum(name.removeprefix("beta_binomial_sum").removeprefix("_slope_")))

@@ -246,17 +246,9 @@ def _beta(part: int) -> Callable[[Lanes, Lanes, Lanes], Lanes]:
     return formula
 
 
-GAMMA_PARTS: Final = ("", "_slope_x", "_slope_a")
-BETA_PARTS: Final = ("", "_slope_w", "_slope_a", "_slope_b")
-FUNCTIONS: Final[dict[str, tuple[Elementary, int]]] = {
-    **{
-        f"{name}{suffix}": (lane_by_lane(f"{name}{suffix}", 2, _gamma(below, part)), 2)
-        for name, below in (("log_gammainc", True), ("log_gammaincc", False))
-        for part, suffix in enumerate(GAMMA_PARTS)
-    },
-    **{
-        f"log_betainc_odds{suffix}": (lane_by_lane(f"log_betainc_odds{suffix}", 3, _beta(part)), 3)
-        for part, suffix in enumerate(BETA_PARTS)
-    },
-}
-"""The rows of the library: logarithms and their slopes, with the number of arguments."""
+def named(name: str, arity: int) -> Elementary:
+    """The logarithm by its name in the library, or its slope in the parameter with which the name ends."""
+    logarithm, _, slope = name.partition("_slope_")
+    if arity == 2:
+        return lane_by_lane(name, arity, _gamma(logarithm == "log_gammainc", ("", "x", "a").index(slope)))
+    return lane_by_lane(name, arity, _beta(("", "w", "a", "b").index(slope)))

@@ -21,6 +21,6 @@ def scipy_value(name: str, *arguments: Lanes) -> Lanes:
     return first.of(b.call(PREFIX + name, first.value.type, *operands))
 
 
-def scipy_function(name: str, arity: int) -> Elementary:
+def named(name: str, arity: int) -> Elementary:
     """SciPy's function of `arity` numbers as a function of vectors."""
     return lane_by_lane(name, arity, lambda *arguments: scipy_value(name, *arguments))

@@ -133,7 +133,7 @@ class ZarrStore:
         self._check_open()
         blocks, count = self._checked(groups or {})
         begun = groups if groups and count else {"posterior": {"none": np.zeros((self._chains, 0))}}
-        made = labelled(begun, self._coords, self._dims, self._attributes)
+        made = labelled(begun, self._coords, self._dims if count else {}, self._attributes)
         beside = files.temporary_name(self.path)
         try:
             for name, group in made.items():
