@@ -32,6 +32,8 @@ KEPT: Final = 16
 """Values that a process keeps, the last that were used."""
 LOOK: Final = 0.2
 """Seconds between two looks at clocks and wishes to stop."""
+AGAIN: Final = 1.0
+"""Seconds until a task that goes on is told again to stop."""
 GRACE: Final = 5.0
 """Seconds that a task has to end after its time, before its process is ended."""
 
@@ -184,7 +186,7 @@ def _look() -> None:
     the process ends.
     """
     global _watcher
-    told: dict[int, tuple[float | None, str, int]] = {}
+    told: dict[int, tuple[tuple[float | None, str, int], float]] = {}
     while True:
         time.sleep(LOOK)
         now = time.monotonic()
@@ -196,8 +198,11 @@ def _look() -> None:
             ended = {stop for stop in stops if stop in _stopped or os.path.exists(flag(stop))}
             for thread, row in _watch.items():
                 end, stop, ends = row
-                if (stop in ended or (end is not None and now >= end)) and told.get(thread) is not row:
-                    told[thread] = row
+                before, when = told.get(thread, (None, 0.0))
+                # Once may be lost: what a callback or a finaliser raises goes no further.
+                due = before is not row or now >= when + AGAIN
+                if (stop in ended or (end is not None and now >= end)) and due:
+                    told[thread] = (row, now)
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Halted))
                 if ends == os.getpid() and end is not None and now >= end + GRACE:
                     os._exit(70)
