@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from consilience import distributions
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public names by the module they come from. Type checkers and editors read `__init__.pyi`, which
 # `python tools/names.py` writes from this table.

@@ -35,6 +35,12 @@ def get_mode(mode: Mode | str | None = None) -> Mode:
     Returns
     -------
     Mode
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> type(pm.get_mode("FAST_RUN")).__name__
+    'Mode'
     """
     return mode_named(mode)
 
@@ -45,6 +51,12 @@ def get_default_mode() -> Mode:
     Returns
     -------
     Mode
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> type(pm.get_default_mode()).__name__
+    'Mode'
     """
     return mode_named(None)
 

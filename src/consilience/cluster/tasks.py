@@ -33,7 +33,7 @@ KEPT: Final = 16
 LOOK: Final = 0.2
 """Seconds between two looks at clocks and wishes to stop."""
 AGAIN: Final = 1.0
-"""Seconds until a task that goes on is told again to stop."""
+"""Seconds after which a task that did not end is told again."""
 GRACE: Final = 5.0
 """Seconds that a task has to end after its time, before its process is ended."""
 
@@ -186,7 +186,7 @@ def _look() -> None:
     the process ends.
     """
     global _watcher
-    told: dict[int, tuple[tuple[float | None, str, int], float]] = {}
+    told: dict[int, tuple[tuple[float | None, str, int], float]] = {}  # and when
     while True:
         time.sleep(LOOK)
         now = time.monotonic()
@@ -198,10 +198,10 @@ def _look() -> None:
             ended = {stop for stop in stops if stop in _stopped or os.path.exists(flag(stop))}
             for thread, row in _watch.items():
                 end, stop, ends = row
-                before, when = told.get(thread, (None, 0.0))
-                # Once may be lost: what a callback or a finaliser raises goes no further.
-                due = before is not row or now >= when + AGAIN
-                if (stop in ended or (end is not None and now >= end)) and due:
+                before, when = told.get(thread, (None, now))
+                # Machine code that calls Python loses an exception, which is then raised once more.
+                heard = before is row and now - when < AGAIN
+                if (stop in ended or (end is not None and now >= end)) and not heard:
                     told[thread] = (row, now)
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Halted))
                 if ends == os.getpid() and end is not None and now >= end + GRACE:
