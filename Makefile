@@ -11,6 +11,7 @@ endif
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SITE = $(VENV)-docs/bin/sphinx-build -b html -j auto -W --keep-going -q
 
 # Peers: JAX, NumPyro and PyTorch stand beside this interpreter, PyMC beside one of Python 3.12 or later, which it needs.
 TORCH ?= torch==2.13.0+cpu
@@ -18,10 +19,10 @@ PYTHON_OF_PYMC ?= $(firstword $(shell for python in '$(PYTHON)' python3.12 pytho
     "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.1[2-9]*/bin/python; do \
     "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && echo "$$python"; done))
 
-.PHONY: help setup demo test test-peers test-engines test-pymc coverage test-slow lint format types ladder check bench clean
+.PHONY: help setup demo test test-peers test-engines test-pymc coverage test-slow lint format types ladder check bench release-check docs docs-check docs-links clean
 
 help: ## list what can be asked for
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## create the virtual environment and install everything into it
 
@@ -71,6 +72,14 @@ define environment
 	@$(2)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable $(3)
 endef
 
+release-check: $(VENV)-release/.installed ## archives for a release: built, looked through, tried in clean environments
+	$(VENV)-release/bin/python tools/release_check.py
+
+$(VENV)-release/.installed: pyproject.toml
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	@touch $@
+
 coverage: $(STAMP) ## the same with the lines that no test runs; takes three to four times as long
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered
 
@@ -96,7 +105,22 @@ check: lint types ladder test ## everything that a change must pass
 bench: $(STAMP) ## all benchmarks, one report
 	$(BIN)/python -m benchmarks
 
+docs: $(VENV)-docs/.installed ## the site, every cell of its pages run: docs/_build/html/index.html
+	@$(SITE) docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+docs-check: $(VENV)-docs/.installed ## pages, reference and inside links, without running cells; tests of what a build refuses
+	@$(SITE) -D run_cells=0 docs docs/_build/check
+	@$(VENV)-docs/bin/python -m pytest -q tests/site
+
+docs-links: $(VENV)-docs/.installed ## links that leave the site
+	@$(VENV)-docs/bin/sphinx-build -b linkcheck -D run_cells=0 docs docs/_build/links
+
+$(VENV)-docs/.installed: pyproject.toml
+	$(call environment,$(PYTHON),$(@D),'.[docs]')
+	@touch $@
+
 clean: ## remove what was built, the environments included
 	rm -rf .venv .venv-* build dist src/*.egg-info .coverage .hypothesis .import_linter_cache .mypy_cache \
-	    .pytest_cache .ruff_cache benchmarks/c/build
+	    .pytest_cache .ruff_cache benchmarks/c/build docs/_build docs/reference/api docs/reference/*.rst
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,5 @@
 """Eight schools: effects of coaching on test scores, partially pooled (Rubin 1981; Gelman et al. 2013, section 5.5)."""
+# Subject: Education
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -39,7 +40,7 @@ if arguments.no_plots:
 # %% [markdown]
 # ## The schools side by side
 
-# %%
+# %% alt="Intervals of the eight effects and of their mean: close together, each within those of the others"
 import matplotlib.pyplot as plt
 
 figure = pm.plot_forest(result, var_names=["theta", "mu"], combined=True)

@@ -1,4 +1,5 @@
 """A Gaussian process: summer temperatures at Kilpisjärvi, Finland, from 1952 to 2013."""
+# Subject: Climate
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -86,7 +87,7 @@ if arguments.no_plots:
 # %% [markdown]
 # ## Data and level
 
-# %%
+# %% alt="Summer temperatures from 1952 to 2013 as points, the level with its band through them and beyond"
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots(figsize=(9, 4.5), layout="constrained")

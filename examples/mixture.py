@@ -1,4 +1,5 @@
 """A mixture of two normal distributions: penguins whose species was not written down."""
+# Subject: Biology
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -75,7 +76,7 @@ if arguments.no_plots:
 # %% [markdown]
 # ## The two kinds
 
-# %%
+# %% alt="Histogram of flipper lengths with the densities of the two kinds that the mixture finds"
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")

@@ -1,4 +1,5 @@
 """Radon in 919 houses of 85 counties: intercept and floor effect vary by county (Gelman and Hill 2006, chapter 12)."""
+# Subject: Environment
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -73,7 +74,7 @@ if arguments.no_plots:
 # %% [markdown]
 # ## What each county has in common with the others, and what it has not
 
-# %%
+# %% alt="Left: levels of counties over their uranium, with a line. Right: observed and predicted log radon"
 import matplotlib.pyplot as plt
 
 posterior = result["posterior"]

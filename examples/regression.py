@@ -1,4 +1,5 @@
 """Linear regression on a design matrix: a category, an interaction and a square (Gelman and Hill 2006, chapter 3)."""
+# Subject: Education
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -70,7 +71,7 @@ if arguments.no_plots:
 # %% [markdown]
 # ## The score as a function of the mother's IQ
 
-# %%
+# %% alt="Test scores over the mother's IQ, with a curve and its band for mothers with and without high school"
 import matplotlib.pyplot as plt
 import xarray as xr
 

@@ -1,4 +1,5 @@
 """Robust regression: earnings and height, with Student's t in place of the normal distribution."""
+# Subject: Economics
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -79,7 +80,7 @@ for name, result in results.items():
 # %% [markdown]
 # ## Where the two differ
 
-# %%
+# %% alt="Left: log earnings over height, lines by sex and likelihood. Right: residuals and predictions"
 import matplotlib.pyplot as plt
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")

@@ -30,12 +30,6 @@ def without_a_screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         import_module("matplotlib.pyplot").close("all")
 
 
-def test_the_examples_are_those_that_the_readme_names() -> None:
-    """No script is left out, none is named that is not there."""
-    named = set(re.findall(r"\(examples/(\w+)\.py\)", README))
-    assert named == {path.stem for path in scripts()}
-
-
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_the_code_of_the_readme_prints_what_it_says(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
     """The comment behind `print` is what is printed, whatever the seed; a warning would be an error."""
@@ -102,7 +96,8 @@ def test_a_notebook_needs_nothing_of_the_command_line(script: Path) -> None:
     assert "__file__" not in code
 
 
-def test_every_name_that_the_readme_shows_exists() -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/reference/at-a-glance.md"])
+def test_every_name_that_a_page_shows_exists(page: str) -> None:
     """`pm.` and what follows, anywhere in the text."""
-    for name in set(re.findall(r"\bpm\.(\w+)", README)):
-        assert hasattr(pm, name), name
+    names = set(re.findall(r"\bpm\.(\w+)", (ROOT / page).read_text(encoding="utf-8")))
+    assert not [name for name in names if not hasattr(pm, name)]

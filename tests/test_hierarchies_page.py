@@ -1,4 +1,4 @@
-"""docs/hierarchies.md runs."""
+"""docs/do/hierarchies.md runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "hierarchies.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "do" / "hierarchies.md"
 
 
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")

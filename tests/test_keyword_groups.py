@@ -175,7 +175,7 @@ def test_other_functions_take_the_group_they_have_and_no_other(tmp_path: Path) -
 
 def test_the_page_of_runs_runs(tmp_path: Path) -> None:
     """As one script."""
-    text = (Path(__file__).resolve().parents[1] / "docs" / "runs.md").read_text(encoding="utf-8")
+    text = (Path(__file__).resolve().parents[1] / "docs" / "do" / "runs.md").read_text(encoding="utf-8")
     script = tmp_path / "page.py"
     script.write_text("\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)), "utf-8")
     found = runpy.run_path(str(script), run_name="page")

@@ -159,9 +159,16 @@ def found_in(paths: list[Path], *patterns: re.Pattern[str]) -> list[str]:
     ]
 
 
+def described(path: Path) -> int:
+    """Lines of docstrings of functions and classes."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    firsts = [node.body[0] for node in ast.walk(tree(path)) if isinstance(node, kinds) and ast.get_docstring(node)]
+    return sum((one.end_lineno or one.lineno) - one.lineno + 1 for one in firsts)
+
+
 def test_every_module_is_short_enough_to_read() -> None:
-    """No file exceeds 800 lines."""
-    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    """No file exceeds 800 lines, without docstrings, which are the reference of public names."""
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) - described(path) for path in FILES}
     long = [f"{place(path)} has {count} lines; split it by its ideas" for path, count in lines.items() if count > 800]
     assert not long, "\n".join(long)
 

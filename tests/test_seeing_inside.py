@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "seeing-inside.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "understand" / "seeing-inside.md"
 BLOCK = re.compile(r"^```(python|text|mermaid|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

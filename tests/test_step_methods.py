@@ -23,7 +23,7 @@ from consilience.inference import (
 from consilience.model.log_density import model_density
 from consilience.sample.step_methods import DivisibleDensity, assigned
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "step-methods.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "do" / "step-methods.md"
 pytestmark = pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
 
 

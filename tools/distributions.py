@@ -1,4 +1,4 @@
-"""Writes docs/distributions.md: which formulas each distribution has. `python tools/distributions.py`
+"""Writes docs/reference/distributions.md: which formulas each distribution has. `python tools/distributions.py`
 
 In: the declarations. Out: one row per distribution, and why cells are empty.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from consilience import distributions
 from consilience.distributions.distribution import FORMULAS, Distribution
 
-LISTING = Path(__file__).resolve().parent.parent / "docs" / "distributions.md"
+LISTING = Path(__file__).resolve().parent.parent / "docs" / "reference" / "distributions.md"
 
 EVENTS = (
     "AR CAR Dirichlet DirichletMultinomial EulerMaruyama GaussianRandomWalk ICAR InverseWishart KroneckerNormal "

@@ -1,4 +1,4 @@
-"""Writes what follows from tables: docs/names.md, and the stubs that type checkers read. `python tools/names.py`
+"""Writes docs/reference/names.md, and the stubs that type checkers read. `python tools/names.py`
 
 In: the public names of PyTensor and PyMC with their parameters, recorded in names.json, and this library.
 Out: the listing of which are there, which differ and which are not yet there, and `tensor/*.pyi`.
@@ -19,7 +19,7 @@ from consilience import absent
 from consilience.tensor import keywords
 
 ROOT = Path(__file__).resolve().parent.parent
-LISTING = ROOT / "docs" / "names.md"
+LISTING = ROOT / "docs" / "reference" / "names.md"
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "names.json").read_text(encoding="utf-8"))
 PLACES = {
     "pytensor.tensor": ("consilience.tensor", pt),
@@ -86,7 +86,7 @@ def lacking(recorded: str, function: Any) -> list[str]:
     own = list(inspect.signature(function).parameters.values())
     own = own[1:] if own and own[0].name == "self" else own
     positional = [p.name for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
-    stars = [p for p in own if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    stars = [p for p in own if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     found, named_only = [], False
     for place, text in enumerate(parameters_of(recorded)):
         name = text.partition("=")[0]
@@ -126,7 +126,7 @@ def listed() -> Iterator[tuple[str, str, str, str]]:
 
 
 def listing() -> str:
-    """The text of docs/names.md."""
+    """The text of docs/reference/names.md."""
     rows = list(listed())
     versions = ", ".join(f"{library} {version}" for library, version in RECORDED["recorded from"].items())
     lines = [

@@ -112,7 +112,7 @@ def main() -> None:
 # ---- comparing, where PyMC need not be
 
 INNER = {
-    "a step of a step method is native code here; `docs/step-methods.md` says how another one is written": """
+    "a step of a step method is native code here; `docs/do/step-methods.md` says how another one is written": """
         *.astep *.astep_* *.step *.competence *.setup_chain *.stop_tuning *.reset_tuning *.reset
         *.metropolis_proportional *.link_population
     """,

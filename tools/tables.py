@@ -1,4 +1,4 @@
-"""Writes docs/tables.md: what each layer knows of each scalar function and each op. `python tools/tables.py`
+"""Writes docs/reference/tables.md: what each layer knows of each scalar function and each op. `python tools/tables.py`
 
 In: the table of scalar functions and its columns, the ops and the modules that name them. Out: one row each, and why
 cells are empty.
@@ -19,7 +19,7 @@ from consilience.transforms.gradient import NO_DERIVATIVE, PULLBACKS
 from consilience.transforms.vectorize.table import NO_BATCHED
 
 PULLBACKS.read()  # derivatives of scalar functions among them
-LISTING = Path(__file__).resolve().parent.parent / "docs" / "tables.md"
+LISTING = Path(__file__).resolve().parent.parent / "docs" / "reference" / "tables.md"
 
 # Where each column is filled, and what holds for a function that is not in it.
 PLACES: Final = {

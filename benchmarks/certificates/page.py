@@ -1,4 +1,4 @@
-"""What is published of a study: the tables of `docs/certificates.md`, and the rates that reports of results quote."""
+"""What is published of a study: tables in `docs/understand/certificates.md`, and the rates that reports quote."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from benchmarks.certificates.targets import KINDS
 from benchmarks.convergence.columns import thousands
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "certificates.md"
+PAGE = ROOT / "docs" / "understand" / "certificates.md"
 RATES = ROOT / "src" / "consilience" / "diagnostics" / "error_rates.py"
 BEGIN, END = "<!-- study: written by python -m benchmarks.certificates --publish -->", "<!-- end of study -->"
 INTERVAL = 1.96  # standard errors, within which 95 % should lie

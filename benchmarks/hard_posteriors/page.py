@@ -12,7 +12,7 @@ from benchmarks.hard_posteriors.models import MODELS
 from benchmarks.hard_posteriors.one import table
 from benchmarks.report import number
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "hard-posteriors.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "understand" / "hard-posteriors.md"
 TREES = ("then", "now", "PyMC", "INLA")
 WRONG = 0.25  # of a standard deviation, as in the study of certificates
 DEARER = 1.1  # times the gradients, from which a model is named

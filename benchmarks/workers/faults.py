@@ -30,6 +30,7 @@ from consilience.events import WorkerNotice
 NETWORK, SCHEDULER, PORT = "10.88.0", 10, 8786
 ADDRESS = f"tcp://{NETWORK}.{SCHEDULER}:{PORT}"
 SECONDS, TUNE, DRAWS = 0.005, 200, 1000
+KILLS = 50
 
 
 def problem() -> pm.Model:
@@ -77,10 +78,15 @@ class Hosts:
             sh("ip", "-n", name, "addr", "add", f"{NETWORK}.{number}/24", "dev", "eth0")
             sh("ip", "-n", name, "link", "set", "eth0", "up")
             sh("ip", "-n", name, "link", "set", "lo", "up")
+        self.cluster()
+        return self
+
+    def cluster(self) -> None:
+        """Begin a scheduler and three workers, in place of those that there were."""
+        self.end()
         self.begin("c0", "scheduler", "--host", f"{NETWORK}.{SCHEDULER}", "--port", str(PORT), "--no-dashboard")
         for number in (1, 2, 3):
             self.worker(number)
-        return self
 
     def worker(self, number: int) -> None:
         """Begin the worker of a host."""
@@ -107,11 +113,17 @@ class Hosts:
         return bool(found)
 
     def __exit__(self, *_: object) -> None:
-        for process in self.processes.values():
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        self.end()
         self.clear()
+
+    def end(self) -> None:
+        for name, process in self.processes.items():
+            found = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True).stdout.split()
+            for pid in found:  # those that a nanny began, too
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+            process.wait()
+        self.processes.clear()
 
     def clear(self) -> None:
         for name in ("c0", "c1", "c2", "c3", "c4"):
@@ -161,16 +173,23 @@ def during(happens: Callable[[threading.Event], str], reference: Any) -> str:
     return f"{'same draws' if same else 'OTHER DRAWS'}, {took:.0f} s, {said[0]}, {len(notices)} notices: {heard}"
 
 
-def kills(hosts: Hosts, count: int) -> Callable[[threading.Event], str]:
-    """Workers killed at random moments, until the run is over."""
+def kills(hosts: Hosts, reference: Any) -> str:
+    """Workers killed at random moments of as many runs as it takes."""
+    dice, killed, rows = random.Random(1), 0, []
 
     def work(over: threading.Event) -> str:
-        dice, killed = random.Random(1), 0
-        while killed < count and not over.wait(dice.uniform(0.3, 2.0)):
+        nonlocal killed
+        before = killed
+        while killed < KILLS and not over.wait(dice.uniform(0.5, 8.0)):
             killed += hosts.kill(dice.choice((1, 2, 3)))
-        return f"{killed} workers killed"
+        return f"{killed - before} workers killed"
 
-    return work
+    while killed < KILLS:
+        rows.append(during(work, reference))
+        print(f"  {rows[-1]}", flush=True)
+    return (
+        f"{killed} workers killed in {len(rows)} runs, {sum('same draws' in row for row in rows)} with the same draws"
+    )
 
 
 def freeze(hosts: Hosts) -> Callable[[threading.Event], str]:
@@ -233,8 +252,7 @@ def scheduler(hosts: Hosts, reference: Any) -> str:
             except pm.errors.SamplingError as error:
                 words = str(error)
             took = time.monotonic() - began
-        hosts.processes["c0"].wait()
-        hosts.begin("c0", "scheduler", "--host", f"{NETWORK}.{SCHEDULER}", "--port", str(PORT), "--no-dashboard")
+        hosts.cluster()
         return f"{said[0]}, end after {took:.0f} s: {words[:200]}; {resumed(where, reference)}"
 
 
@@ -272,10 +290,8 @@ def main(names: list[str]) -> None:
     for name in names:
         with Hosts() as hosts:
             match name:
-                case "kills":
-                    told = during(kills(hosts, 50), reference)
-                case "scheduler" | "driver":
-                    told = {"scheduler": scheduler, "driver": driver}[name](hosts, reference)
+                case "kills" | "scheduler" | "driver":
+                    told = {"kills": kills, "scheduler": scheduler, "driver": driver}[name](hosts, reference)
                 case _:
                     told = during({"freeze": freeze, "cut": cut, "join": join}[name](hosts), reference)
         print(f"{name}: {told}", flush=True)

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from consilience import distributions
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public names by the module they come from. Type checkers and editors read `__init__.pyi`, which
 # `python tools/names.py` writes from this table.
@@ -63,15 +63,15 @@ _NAMES: Final = {
     """,
     "consilience.backends.printing": "dprint pp pprint",
     "consilience.plots": """
-        add_bands add_lines bayes_factor bayesian_r2 bfmi combine_plots compare ess eti hdi loo
-        loo_approximate_posterior loo_expectations loo_i loo_kfold loo_metrics loo_moment_match loo_pit loo_r2
-        loo_score loo_subsample mcse plot_autocorr plot_bf plot_compare plot_convergence_dist plot_dgof
-        plot_dgof_dist plot_dist plot_ecdf_pit plot_energy plot_ess plot_ess_evolution plot_forest plot_khat
-        plot_lm plot_loo_pit plot_mcse plot_pair plot_pair_focus plot_parallel plot_posterior plot_ppc
-        plot_ppc_censored plot_ppc_dist plot_ppc_interval plot_ppc_pava plot_ppc_pava_residuals plot_ppc_pit
-        plot_ppc_rootogram plot_ppc_tstat plot_prior_posterior plot_psense_dist plot_psense_quantities plot_rank
-        plot_rank_dist plot_ridge plot_trace plot_trace_dist psense psense_summary reloo residual_r2 rhat
-        rhat_nested weight_predictions
+        add_bands add_lines bayes_factor bayesian_r2 bfmi combine_plots ess eti hdi
+        loo_approximate_posterior loo_expectations loo_i loo_metrics loo_moment_match loo_pit loo_r2 loo_score
+        loo_subsample mcse plot_autocorr plot_bf plot_compare plot_convergence_dist plot_dgof plot_dgof_dist
+        plot_dist plot_ecdf_pit plot_energy plot_ess plot_ess_evolution plot_forest plot_khat plot_lm
+        plot_loo_pit plot_mcse plot_pair plot_pair_focus plot_parallel plot_posterior plot_ppc plot_ppc_censored
+        plot_ppc_dist plot_ppc_interval plot_ppc_pava plot_ppc_pava_residuals plot_ppc_pit plot_ppc_rootogram
+        plot_ppc_tstat plot_prior_posterior plot_psense_dist plot_psense_quantities plot_rank plot_rank_dist
+        plot_ridge plot_trace plot_trace_dist psense psense_summary residual_r2 rhat rhat_nested
+        weight_predictions
     """,
     "consilience.sample.many_fits": "sample_many",
     "consilience.sample.report": "report",
@@ -82,6 +82,7 @@ _NAMES: Final = {
     """,
     "consilience.estimators.refutation": "challenge",
     "consilience.estimators.calibration": "posterior_predictive_check power prior_predictive_check sbc",
+    "consilience.estimators.cross_validation": "compare loo loo_kfold reloo",
     "consilience.estimators.filters": "StateSpaceModel",
     "consilience.estimators.smc": "log_marginal_likelihood sample_nested sample_smc",
     "consilience.tensor": """
@@ -162,6 +163,9 @@ sys.meta_path.append(_OtherPaths)
 
 class _Package(ModuleType):
     """This package, in which `sample` is the function: importing the module of that name does not change it."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:  # functions of users refer to it, and go to workers
+        return import_module, (__name__,)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in _HOME or not isinstance(value, ModuleType):

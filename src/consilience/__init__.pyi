@@ -216,15 +216,12 @@ from consilience.plots import bayes_factor as bayes_factor
 from consilience.plots import bayesian_r2 as bayesian_r2
 from consilience.plots import bfmi as bfmi
 from consilience.plots import combine_plots as combine_plots
-from consilience.plots import compare as compare
 from consilience.plots import ess as ess
 from consilience.plots import eti as eti
 from consilience.plots import hdi as hdi
-from consilience.plots import loo as loo
 from consilience.plots import loo_approximate_posterior as loo_approximate_posterior
 from consilience.plots import loo_expectations as loo_expectations
 from consilience.plots import loo_i as loo_i
-from consilience.plots import loo_kfold as loo_kfold
 from consilience.plots import loo_metrics as loo_metrics
 from consilience.plots import loo_moment_match as loo_moment_match
 from consilience.plots import loo_pit as loo_pit
@@ -271,7 +268,6 @@ from consilience.plots import plot_trace as plot_trace
 from consilience.plots import plot_trace_dist as plot_trace_dist
 from consilience.plots import psense as psense
 from consilience.plots import psense_summary as psense_summary
-from consilience.plots import reloo as reloo
 from consilience.plots import residual_r2 as residual_r2
 from consilience.plots import rhat as rhat
 from consilience.plots import rhat_nested as rhat_nested
@@ -298,6 +294,10 @@ from consilience.estimators.calibration import posterior_predictive_check as pos
 from consilience.estimators.calibration import power as power
 from consilience.estimators.calibration import prior_predictive_check as prior_predictive_check
 from consilience.estimators.calibration import sbc as sbc
+from consilience.estimators.cross_validation import compare as compare
+from consilience.estimators.cross_validation import loo as loo
+from consilience.estimators.cross_validation import loo_kfold as loo_kfold
+from consilience.estimators.cross_validation import reloo as reloo
 from consilience.estimators.filters import StateSpaceModel as StateSpaceModel
 from consilience.estimators.smc import log_marginal_likelihood as log_marginal_likelihood
 from consilience.estimators.smc import sample_nested as sample_nested

@@ -25,12 +25,22 @@ Status: TypeAlias = Literal[
 class RunStarted(Record):
     """A run begins.
 
-    chains, threads        numbers of chains and of threads that work on them
-    dimension              number of coordinates
-    tune, draws            transitions of each chain, tuning and afterwards; None where the run decides
-    target_ess             effective draws asked for; None where there is no such rule
-    min_draws, max_draws   draws of each chain before the first check, and at most; None: as many as it takes
-    max_tune               tuning transitions of each chain at most
+    Parameters
+    ----------
+    chains, threads : int
+        Numbers of chains and of threads that work on them.
+    dimension : int
+        Number of coordinates.
+    tune, draws : int or None
+        Transitions of each chain, tuning and afterwards; None where the run decides.
+    target_ess : float or None
+        Effective draws asked for; None where there is no such rule.
+    min_draws : int
+        Draws of each chain before the first check, and at most; None: as many as it takes.
+    max_draws : int or None
+        Draws of each chain before the first check, and at most; None: as many as it takes.
+    max_tune : int
+        Tuning transitions of each chain at most.
     """
 
     chains: int
@@ -47,13 +57,22 @@ class RunStarted(Record):
 class ChainProgress(Record):
     """Where one chain is.
 
-    done          transitions so far, those of tuning included
-    draws         transitions after tuning
-    divergences   divergences after tuning
-    step_size     step size (or scale) of the last transition; NaN before the first one
-    tree_depth    mean depth of the latest transitions; NaN for kernels without trees
-    gradients     evaluations of the log density so far
-    seconds       time spent working on this chain
+    Parameters
+    ----------
+    done : int
+        Transitions so far, those of tuning included.
+    draws : int
+        Transitions after tuning.
+    divergences : int
+        Divergences after tuning.
+    step_size : float
+        Step size (or scale) of the last transition; NaN before the first one.
+    tree_depth : float
+        Mean depth of the latest transitions; NaN for kernels without trees.
+    gradients : int
+        Evaluations of the log density so far.
+    seconds : float
+        Time spent working on this chain.
     """
 
     chain: int
@@ -70,14 +89,30 @@ class ChainProgress(Record):
 class CheckFigures(Record):
     """What the last check of convergence found: the worst figures it came to know.
 
-    draws                 draws of each chain that it saw
-    rhat, rhat_name       largest R-hat, and of what
-    ess, ess_name         smallest effective size, bulk or tail, and of what
-    target_ess, target_rhat   what is asked for
-    next_check            draws of each chain at the next one
-    passed                whether all that was asked for is there
-    needed                draws of each chain that should do, as forecast; NaN where nobody can tell
-    nearest               name, R-hat and smaller effective size of the scalars in the worst states among those examined
+    Parameters
+    ----------
+    draws : int
+        Draws of each chain that it saw.
+    rhat : float
+        Largest R-hat, and of what.
+    rhat_name : str
+        Largest R-hat, and of what.
+    ess : float
+        Smallest effective size, bulk or tail, and of what.
+    ess_name : str
+        Smallest effective size, bulk or tail, and of what.
+    target_ess : float or None
+        What is asked for.
+    target_rhat : float
+        What is asked for.
+    next_check : int
+        Draws of each chain at the next one.
+    passed : bool
+        Whether all that was asked for is there.
+    needed : float, default math.nan
+        Draws of each chain that should do, as forecast; NaN where nobody can tell.
+    nearest : tuple of tuple of (str, float, float), default ()
+        Name, R-hat and smaller effective size of the scalars in the worst states among those examined.
     """
 
     draws: int
@@ -105,10 +140,18 @@ class Progress(Record):
 class StepProgress(Record):
     """Where an estimator that advances in steps is, about ten times a second where a step does not take longer.
 
-    done, most   steps that were made, and how many there will be at most; None where that is not known
-    words        figures, in words
-    seconds      since it began
-    paused       whether it rests
+    Parameters
+    ----------
+    done : int
+        Steps that were made, and how many there will be at most; None where that is not known.
+    most : int or None
+        Steps that were made, and how many there will be at most; None where that is not known.
+    words : str
+        Figures, in words.
+    seconds : float
+        Since it began.
+    paused : bool
+        Whether it rests.
     """
 
     done: int
@@ -121,8 +164,12 @@ class StepProgress(Record):
 class DrawsMade(Record):
     """Draws first, first + 1, … of all chains, final unless the run starts again (`Restarted`).
 
-    draws        float64 (chain, draw, coordinate), unconstrained
-    statistics   per statistic an array (chain, draw)
+    Parameters
+    ----------
+    draws : ndarray
+        Float64 (chain, draw, coordinate), unconstrained.
+    statistics : mapping of str to ndarray
+        Per statistic an array (chain, draw).
     """
 
     first: int
@@ -159,10 +206,16 @@ class WorkerNotice(Record):
 class RunEnded(Record):
     """All chains have stopped.
 
-    status    how the run ended: see `consilience.sample.sample`
-    reason    why, in words; empty where there is nothing to say
-    draws     draws kept from each chain
-    seconds   time from start to end
+    Parameters
+    ----------
+    status : Status
+        How the run ended: see `consilience.sample.sample`.
+    reason : str
+        Why, in words; empty where there is nothing to say.
+    draws : int
+        Draws kept from each chain.
+    seconds : float
+        Time from start to end.
     """
 
     status: Status

@@ -14,7 +14,14 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 
-class _PackageOnUse(ModuleType):
+class NamedModule(ModuleType):
+    """A module of a class of its own, which pickles by its name, as others do: functions of users refer to it."""
+
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        return import_module, (self.__name__,)
+
+
+class _PackageOnUse(NamedModule):
     """A package in which a name of its table is what the table says: a module of that name does not take its place."""
 
     def __getattr__(self, name: str) -> Any:
@@ -44,7 +51,10 @@ def load_on_use(
 
     A file of another package is written with its whole path.
 
-    refuse   what to do about a name that is not there: gives it after all, or raises AttributeError
+    Parameters
+    ----------
+    refuse : callable, optional
+        What to do about a name that is not there: gives it after all, or raises AttributeError.
     """
     module = sys.modules[package]
     homes = {}
@@ -62,10 +72,17 @@ _Row = TypeVar("_Row")
 class RowsByFamily(dict[Any, _Row]):
     """A table whose rows are entered by files, one for each family of classes; a file is read when one is looked up.
 
-    package    where the files are
-    below      the package with the modules of the classes
-    families   by file, modules in `below` that have its classes; those elsewhere with their whole path
+    Parameters
+    ----------
+    package : str
+        Where the files are.
+    below : str
+        The package with the modules of the classes.
+    families : mapping of str to str
+        By file, modules in `below` that have its classes; those elsewhere with their whole path.
 
+    Notes
+    -----
     Keys of other modules are those entered already. Whoever goes through the whole table reads all files first.
     """
 

@@ -42,7 +42,19 @@ def __getattr__(name: str) -> Any:
 def clone_replace(
     output: Node | Sequence[Node], replace: Mapping[Node, Any] | Iterable[tuple[Node, Any]] | None = None
 ) -> Any:
-    """The outputs with some nodes in place of others, all at once; graphs are frozen, so nothing else is copied."""
+    """The outputs with some nodes in place of others, all at once; graphs are frozen, so nothing else is copied.
+
+    Parameters
+    ----------
+    output : TensorVariable or sequence of TensorVariable
+        The expression, or several.
+    replace : mapping or iterable of tuple of (TensorVariable, object), optional
+        What stands in place of what.
+
+    Returns
+    -------
+    object
+    """
     single = isinstance(output, Node)
     outputs: list[Node] = [output] if isinstance(output, Node) else list(output)
     pairs = dict(replace or {})
@@ -74,7 +86,21 @@ def graph_replace(
     *,
     strict: bool = True,
 ) -> Any:
-    """As `clone_replace`; with `strict`, nodes that the outputs do not depend on raise ValueError."""
+    """As `clone_replace`; with `strict`, nodes that the outputs do not depend on raise ValueError.
+
+    Parameters
+    ----------
+    outputs : TensorVariable or sequence of TensorVariable
+        Expressions whose values are wanted.
+    replace : mapping or iterable of tuple of (TensorVariable, object), optional
+        What stands in place of what.
+    strict : bool, default True
+        Whether each replaced expression must occur.
+
+    Returns
+    -------
+    object
+    """
     listed = [outputs] if isinstance(outputs, Node) else list(outputs)
     if strict:
         there = set(topological(listed))
@@ -85,17 +111,51 @@ def graph_replace(
 
 
 def ancestors(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) -> Iterator[Node]:
-    """All nodes that the graphs depend on, themselves included; those behind `blockers` are left out."""
+    """All nodes that the graphs depend on, themselves included; those behind `blockers` are left out.
+
+    Parameters
+    ----------
+    graphs : iterable of TensorVariable
+        The expressions.
+    blockers : iterable of TensorVariable, optional
+        Expressions behind which the walk does not go.
+
+    Returns
+    -------
+    iterator of TensorVariable
+    """
     return iter(topological(graphs, stop=_stops(blockers)))
 
 
 def graph_inputs(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) -> Iterator[Node]:
-    """Nodes without inputs that the graphs depend on: variables, shared variables and constants."""
+    """Nodes without inputs that the graphs depend on: variables, shared variables and constants.
+
+    Parameters
+    ----------
+    graphs : iterable of TensorVariable
+        The expressions.
+    blockers : iterable of TensorVariable, optional
+        Expressions behind which the walk does not go.
+
+    Returns
+    -------
+    iterator of TensorVariable
+    """
     return (node for node in ancestors(graphs, blockers) if not node.inputs)
 
 
 def explicit_graph_inputs(graph: Node | Iterable[Node]) -> Iterator[Node]:
-    """The variables that a function of these graphs needs as inputs: neither constants nor shared variables."""
+    """The variables that a function of these graphs needs as inputs: neither constants nor shared variables.
+
+    Parameters
+    ----------
+    graph : TensorVariable or iterable of TensorVariable
+        The expression, a list of them or a compiled function.
+
+    Returns
+    -------
+    iterator of TensorVariable
+    """
     graphs = [graph] if isinstance(graph, Node) else list(graph)
     return (
         node
@@ -105,7 +165,19 @@ def explicit_graph_inputs(graph: Node | Iterable[Node]) -> Iterator[Node]:
 
 
 def orphans_between(ins: Iterable[Node], outs: Iterable[Node]) -> Iterator[Node]:
-    """Constants and variables that the outputs need besides the inputs `ins`, whose own parts are not looked at."""
+    """Constants and variables that the outputs need besides the inputs `ins`, whose own parts are not looked at.
+
+    Parameters
+    ----------
+    ins : iterable of TensorVariable
+        Inputs at which the walk stops.
+    outs : iterable of TensorVariable
+        Expressions at which it begins.
+
+    Returns
+    -------
+    iterator of TensorVariable
+    """
     given = set(ins)
     return (node for node in graph_inputs(outs, given) if node not in given)
 
@@ -115,7 +187,25 @@ def equal_computations(
 ) -> bool:
     """Whether expressions are the same, computed from the same: each x as its y once `in_xs` are replaced by `in_ys`.
 
-    raises   ValueError where the lists have unequal lengths
+    Parameters
+    ----------
+    xs : sequence
+        Expressions.
+    ys : sequence
+        Expressions to compare with, as many.
+    in_xs : sequence of TensorVariable, default ()
+        Inputs of the first that stand for those of the second.
+    in_ys : sequence of TensorVariable, default ()
+        Inputs of the second.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ValueError
+        Where the lists have unequal lengths.
     """
     if len(xs) != len(ys) or len(in_xs) != len(in_ys):
         raise ValueError(
@@ -137,9 +227,22 @@ def rewrite_graph(
 ) -> Any:
     """The graph, or a list of graphs, in the form that functions are compiled from: equal values, simplified.
 
-    include          accepted, as is `clone`: all rules are applied, and graphs are frozen
-    exclude          names of rules to leave out, as `explain()` of a function lists them
-    custom_rewrite   PyTensor's rewriters are not there: TypeError for one
+    Parameters
+    ----------
+    graph : TensorVariable or sequence of TensorVariable
+        The expression, a list of them or a compiled function.
+    include : sequence of str, default ('canonicalize',)
+        Accepted, as is `clone`: all rules are applied, and graphs are frozen.
+    custom_rewrite : None
+        PyTensor's rewriters are not there: TypeError for one.
+    clone : bool, default False
+        Taken for PyTensor's sake and without effect: expressions are never changed.
+    exclude : sequence of str, default ()
+        Names of rules to leave out, as `explain()` of a function lists them.
+
+    Returns
+    -------
+    object
     """
     if custom_rewrite is not None:
         raise TypeError("`custom_rewrite` is a rewriter of PyTensor's graphs; rules are written in the library here.")

@@ -34,22 +34,76 @@ else:  # what tensors load when it is asked for is loaded then here as well
 
 
 def flat_outer(a: TensorLike, b: TensorLike) -> TensorVariable:
-    """All products of the elements of two tensors along one axis, those of b running fastest."""
+    """All products of the elements of two tensors along one axis, those of b running fastest.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.flat_outer([1.0, 2.0], [3.0, 4.0]).eval().tolist()
+    [3.0, 4.0, 6.0, 8.0]
+    """
     return ravel(outer(a, b))
 
 
 def flatten_list(tensors: Sequence[TensorLike]) -> TensorVariable:
-    """All elements of several tensors along one axis."""
+    """All elements of several tensors along one axis.
+
+    Parameters
+    ----------
+    tensors : sequence of TensorLike
+        The tensors, in order.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return concatenate([ravel(tensor) for tensor in tensors])
 
 
 def kronecker(*Ks: TensorLike) -> TensorVariable:
-    """Kronecker product of several matrices."""
+    """Kronecker product of several matrices.
+
+    Parameters
+    ----------
+    *Ks : TensorLike
+        Factors, matrices in order.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return functools.reduce(_kron, Ks[1:], as_tensor(Ks[0]))
 
 
 def kron_diag(*diags: TensorLike) -> TensorVariable:
-    """The diagonal of the Kronecker product of diagonal matrices, from their diagonals."""
+    """The diagonal of the Kronecker product of diagonal matrices, from their diagonals.
+
+    Parameters
+    ----------
+    *diags : TensorLike
+        Diagonals of the factors.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.kron_diag([1.0, 2.0], [3.0, 4.0]).eval().tolist()
+    [3.0, 4.0, 6.0, 8.0]
+    """
     return functools.reduce(flat_outer, diags[1:], as_tensor(diags[0]))
 
 
@@ -71,22 +125,74 @@ def _kronecker_applied(
 
 
 def kron_dot(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
-    """The Kronecker product of matrices times a matrix, or a vector as its one column, without making the product."""
+    """The Kronecker product of matrices times a matrix, or a vector as its one column, without making the product.
+
+    Parameters
+    ----------
+    krons : sequence of TensorLike
+        Factors of the Kronecker product, matrices in order.
+    m : TensorLike
+        Vector or matrix that the product meets, with as many rows as the product has columns.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return _kronecker_applied(krons, m, dot)
 
 
 def kron_solve_lower(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
-    """y with K y = m for the Kronecker product K of lower triangular matrices."""
+    """`y` with K y = m for the Kronecker product K of lower triangular matrices.
+
+    Parameters
+    ----------
+    krons : sequence of TensorLike
+        Factors of the Kronecker product, matrices in order.
+    m : TensorLike
+        Vector or matrix that the product meets, with as many rows as the product has columns.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return _kronecker_applied(krons, m, functools.partial(solve_triangular, lower=True))
 
 
 def kron_solve_upper(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
-    """y with K y = m for the Kronecker product K of upper triangular matrices."""
+    """`y` with K y = m for the Kronecker product K of upper triangular matrices.
+
+    Parameters
+    ----------
+    krons : sequence of TensorLike
+        Factors of the Kronecker product, matrices in order.
+    m : TensorLike
+        Vector or matrix that the product meets, with as many rows as the product has columns.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return _kronecker_applied(krons, m, functools.partial(solve_triangular, lower=False))
 
 
 def batched_diag(C: TensorLike) -> TensorVariable:
-    """Rows of a matrix as diagonal matrices, shape (n, k) to (n, k, k); or back, the diagonals of n matrices."""
+    """Rows of a matrix as diagonal matrices, shape (n, k) to (n, k, k); or back, the diagonals of n matrices.
+
+    Parameters
+    ----------
+    C : TensorLike
+        Matrix or vector, or a batch of them.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.batched_diag([[1.0, 2.0]]).eval().tolist()
+    [[[1.0, 0.0], [0.0, 2.0]]]
+    """
     node = as_tensor(C)
     if node.ndim == 3:
         return diagonal(node, 0, 1, 2)
@@ -99,7 +205,21 @@ def batched_diag(C: TensorLike) -> TensorVariable:
 def block_diagonal(
     matrices: Sequence[typing.Any], sparse: bool = False, format: _Format = "csr"
 ) -> TensorVariable | _SparseVariable:
-    """Matrices along the diagonal of one; a sparse variable of a `format`, "csr" or "csc", if `sparse`."""
+    """Matrices along the diagonal of one; a sparse variable of a `format`, "csr" or "csc", if `sparse`.
+
+    Parameters
+    ----------
+    matrices : sequence of typing.Any
+        The blocks, in order.
+    sparse : bool, default False
+        Whether the result is sparse.
+    format : _Format, default 'csr'
+        Sparse format, "csc" or "csr".
+
+    Returns
+    -------
+    TensorVariable or _SparseVariable
+    """
     if sparse:
         return _sparse_block_diag(*(m if _is_sparse(m) else _csr_from_dense(m) for m in matrices), format=format)
     return block_diag(*matrices)
@@ -108,7 +228,21 @@ def block_diagonal(
 def cartesian(*arrays: TensorLike) -> typing.Any:
     """All combinations of the rows of several tensors, the last running fastest; vectors are columns.
 
-    returns   a tensor; an array where all of them are arrays
+    Parameters
+    ----------
+    *arrays : TensorLike
+        The arrays, in order.
+
+    Returns
+    -------
+    typing.Any
+        A tensor; an array where all of them are arrays.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.cartesian([1, 2], [3, 4]).tolist()
+    [[1, 3], [1, 4], [2, 3], [2, 4]]
     """
     if not [a for a in arrays if isinstance(a, TensorVariable)]:
         plain = [np.asarray(a) for a in arrays]
@@ -125,7 +259,26 @@ def expand_packed_triangular(
 ) -> TensorVariable:
     """A triangular n x n matrix from its elements, row by row; or only its diagonal.
 
-    packed   vector of length n (n + 1) / 2
+    Parameters
+    ----------
+    n : int
+        Number of rows or elements.
+    packed : TensorLike
+        Vector of length n (n + 1) / 2.
+    lower : bool, default True
+        Whether the lower triangle is meant.
+    diagonal_only : bool, default False
+        Whether only the diagonal is returned.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.expand_packed_triangular(2, [1.0, 2.0, 3.0]).eval().tolist()
+    [[1.0, 0.0], [2.0, 3.0]]
     """
     elements = as_tensor(packed)
     if elements.ndim != 1:

@@ -165,7 +165,10 @@ PARAMETERS: Final = {
 def today(place: str, name: str) -> str | None:
     """How an older name is written now; None for a name that PyMC did not have there.
 
-    place   "module", "tensor", "model", "result", or a module of PyMC: "gp", "variational", "backends"
+    Parameters
+    ----------
+    place : str
+        "module", "tensor", "model", "result", or a module of PyMC: "gp", "variational", "backends".
     """
     return _SENTENCES.get(place, {}).get(name)
 

@@ -15,6 +15,11 @@ class Assert:
     """`Assert(message)(value, *conditions)` is the value, and fails where a condition does not hold for all elements.
 
     The function then raises AssertionError with the message. A value that nobody needs is not checked.
+
+    Parameters
+    ----------
+    msg : str, default 'an assertion failed.'
+        Message of the error.
     """
 
     def __init__(self, msg: str = "an assertion failed.") -> None:

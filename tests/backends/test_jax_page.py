@@ -1,4 +1,4 @@
-"""docs/jax.md runs."""
+"""docs/do/jax.md runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("jax")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "jax.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "jax.md"
 
 
 def test_the_page_on_jax_runs(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""docs/numba.md runs."""
+"""docs/do/numba.md runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("numba")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "numba.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "numba.md"
 
 
 def test_the_page_on_numba_runs(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""docs/torch.md runs."""
+"""docs/do/torch.md runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "torch.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "torch.md"
 
 
 def test_the_page_on_pytorch_runs(tmp_path: Path) -> None:

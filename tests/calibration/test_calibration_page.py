@@ -1,4 +1,4 @@
-"""docs/calibration.md runs."""
+"""docs/do/calibration.md runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import runpy
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "calibration.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "calibration.md"
 
 
 def test_the_page_on_sequential_monte_carlo_runs(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""docs/distributions.md is what the declarations say."""
+"""docs/reference/distributions.md is what the declarations say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/export.md runs."""
+"""docs/do/export.md runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import runpy
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "export.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "export.md"
 
 
 def test_the_page_on_exported_libraries_runs(tmp_path: Path) -> None:

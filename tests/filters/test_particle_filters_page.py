@@ -1,4 +1,4 @@
-"""docs/particle-filters.md runs."""
+"""docs/do/particle-filters.md runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import runpy
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "particle-filters.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "particle-filters.md"
 
 
 def test_the_page_on_particle_filters_prints_what_it_says(tmp_path: Path) -> None:

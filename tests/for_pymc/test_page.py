@@ -1,4 +1,4 @@
-"""docs/for-pymc.md runs."""
+"""docs/do/for-pymc.md runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "for-pymc.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "for-pymc.md"
 
 pytest.importorskip("pymc")
 

@@ -1,4 +1,4 @@
-"""docs/foreign-models.md runs."""
+"""docs/do/foreign-models.md runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "foreign-models.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "foreign-models.md"
 
 
 def test_the_page_on_foreign_models_runs(tmp_path: Path) -> None:

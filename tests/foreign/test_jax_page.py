@@ -1,4 +1,4 @@
-"""docs/from-jax.md runs."""
+"""docs/do/from-jax.md runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("jax")
 pytest.importorskip("numpyro")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "from-jax.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "from-jax.md"
 
 
 def test_the_page_on_functions_of_jax_runs(tmp_path: Path) -> None:

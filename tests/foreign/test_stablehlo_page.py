@@ -1,4 +1,4 @@
-"""docs/stablehlo.md runs."""
+"""docs/do/stablehlo.md runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "stablehlo.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "stablehlo.md"
 
 
 def test_the_page_on_stablehlo_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

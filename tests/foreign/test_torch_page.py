@@ -1,4 +1,4 @@
-"""docs/from-torch.md runs."""
+"""docs/do/from-torch.md runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "from-torch.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "from-torch.md"
 
 
 def test_the_page_on_modules_of_torch_runs(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""docs/inla.md runs."""
+"""docs/do/inla.md runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import runpy
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "inla.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "inla.md"
 
 
 def test_the_page_on_latent_normal_models_runs(tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import consilience.tensor as pt
+from consilience.backends import llvm
 from consilience.backends.llvm import program_of
 from consilience.ir import Node, constant, tensor_input
 from consilience.lower import row_blocks
 from consilience.lower.steps import LoopStep
 from tests.backends.agreement import Array, inputs_like, run_llvm, run_reference, same
+from tests.lower.test_row_chunks import helping
 
 COLUMNS = 5
 
@@ -116,3 +118,26 @@ def test_a_constant_matrix_is_kept_once() -> None:
     value = pt.softplus(eta).sum()
     program, _ = program_of([b], [value, pt.grad(value, b)])
     assert sum(array.nbytes for array in program.constants) < 1.1 * matrix.nbytes
+
+
+def test_chunks_of_blocks_have_the_same_bits_for_any_number_of_threads() -> None:
+    """Wide matrices, with rows left over behind the last chunk, sums by group and a trace that is read elsewhere."""
+    random = np.random.default_rng(2)
+    rows = 40_003
+    arrays: list[Array] = [random.normal(size=(rows, COLUMNS)), random.normal(size=rows), random.normal(size=COLUMNS)]
+    arrays += [random.normal(size=4), random.integers(-4, 4, rows)]
+    nodes = inputs_like(arrays)
+    outputs = [*logistic(*nodes), nodes[0] @ nodes[2]]
+    compiled = llvm.compile(nodes, outputs, {})
+    assert isinstance(compiled, llvm.Compiled)
+    assert compiled.chunks > 20
+    code = compiled.bind()
+    alone = code(arrays)
+    for value, wanted in zip(alone, run_reference(nodes, outputs, arrays), strict=True):
+        same(value, wanted, rtol=1e-10, scale=100.0)
+    for count in (1, 3):
+        with helping(count) as did:
+            for _ in range(20):
+                for value, wanted in zip(code(arrays), alone, strict=True):
+                    np.testing.assert_array_equal(value, wanted)
+        assert sum(did)

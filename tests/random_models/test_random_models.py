@@ -10,6 +10,7 @@ import os
 import numpy as np
 import pytest
 
+from consilience.transforms import equal_terms
 from tests.random_models.densities import FAMILIES, constrained
 from tests.random_models.generate import generated
 from tests.random_models.idioms import UNARY
@@ -24,6 +25,13 @@ CHUNKS = 8
 def test_models_of_random_idioms_agree_with_numpy(chunk: int) -> None:
     """Value, gradient, both backends; every twentieth model is sampled too."""
     part = checked(checked_numbers(SEEDS, QUICK)[chunk::CHUNKS])
+    assert not part.failures, f"{part.failures[0].outcome.label}\n{explained(part.failures[:1], 20.0)}"
+
+
+def test_models_are_the_same_where_any_two_terms_count_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums and joins of two terms of one form become one term over arrays, as those of many do."""
+    monkeypatch.setattr(equal_terms, "FEWEST", 2)
+    part = checked(checked_numbers((11,), 60))
     assert not part.failures, f"{part.failures[0].outcome.label}\n{explained(part.failures[:1], 20.0)}"
 
 

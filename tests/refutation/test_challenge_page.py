@@ -1,4 +1,4 @@
-"""docs/challenge.md runs."""
+"""docs/do/challenge.md runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import runpy
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "challenge.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "challenge.md"
 
 
 def test_the_page_on_challenges_runs(tmp_path: Path) -> None:

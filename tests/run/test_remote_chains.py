@@ -16,7 +16,7 @@ import pytest
 
 import consilience as pm
 from consilience.cluster.executors import Adapter
-from consilience.errors import SamplingError
+from consilience.errors import SamplingError, WorkerLostError
 from consilience.run.remote import dispatcher
 
 LENGTHS = {"draws": 60, "tune": 60}
@@ -164,6 +164,46 @@ def test_a_run_whose_workers_are_all_gone_keeps_its_draws_and_goes_on_from_its_c
 def test_a_run_whose_workers_are_gone_at_once_says_so() -> None:
     with pytest.raises(SamplingError, match="worker died"):
         drawn(normals(), executor=Elsewhere(lambda number: "lost"))
+
+
+def test_a_scheduler_that_does_not_answer_is_waited_for_and_told_of() -> None:
+    looks = iter(range(1000))
+
+    class Unreliable(Elsewhere):
+        def away(self) -> str:
+            return "the scheduler does not answer" if self.sent > 8 and next(looks) < 5 else ""
+
+    events: list[Any] = []
+    model = normals()
+    assert_same(drawn(model), drawn(model, executor=Unreliable(), callback=events.append))
+    told = [event.reason for event in events if isinstance(event, pm.events.WorkerNotice)]
+    assert told[0] == "the scheduler does not answer"
+    assert "answers again" in told[1]
+
+
+def test_a_run_whose_scheduler_is_gone_while_it_tunes_names_the_call_that_goes_on(tmp_path: Path) -> None:
+    class Gone(Elsewhere):
+        def away(self) -> str:
+            if self.sent > 8:
+                raise WorkerLostError("the scheduler is gone.")
+            return ""
+
+    where = tmp_path / "run"
+    model = normals()
+    with pytest.raises(WorkerLostError, match=r"the scheduler is gone\. Go on with `pm.resume\(.*run', executor"):
+        drawn(model, tune=400, executor=Gone(), save=pm.Save(checkpoint=where))
+    assert_same(drawn(model, tune=400), pm.resume(where, model, executor=Elsewhere(), progressbar=False))
+
+
+def test_what_becomes_of_workers_without_an_error_is_told() -> None:
+    class Talking(Elsewhere):
+        def count(self) -> int:
+            self.news = ["a worker is gone"] * (not events)
+            return 2
+
+    events: list[Any] = []
+    drawn(normals(), executor=Talking(), callback=events.append)
+    assert pm.events.WorkerNotice("a worker is gone") in events
 
 
 def test_pauses_and_extensions_change_no_draw() -> None:

@@ -1,4 +1,4 @@
-"""docs/smc.md runs."""
+"""docs/do/smc.md runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import runpy
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "smc.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "smc.md"
 
 
 def test_the_page_on_sequential_monte_carlo_runs(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""docs/sparse.md runs, and prints what it says."""
+"""docs/do/sparse.md runs, and prints what it says."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "sparse.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "sparse.md"
 
 
 def test_the_page_on_sparse_matrices_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

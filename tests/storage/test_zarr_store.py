@@ -55,6 +55,22 @@ def test_a_store_is_the_tree_of_memory(tmp_path: Path) -> None:
     assert names(tmp_path) == ["run.zarr"]
 
 
+def test_a_variable_may_have_any_name(tmp_path: Path) -> None:
+    """Before the first draws, after a restart, and once a chain is left out."""
+    draws = np.arange(6.0).reshape(2, 3, 1)
+    path = tmp_path / "run.zarr"
+    with ZarrStore.create(path, chains=2, coords={"g": ["a"]}, dims={"none": ["g"]}) as store:
+        for _ in range(2):
+            store.append({"posterior": {"none": draws}})
+            store.append({"posterior": {"none": draws}})
+            store.restart()
+        store.append({"posterior": {"none": draws}})
+        store.keep_chains([1])
+    with xr.open_datatree(path, engine="zarr") as tree:
+        assert tree["posterior"]["none"].dims == ("chain", "draw", "g")
+        assert np.array_equal(tree["posterior"]["none"], draws[1:])
+
+
 ELEMENT_TYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 f2 f4 f8 c8 c16 >f8 >i4 >c16"
 
 

@@ -39,7 +39,7 @@ LISTED = list(names.listed())
 
 
 def test_the_listing_of_names_is_true() -> None:
-    """docs/names.md is what `python tools/names.py` writes."""
+    """docs/reference/names.md is what `python tools/names.py` writes."""
     assert names.LISTING.read_text(encoding="utf-8") == names.listing(), "run `python tools/names.py`"
 
 

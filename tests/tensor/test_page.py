@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "do"
 
 
 @pytest.mark.parametrize("page", ["tensor-loops", "optimize", "black-box"])

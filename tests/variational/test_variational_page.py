@@ -1,4 +1,4 @@
-"""docs/variational.md runs."""
+"""docs/do/variational.md runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from consilience.errors import ConsilienceWarning
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "variational.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "variational.md"
 
 
 def test_the_page_on_variational_inference_runs(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""docs/vectorised-chains.md runs."""
+"""docs/do/vectorised-chains.md runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "vectorised-chains.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "vectorised-chains.md"
 
 
 def test_the_page_on_vectorised_chains_runs(tmp_path: Path) -> None:

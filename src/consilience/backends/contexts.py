@@ -19,7 +19,7 @@ from consilience.errors import DtypeError, ExecutionError, GraphError, ShapeErro
 from consilience.ir import Node, Shared, numpy_dtype, shared_slot, topological
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
-from consilience.ir.leaves import stays
+from consilience.ir.leaves import FEW_COLUMNS, stays
 from consilience.ir.lengths import symbols_in
 from consilience.ir.side_tables import describe
 from consilience.ir.types import dtype_of
@@ -30,7 +30,15 @@ _versions = itertools.count(1)
 class Context:
     """Values of shared slots. Thread-safe; a value not set here is looked up in `parent`.
 
-    updating   lock held by whoever computes new values from old ones, such as a function with updates
+    Parameters
+    ----------
+    parent : Context, optional
+        Context whose values show through where this one has none.
+
+    Attributes
+    ----------
+    updating
+        Lock held by whoever computes new values from old ones, such as a function with updates.
     """
 
     def __init__(self, parent: Context | None = None) -> None:
@@ -108,7 +116,8 @@ def _fitting(slot: Node, value: npt.ArrayLike) -> npt.NDArray[Any]:
     given, wanted = np.asarray(seed_of(value)), numpy_dtype(slot.dtype)
     if not np.can_cast(given.dtype, wanted, "same_kind"):
         raise DtypeError(f"{describe(slot)} holds {slot.dtype}, got an array of {given.dtype}.")
-    array = given if stays(given, wanted) else np.array(given, dtype=wanted, order="C", copy=True)
+    in_place = stays(given, wanted) or (given.ndim == 2 and given.shape[1] <= FEW_COLUMNS and stays(given.T, wanted))
+    array = given if in_place else np.array(given, dtype=wanted, order="C", copy=True)
     declared = slot.static_shape
     if len(declared) != array.ndim:
         raise ShapeError(f"{describe(slot)} holds arrays of {len(declared)} axes, got shape {array.shape}.")
@@ -143,10 +152,33 @@ def shared(
 ) -> Node:
     """A shared slot that starts with `value` in the default context; for a generator of NumPy's a random key.
 
-    shape                    lengths that stay fixed; None in it lets a length change with the value, as all do by
-                             default
-    strict, allow_downcast   accepted, as is `borrow`: later values are converted where their kind allows it, and
-                             values are copied
+    Parameters
+    ----------
+    value : array_like or Generator
+        First value: an array or a number.
+    name : str, optional
+        Name shown when the expression is printed.
+    strict : bool, default False
+        Accepted, as is `borrow`: later values are converted where their kind allows it, and values are copied.
+    allow_downcast : bool, optional
+        Accepted, as is `borrow`: later values are converted where their kind allows it, and values are copied.
+    shape : tuple of int, optional
+        Lengths that stay fixed; None in it lets a length change with the value, as all do by default.
+    borrow : bool, default False
+        Whether the array may be used as it is, without a copy.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.shared(2.0)
+    >>> square = pt.function([], x**2)
+    >>> x.set_value(3.0)
+    >>> square().item()
+    9.0
     """
     if isinstance(value, np.random.Generator):
         return random_slot(seed_of(value), name)

@@ -26,9 +26,26 @@ Array: TypeAlias = npt.NDArray[Any]
 def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] | None = None, **options: Any) -> Array:
     """The value of one expression.
 
-    inputs_to_values   values of inputs, or of any expressions within, by node or by name
-    options            as for `function`
-    returns            an array; random variables without a value are drawn, anew at every call
+    Parameters
+    ----------
+    expression : TensorVariable
+        The expression, or several.
+    inputs_to_values : mapping of TensorVariable or str to array_like, optional
+        Values of inputs, or of any expressions within, by node or by name.
+    **options : object
+        As for `function`.
+
+    Returns
+    -------
+    ndarray
+        An array; random variables without a value are drawn, anew at every call.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> pt.eval(x**2, {x: 3.0}).item()
+    9.0
     """
     if not isinstance(inputs_to_values, Mapping | None):
         raise TypeError(f"`eval` takes a dict of values by variable or name, got {inputs_to_values!r}.")

@@ -48,6 +48,7 @@ from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe
 from consilience.ops.assertion import require
 from consilience.rewrite.rules import simplify
+from consilience.transforms.equal_terms import equal_terms_batched
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -58,9 +59,14 @@ KEPT_SHAPES = 64
 class FunctionProfile:
     """Where the time of one function went.
 
-    graph_seconds    time to simplify the graph, once
-    compile_seconds  time to compile it, for `compiled` combinations of shapes
-    call_seconds     time inside `calls` calls, compilation left out
+    Attributes
+    ----------
+    graph_seconds
+        Time to simplify the graph, once.
+    compile_seconds
+        Time to compile it, for `compiled` combinations of shapes.
+    call_seconds
+        Time inside `calls` calls, compilation left out.
     """
 
     def __init__(self) -> None:
@@ -86,7 +92,26 @@ class Function(Inspected):
     Re-entrant: any number of threads may call it at once. Values of shared variables come from `context`. A function
     with updates gives them new values, all at one moment, once its results are there; such calls wait for each other.
 
-    profile   times, if they were asked for
+    Parameters
+    ----------
+    request : Request
+        What was compiled.
+    mode : Mode
+        How the function is compiled; `pm.get_mode` lists the words.
+    context : Context, optional
+        Values of shared variables to use.
+    allow_downcast : bool, optional
+        Whether inputs may lose digits.
+    profile : FunctionProfile, optional
+        Times, if they were asked for.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> square = pt.function([x], x**2)
+    >>> square(3.0).item()
+    9.0
     """
 
     def __init__(
@@ -114,7 +139,8 @@ class Function(Inspected):
         self._sizes = sizes_of(topological([*written, *sources]))
         # Lengths that are computed can be checked by the program only.
         later = tuple(o for o in self._shape_constraints if dims.is_computed(o.left) or dims.is_computed(o.right))
-        self.optimised = tuple(require(simplify(written) if mode.simplified else written, later))
+        optimised = simplify(equal_terms_batched(written)) if mode.simplified else written
+        self.optimised = tuple(require(optimised, later))
         self._slots = tuple(slots_of([*self.optimised, *written, *sources]))
         if profile is not None:
             profile.graph_seconds += time.perf_counter() - began
@@ -203,12 +229,28 @@ class Function(Inspected):
     def numba(self, *values: npt.ArrayLike, **named: npt.ArrayLike) -> Any:
         """The machine code at the shapes of a call, for code that Numba compiles: `numba.njit` functions may call it.
 
-        values    as for a call: their shapes are fixed, their numbers do not matter
-        returns   a dispatcher of Numba. It takes arrays of exactly these dtypes, and numbers for rank 0; several
-                  outputs come as a tuple. Shared variables keep their present values. It cannot be cached on disk
-        raises    MissingPackageError without Numba; GraphError for updates, for lengths that depend on values, and
-                  where there is no machine code; its own errors are numba.TypingError for other dtypes, ValueError for
-                  other shapes, ArithmeticError where an index is out of bounds or a matrix cannot be factorised
+        Parameters
+        ----------
+        *values : array_like
+            As for a call: their shapes are fixed, their numbers do not matter.
+
+        Returns
+        -------
+        object
+            A dispatcher of Numba. It takes arrays of exactly these dtypes, and numbers for rank 0; several outputs come
+            as a tuple. Shared variables keep their present values. It cannot be cached on disk.
+
+        Raises
+        ------
+        MissingPackageError
+            Without Numba.
+        GraphError
+            For updates, for lengths that depend on values, and where there is no machine code; its own errors are
+            numba.TypingError for other dtypes.
+        ValueError
+            For other shapes.
+        ArithmeticError
+            Where an index is out of bounds or a matrix cannot be factorised.
         """
         self._needs_machine_code(of_llvm=False)
         return face("Function.numba")(self, values, named)
@@ -220,8 +262,14 @@ class Function(Inspected):
         It is called as this one. Derivatives are this package's, backwards and forwards.
         Shared variables keep their present values. Nothing is raised where there is no value: floats are NaN then.
 
-        raises   MissingPackageError without JAX; GraphError for updates, and when called for lengths that depend on
-                 values; DtypeError inside a transformation of JAX with double precision switched off
+        Raises
+        ------
+        MissingPackageError
+            Without JAX.
+        GraphError
+            For updates, and when called for lengths that depend on values.
+        DtypeError
+            Inside a transformation of JAX with double precision switched off.
         """
         made: Callable[..., Any] = face("Function.jax")(self)
         return made
@@ -234,8 +282,13 @@ class Function(Inspected):
         derivatives on the processor; of a function with `backend="torch"` PyTorch does, on that device. Derivatives
         are this package's, of any order. Shared variables keep their present values.
 
-        raises   MissingPackageError without PyTorch; GraphError for updates, and for lengths that depend on values (of
-                 machine code, in a derivative alone); where there is no value, what a call raises
+        Raises
+        ------
+        MissingPackageError
+            Without PyTorch.
+        GraphError
+            For updates, and for lengths that depend on values (of machine code, in a derivative alone); where there is
+            no value, what a call raises.
         """
         made: Callable[..., Any] = face("Function.torch")(self)
         return made
@@ -247,7 +300,12 @@ class Function(Inspected):
         PyTorch takes in no name) and are PyTorch's own from then on: its optimizers move them, `.to` and `state_dict`
         know them. `set_value` brings what was found back. Derivatives and devices are those of `torch`.
 
-        raises   MissingPackageError without PyTorch; GraphError where no such variable is read; what `torch` raises
+        Raises
+        ------
+        MissingPackageError
+            Without PyTorch.
+        GraphError
+            Where no such variable is read; what `torch` raises.
         """
         return face("Function.torch_module")(self)
 
@@ -256,9 +314,14 @@ class Function(Inspected):
     ) -> Function:
         """The same function once more.
 
-        swap            shared variables of this function with others, of the same type, in their place
-        delete_updates  whether the copy leaves shared variables as they are
-        name            of the copy; this one's if not given
+        Parameters
+        ----------
+        swap : mapping of TensorVariable to TensorVariable, optional
+            Shared variables of this function with others, of the same type, in their place.
+        delete_updates : bool, default False
+            Whether the copy leaves shared variables as they are.
+        name : str, optional
+            Of the copy; this one's if not given.
         """
         request = self._request
         own = request.expressions
@@ -368,9 +431,17 @@ def _rebuilt(
 def as_argument(node: Node, value: Any, *, strict: bool, downcast: bool | None) -> Array:
     """A value as an array of a variable's dtype.
 
-    strict     whether it must have that dtype already
-    downcast   as `allow_input_downcast` of `function`
-    raises     DtypeError for what is no array of numbers, or would lose digits
+    Parameters
+    ----------
+    strict : bool
+        Whether it must have that dtype already.
+    downcast : bool or None
+        As `allow_input_downcast` of `function`.
+
+    Raises
+    ------
+    DtypeError
+        For what is no array of numbers, or would lose digits.
     """
     if is_masked(value):
         raise DtypeError(f"{describe(node)} cannot take a masked array; fill or drop the masked entries first.")
@@ -442,33 +513,67 @@ def function(
 ) -> Function:
     """Compile expressions.
 
-    inputs                symbolic variables in the order of the call; other expressions too, whose values are then
-                          given; `In` for a default value or a name; sparse variables, for which SciPy's sparse
-                          matrices are given
-    outputs               an expression, a list or a dict of expressions; results come in the same form, SciPy's
-                          matrices for sparse ones. None: the function is called for its updates and returns None
-    mode                  "FAST_RUN" (the default; also "NUMBA"): machine code of the simplified graph.
-                          "FAST_COMPILE": the graph as written, computed by NumPy. "PY": simplified, by NumPy.
-                          "C": simplified, through the system's C compiler. "JAX": through XLA.
-                          "PYTORCH": by PyTorch's operations.
-                          "nan_guard": results with NaN or infinity raise NotFiniteError, which names where they come
-                          from. "debug": every value is compared with NumPy's, which DebugModeError tells
-    updates               shared variable -> expression of its next value, of its dtype and shape; a dict or pairs.
-                          All expressions see the values before the call
-    givens                variable -> what stands in its place, of the same type; a dict or pairs. All places are
-                          filled at once: replacements are not searched for further ones, so {a: b, b: a} exchanges
-    rebuild_strict        False: `givens` may have other dtypes and are converted
-    allow_input_downcast  True: values are converted whatever is lost. None, False: arrays only to dtypes that hold
-                          all their values; None also rounds Python's floats to float32
-    profile               True: `function.profile` knows the times of compilation and calls
-    on_unused_input       "raise" (the default), "warn" or "ignore" inputs that the outputs do not depend on
-    backend               in place of `mode`: "llvm" (machine code), "c" (C) or "reference" (NumPy)
-    context               where shared variables take their values; the default context if not given
-    random_key            shared random key with which random variables that are no inputs are drawn, and which is
-                          updated, at every call; None makes one with a fresh seed
-    no_default_updates, accept_inplace, trust_input   accepted; there are neither default updates nor operations in
-                          place, and values are always checked
-    raises                GraphError for inputs, updates and givens that do not fit; UnusedInputError
+    Parameters
+    ----------
+    inputs : sequence of TensorVariable or In
+        Symbolic variables in the order of the call; other expressions too, whose values are then given; `In` for a
+        default value or a name; sparse variables, for which SciPy's sparse matrices are given.
+    outputs : Outputs, optional
+        An expression, a list or a dict of expressions; results come in the same form, SciPy's matrices for sparse ones.
+        None: the function is called for its updates and returns None.
+    mode : Mode or str, optional
+        "FAST_RUN" (the default; also "NUMBA"): machine code of the simplified graph. "FAST_COMPILE": the graph as
+        written, computed by NumPy. "PY": simplified, by NumPy. "C": simplified, through the system's C compiler. "JAX":
+        through XLA. "PYTORCH": by PyTorch's operations. "nan_guard": results with NaN or infinity raise NotFiniteError,
+        which names where they come from. "debug": every value is compared with NumPy's, which DebugModeError tells.
+    updates : Pairs, optional
+        Shared variable -> expression of its next value, of its dtype and shape; a dict or pairs. All expressions see
+        the values before the call.
+    givens : Pairs, optional
+        Variable -> what stands in its place, of the same type; a dict or pairs. All places are filled at once:
+        replacements are not searched for further ones, so {a: b, b: a} exchanges.
+    no_default_updates : bool or sequence of TensorVariable, default False
+        Accepted; there are neither default updates nor operations in place, and values are always checked.
+    accept_inplace : bool, default False
+        Accepted; there are neither default updates nor operations in place, and values are always checked.
+    name : str, optional
+        Name shown when the expression is printed.
+    rebuild_strict : bool, default True
+        False: `givens` may have other dtypes and are converted.
+    allow_input_downcast : bool, optional
+        True: values are converted whatever is lost. None, False: arrays only to dtypes that hold all their values; None
+        also rounds Python's floats to float32.
+    profile : bool or FunctionProfile, optional
+        True: `function.profile` knows the times of compilation and calls.
+    on_unused_input : Unused, optional
+        "raise" (the default), "warn" or "ignore" inputs that the outputs do not depend on.
+    trust_input : bool, default False
+        Accepted; there are neither default updates nor operations in place, and values are always checked.
+    backend : str, optional
+        In place of `mode`: "llvm" (machine code), "c" (C) or "reference" (NumPy).
+    context : Context, optional
+        Where shared variables take their values; the default context if not given.
+    random_key : TensorVariable, optional
+        Shared random key with which random variables that are no inputs are drawn, and which is updated, at every call;
+        None makes one with a fresh seed.
+
+    Returns
+    -------
+    Function
+
+    Raises
+    ------
+    GraphError
+        For inputs, updates and givens that do not fit.
+    UnusedInputError
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> square = pt.function([x], x**2)
+    >>> square(3.0).item()
+    9.0
     """
     sparse = sparse_arguments.has_sparse(inputs, outputs)
     taken, given = sparse_arguments.tensors(inputs, outputs) if sparse else (inputs, outputs)

@@ -47,7 +47,7 @@ from consilience.ir import (
     topological,
 )
 from consilience.ir import dimension as dims
-from consilience.ir.leaves import LARGE, is_on_a_line, on_a_line, stays
+from consilience.ir.leaves import FEW_COLUMNS, LARGE, is_on_a_line, on_a_line, stays
 from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
@@ -67,7 +67,6 @@ from consilience.ops import ArgSort, Cast, Elementwise, Index, IndexUpdate, Item
 from consilience.ops.assertion import required
 from consilience.ops.complex_numbers import imag, real
 from consilience.ops.dtypes import part_of
-from consilience.ops.elementwise import FEW_COLUMNS
 from consilience.ops.loop import Scan
 from consilience.ops.python_call import PythonCall, checked, lengths_of_results, results_of, settled
 from consilience.ops.scalar import DRAWS
@@ -99,14 +98,25 @@ def program_of(
 class Compiled:
     """Machine code of one program over static shapes.
 
-    inputs    leaves in the order of the inputs table
-    outputs   static expressions
-    data      leaves whose values are bound before calls (`bind`); what depends on them alone is computed then
-    origins   the outputs as users know them, for messages; `outputs` if not given
+    Parameters
+    ----------
+    inputs : sequence of TensorVariable
+        Leaves in the order of the inputs table.
+    outputs : sequence of TensorVariable
+        Static expressions.
+    data : sequence of TensorVariable, default ()
+        Leaves whose values are bound before calls (`bind`); what depends on them alone is computed then.
+    origins : sequence of TensorVariable, optional
+        The outputs as users know them, for messages; `outputs` if not given.
 
-    address     of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`
-    workspace   bytes of scratch a call needs, 64-byte aligned, one block per thread
-    chunks      how many parts its longest loop is cut into, for threads to take: see `native.shared_work`; 0: none is
+    Attributes
+    ----------
+    address
+        Of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`.
+    workspace
+        Bytes of scratch a call needs, 64-byte aligned, one block per thread.
+    chunks
+        How many parts its longest loop is cut into, for threads to take: see `native.shared_work`; 0: none is.
     """
 
     threads = True
@@ -251,7 +261,7 @@ def _in_place(view: Node) -> bool:
     while view.inputs:
         view = view.inputs[0]
     array = constant_value(view)
-    return array is not None and array.ndim == 2 and array.shape[1] <= FEW_COLUMNS and stays(array, array.dtype)
+    return array is not None and array.ndim == 2 and min(array.shape) <= FEW_COLUMNS and stays(array, array.dtype)
 
 
 def _size(node: Node) -> int:

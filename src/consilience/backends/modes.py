@@ -26,8 +26,16 @@ _DEBUG_SETTINGS: Final = frozenset((
 class Mode(Record):
     """How a function is compiled.
 
-    backend      a name of `registry.BACKENDS`; PyTensor's linkers, as in `Mode(linker="py")`, are taken too
-    simplified   whether the graph is rewritten before it is compiled; of PyTensor's `optimizer=`, None is False
+    Parameters
+    ----------
+    linker : str or None, default 'llvm'
+        Name of the backend.
+    optimizer : bool or str or None, default True
+        Name of the set of rewrites.
+    backend : str, optional
+        A name of `registry.BACKENDS`; PyTensor's linkers, as in `Mode(linker="py")`, are taken too.
+    simplified : bool, optional
+        Whether the graph is rewritten before it is compiled; of PyTensor's `optimizer=`, None is False.
     """
 
     backend: str = "llvm"
@@ -71,9 +79,18 @@ class Mode(Record):
 class NanGuardMode(Mode):
     """Machine code whose results are looked at; where one holds what is wrong, the value that it came from is named.
 
-    nan_is_error   whether NaN is wrong
-    inf_is_error   whether infinities are wrong
-    big_is_error   whether numbers beyond 1e10 are wrong (by default not, unlike PyTensor's)
+    Parameters
+    ----------
+    backend : object, default 'llvm'
+        Name of the backend that computes.
+    simplified : object, default True
+        Whether the simplified expressions are checked.
+    nan_is_error : object, default True
+        Whether NaN is wrong.
+    inf_is_error : object, default True
+        Whether infinities are wrong.
+    big_is_error : object, default False
+        Whether numbers beyond 1e10 are wrong (by default not, unlike PyTensor's).
     """
 
     nan_is_error: bool = True
@@ -84,8 +101,19 @@ class NanGuardMode(Mode):
 class DebugMode(Mode):
     """Machine code that is compared with NumPy at every call, value by value; slow.
 
-    settings   of PyTensor's mode: what it compares and how often; accepted, since here everything is compared
-    raises     TypeError for other names, ValueError for `check_isfinite=True`
+    Parameters
+    ----------
+    optimizer : bool or str or None, default True
+        Name of the set of rewrites.
+    **settings : object
+        Of PyTensor's mode: what it compares and how often; accepted, since here everything is compared.
+
+    Raises
+    ------
+    TypeError
+        For other names.
+    ValueError
+        For `check_isfinite=True`.
     """
 
     def __init__(self, optimizer: bool | str | None = True, **settings: object) -> None:
@@ -122,7 +150,10 @@ ABSENT: Final = {
 def mode_named(mode: Mode | str | None, backend: str | None = None) -> Mode:
     """The mode for `mode=` and `backend=` of a function, of which at most one is given; `config.mode` for neither.
 
-    raises   ValueError for an unknown name or for both
+    Raises
+    ------
+    ValueError
+        For an unknown name or for both.
     """
     if mode is not None and backend is not None:
         raise ValueError(f"give `mode` or `backend`, not both: got {mode!r} and {backend!r}.")

@@ -28,9 +28,15 @@ Shapes: TypeAlias = Sequence[tuple[int, ...]]
 class PureFunction:
     """A function, and the values that its shared variables have now.
 
-    slots   those values, in the order of the function's shared variables
+    Attributes
+    ----------
+    slots
+        Those values, in the order of the function's shared variables.
 
-    raises  GraphError where the function updates shared variables
+    Raises
+    ------
+    GraphError
+        Where the function updates shared variables.
     """
 
     def __init__(self, of: Function) -> None:
@@ -104,7 +110,10 @@ class PureFunction:
 def opened(of: Function) -> tuple[Function, list[tuple[str | None, Array]]]:
     """The same function with its shared variables of floats as last inputs, and their names and present values.
 
-    raises   GraphError where there are none
+    Raises
+    ------
+    GraphError
+        Where there are none.
     """
     slots = [slot for slot in of._slots if slot.dtype in FLOATS]
     if not slots:

@@ -21,8 +21,11 @@ Array: TypeAlias = npt.NDArray[Any]
 class Bound(Protocol):
     """A compiled graph with values of its data: what functions, loops over draws and samplers run.
 
-    entry, constants, workspace   address of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`, of its
-                                  table of constants, and bytes of 64-byte aligned scratch memory, for native callers
+    Attributes
+    ----------
+    entry, constants, workspace
+        Address of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`, of its table of constants, and
+        bytes of 64-byte aligned scratch memory, for native callers.
     """
 
     @property
@@ -38,8 +41,15 @@ class Bound(Protocol):
     def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:
         """Values of the outputs for many draws.
 
-        inputs    per input an array, and whether its first axis counts draws (else it is the same for all)
-        returns   arrays with a leading axis of `count`, and the statuses of all calls combined
+        Parameters
+        ----------
+        inputs : sequence of tuple of (ndarray, bool)
+            Per input an array, and whether its first axis counts draws (else it is the same for all).
+
+        Returns
+        -------
+        tuple of (list of ndarray, int)
+            Arrays with a leading axis of `count`, and the statuses of all calls combined.
         """
 
 
@@ -53,11 +63,18 @@ class Executable(Protocol):
 class Compile(Protocol):
     """A backend's entry.
 
-    inputs    leaves in the order of the arrays of a call
-    outputs   expressions of those and of the data, simplified
-    lengths   values of the symbolic lengths
-    data      leaves that are bound before calls; what depends on them alone is computed then
-    level     how hard to optimise, 0 to 3
+    Attributes
+    ----------
+    inputs
+        Leaves in the order of the arrays of a call.
+    outputs
+        Expressions of those and of the data, simplified.
+    lengths
+        Values of the symbolic lengths.
+    data
+        Leaves that are bound before calls; what depends on them alone is computed then.
+    level
+        How hard to optimise, 0 to 3.
     """
 
     def __call__(

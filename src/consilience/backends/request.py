@@ -48,12 +48,22 @@ Unused: TypeAlias = Literal["raise", "warn", "ignore"] | None
 class In(Record, eq=False):
     """An input with settings of its own.
 
-    variable         symbolic variable, or any expression: its value is then given at the call
-    name             name for calls by keyword; the variable's if not given
-    value            default, for calls that do not give one
-    strict           whether values must be arrays of exactly the variable's dtype
-    allow_downcast   as `allow_input_downcast` of `function`; None: as the function says
-    borrow           accepted, as is `mutable`: values are only read, and kept by nobody
+    Parameters
+    ----------
+    variable : TensorVariable
+        Symbolic variable, or any expression: its value is then given at the call.
+    name : str, optional
+        Name for calls by keyword; the variable's if not given.
+    value : TensorLike, optional
+        Default, for calls that do not give one.
+    strict : bool, default False
+        Whether values must be arrays of exactly the variable's dtype.
+    allow_downcast : bool, optional
+        As `allow_input_downcast` of `function`; None: as the function says.
+    borrow : bool, optional
+        Accepted, as is `mutable`: values are only read, and kept by nobody.
+    mutable : bool, default False
+        Taken for PyTensor's sake and without effect.
     """
 
     variable: Node
@@ -66,7 +76,15 @@ class In(Record, eq=False):
 
 
 class Out(Record, eq=False):
-    """An output; `borrow` has no meaning, since every result is a fresh array."""
+    """An output; `borrow` has no meaning, since every result is a fresh array.
+
+    Parameters
+    ----------
+    variable : TensorVariable
+        The expression.
+    borrow : bool, default False
+        Whether the array may be used as it is, without a copy.
+    """
 
     variable: Node
     borrow: bool = False
@@ -75,12 +93,20 @@ class Out(Record, eq=False):
 class Request(Record, eq=False):
     """Inputs and expressions that depend on them and on shared variables only.
 
-    name      of the function, for messages
-    inputs    their variables are leaves
-    outputs   expressions, in order
-    updates   shared variables with the expressions of their next values
-    form      how results are returned: "one", "list", "dict" or "nothing"
-    keys      for a dict
+    Parameters
+    ----------
+    name : str
+        Of the function, for messages.
+    inputs : tuple of In
+        Their variables are leaves.
+    outputs : tuple of TensorVariable
+        Expressions, in order.
+    updates : tuple of tuple of (TensorVariable, TensorVariable), default ()
+        Shared variables with the expressions of their next values.
+    form : str, default 'list'
+        How results are returned: "one", "list", "dict" or "nothing".
+    keys : tuple of str, default ()
+        For a dict.
     """
 
     name: str

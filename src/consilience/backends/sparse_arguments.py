@@ -20,7 +20,10 @@ from consilience.ops.sparse.variable import SparseVariable, canonical, is_scipy_
 class SparseFunction:
     """A compiled function some of whose arguments or results are SciPy's sparse matrices.
 
-    compiled   the function of the tensors; what it tells of itself (`profile`, `explain`, …) is to be had here too
+    Parameters
+    ----------
+    compiled : callable
+        The function of the tensors; what it tells of itself (`profile`, `explain`, …) is to be had here too.
     """
 
     def __init__(self, inputs: Sequence[Any], outputs: Any, compiled: Callable[..., Any]) -> None:

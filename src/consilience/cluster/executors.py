@@ -14,10 +14,12 @@ from importlib import import_module
 from typing import Any
 
 from consilience.cluster.tasks import halt
-from consilience.errors import SamplingError
+from consilience.errors import SamplingError, WorkerLostError
 
 INLINE = 4 * 2**20
 """Bytes below which a value goes with each task that asks for it."""
+PATIENCE = 3.0
+"""Seconds to wait for a scheduler's word on how many workers it has."""
 LOSSES = {"KilledWorker", "WorkerCrashedError", "RayActorError", "NodeDiedError", "OwnerDiedError", "CommClosedError"}
 
 
@@ -32,6 +34,8 @@ class Adapter:
 
     def __init__(self, executor: Any) -> None:
         self.executor = executor
+        self.news: list[str] = []
+        """What became of workers, in words, as `count` found it; whoever tells of it empties the list."""
 
     @property
     def name(self) -> str:
@@ -44,6 +48,10 @@ class Adapter:
             if isinstance(found := getattr(self.executor, name, None), int) and found > 0:
                 return found
         return os.cpu_count() or 1
+
+    def away(self) -> str:
+        """Why nothing can be sent for now, in words, or nothing; WorkerLostError where that will not change."""
+        return ""
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """A future of the call: `add_done_callback`, `result` and `cancel`."""
@@ -103,9 +111,35 @@ class Dask(Adapter):
         super().__init__(executor)
         if executor.asynchronous:
             raise SamplingError("the Dask client is asynchronous; give one that is made without `asynchronous=True`.")
+        self._scheduler = getattr(executor.scheduler, "address", None)  # None: it is closed
+        self._workers: dict[str, int] = {}  # threads by address, at the last look
 
     def count(self) -> int:
-        return max(1, int(sum(self.executor.nthreads().values())))
+        client = self.executor
+        # As `client.nthreads()`, which waits for half a minute where the scheduler is gone.
+        with contextlib.suppress(OSError, TimeoutError, AttributeError):  # the last of a client that is closed
+            before, self._workers = self._workers, client.sync(client.scheduler.ncores, callback_timeout=PATIENCE)
+            if before:
+                self._tell(sorted(before.keys() - self._workers), "gone; what was done there is done again elsewhere")
+                self._tell(sorted(self._workers.keys() - before), "new")
+        return max(1, sum(self._workers.values()))
+
+    def _tell(self, places: list[str], words: str) -> None:
+        """Dask sends what a lost worker was at to another, and says nothing."""
+        if places:
+            listed = ", ".join(places[:3]) + ", …" * (len(places) > 3)
+            self.news.append(f"{listed}: {'a worker is' if len(places) == 1 else f'{len(places)} workers are'} {words}")
+
+    def away(self) -> str:
+        status = self.executor.status
+        if status == "connecting":
+            return f"the Dask scheduler at {self._scheduler} does not answer; its client tries to connect again"
+        if status != "running" and self._scheduler is not None:
+            raise WorkerLostError(
+                f"the client of the Dask scheduler at {self._scheduler} is closed, which it does by itself where the "
+                "scheduler is gone."
+            )
+        return ""
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         if self.executor.status != "running":

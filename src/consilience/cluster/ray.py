@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from consilience.cluster.executors import Adapter
-from consilience.errors import MissingPackageError
+from consilience.errors import MissingPackageError, WorkerLostError
 
 
 class Ray(Adapter):
@@ -20,6 +20,11 @@ class Ray(Adapter):
         super().__init__(module)
         self._options, self._remote = options, {}  # type: ignore[var-annotated]  # of functions by themselves
         self._references: dict[Future[Any], Any] = {}
+
+    def away(self) -> str:
+        if not self.executor.is_initialized():  # a call would begin another
+            raise WorkerLostError("Ray was shut down; begin it again by `ray.init()`.")
+        return ""
 
     def count(self) -> int:
         each = self._options.get("num_cpus", 1) or 1

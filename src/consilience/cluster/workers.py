@@ -12,6 +12,7 @@ import itertools
 import pickle
 import queue
 import secrets
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -74,6 +75,18 @@ class Task:
         self.done, self._result, self.error, self.inner = True, result, error, None
 
 
+class _Left:
+    """How many tasks have not ended; the file that stops them goes with the last."""
+
+    def __init__(self, count: int, where: Path) -> None:
+        self._ended, self._where, self.over = itertools.count(count - 1, -1), where, threading.Event()
+
+    def one(self, _: Any) -> None:
+        if next(self._ended) == 0:
+            self._where.unlink(missing_ok=True)
+            self.over.set()
+
+
 class Workers:
     """The workers of an executor, as a context: leaving it stops what still runs, and leaves the executor as it was.
 
@@ -106,9 +119,20 @@ class Workers:
     def count(self) -> int:
         """How many there are, which may change; at least 1."""
         now = time.monotonic()
-        if now - self._counted[1] > 1.0:
+        if now - self._counted[1] > 1.0 and not self.away:
             self._counted = (self._adapter.count(), now)
-        return self._counted[0]
+        return max(1, self._counted[0])
+
+    def news(self) -> list[str]:
+        """What became of workers since it was asked last, in words, where their executor does not make it errors."""
+        _ = self.count  # which looks, from time to time
+        told, self._adapter.news = self._adapter.news, []
+        return told
+
+    @property
+    def away(self) -> str:
+        """Why nothing can be sent for now, in words, or nothing; WorkerLostError where that will not change."""
+        return self._adapter.away()
 
     @property
     def pending(self) -> int:
@@ -194,10 +218,10 @@ class Workers:
             where = Path(tasks.flag(self._stop))
             where.touch()
             self._adapter.halt(self._stop)
-            end = time.monotonic() + 3.0
-            while any(not task.inner.done() for task in running) and time.monotonic() < end:
-                time.sleep(0.02)
-            where.unlink(missing_ok=True)
+            left = _Left(len(running), where)
+            for task in running:
+                task.inner.add_done_callback(left.one)  # what waits in a pool's own queue begins later, and is to end
+            left.over.wait(3.0)
         self._flying.clear()
         for shared in self._shared:
             if self.inside:
@@ -220,7 +244,7 @@ class Workers:
     def _feed(self) -> None:
         if self._broken and not self._flying:
             self._renew()
-        while self._waiting and not self._broken:
+        while self._waiting and not self._broken and not self.away:
             alone = any(task.losses >= TRIALS - 1 for task in self._flying)
             task = self._waiting[0]
             most = 1 if task.losses >= TRIALS - 1 else self.count * (2 if task.limit is None else 1)
@@ -267,7 +291,8 @@ class Workers:
         renewed = self._adapter.renewed()
         if renewed is None:
             raise WorkerLostError(
-                f"a worker of the executor ({self._adapter.name}) died, which ends it; what was finished is kept."
+                f"a worker of the executor ({self._adapter.name}) died, which ends it. Give "
+                "a new one; with `store=` a study goes on from what is finished."
             )
         if self._renewed:
             self._adapter.close()
@@ -312,6 +337,9 @@ class Workers:
                 )
 
     def _lost(self, task: Task, error: BaseException) -> None:
+        if self.away:  # with what stands between: the task had no part in it
+            self._waiting.appendleft(task)
+            return
         self.losses += 1
         task.losses += 1
         for one in self._shared:

@@ -35,11 +35,18 @@ ONE_CHAIN = (
 class Finding(Record):
     """One thing to know about a run.
 
-    kind     what was looked at, such as "divergences" or "rhat"
-    level    "warning": the draws should not be trusted as they are; "info": good to know
-    message  what was found, what it means and what to try
-    value    the number found, the worst one if there are several
-    where    the parameter, as `theta[A]`, or the chains it was found in; empty for the run as a whole
+    Parameters
+    ----------
+    kind : {'divergences', 'treedepth', 'ebfmi', 'rhat', 'ess', 'chains', 'draws'}
+        What was looked at, such as "divergences" or "rhat".
+    level : {'warning', 'info'}
+        "warning": the draws should not be trusted as they are; "info": good to know.
+    message : str
+        What was found, what it means and what to try.
+    value : float
+        The number found, the worst one if there are several.
+    where : str, default ''
+        The parameter, as `theta[A]`, or the chains it was found in; empty for the run as a whole.
     """
 
     kind: Literal["divergences", "treedepth", "ebfmi", "rhat", "ess", "chains", "draws"]
@@ -57,10 +64,22 @@ def inspect(
 ) -> list[Finding]:
     """Look at the draws after tuning and at the sampler's statistics (chain, draw) for signs of diagnosis.
 
-    statistics  `diverging`, `reached_max_treedepth`, `energy`; those of a tree are found in its group `sample_stats`
-    rule        what is asked of R-hat and effective sizes; by default what the run asked from which a tree comes, for
-                other draws what `sample` asks of R-hat, and 100 effective draws per chain
+    Parameters
+    ----------
+    draws : ndarray
+        Draws, shape (chain, draw, ...).
+    statistics : mapping of str to array_like, optional
+        `diverging`, `reached_max_treedepth`, `energy`; those of a tree are found in its group `sample_stats`.
+    rule : StoppingRule, optional
+        What is asked of R-hat and effective sizes; by default what the run asked from which a tree comes, for other
+        draws what `sample` asks of R-hat, and 100 effective draws per chain.
 
+    Returns
+    -------
+    list of Finding
+
+    Notes
+    -----
     Looked for: any divergence; trees of full depth in more than 5 % of a chain's draws; E-BFMI < 0.3; R-hat that noise
     does not explain, see `stopping_rule.rhat_is_large`; bulk or tail effective size below what is asked; a single
     chain; and, as information, fewer than 4 chains, or too few draws (under 100) for the diagnostics to mean anything.
@@ -90,6 +109,17 @@ def warn(findings: Iterable[Finding], stacklevel: int = 1) -> None:
     """Issue each finding of level "warning" as a `ConvergenceWarning`.
 
     stacklevel: what the warning points to; 1: the line that calls `warn`; 2: the caller of that function.
+
+    Parameters
+    ----------
+    findings : iterable of Finding
+        Findings, of `inspect` or `examine`.
+    stacklevel : int, default 1
+        Frames between the warning and the line it points to.
+
+    Returns
+    -------
+    None
     """
     for finding in findings:
         if finding.level == "warning":

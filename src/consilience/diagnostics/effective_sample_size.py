@@ -85,6 +85,23 @@ def ess_bulk(draws: npt.ArrayLike) -> FloatArray:
 
     NaN with fewer than four draws or a NaN among the draws.
     Source: Vehtari et al. (2021), section 4.1: the effective size of rank-normalised split chains.
+
+    Parameters
+    ----------
+    draws : array_like
+        Draws, shape (chain, draw, ...).
+
+    Returns
+    -------
+    FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.ess_bulk(draws) > 1500
+    np.True_
     """
     return measure_one(draws, bulk_of_sample)
 
@@ -94,6 +111,25 @@ def ess_tail(draws: npt.ArrayLike, tails: Sequence[float] = TAILS) -> FloatArray
 
     It is the smallest of the effective sizes of the quantiles `tails`, probabilities in (0, 1).
     Source: Vehtari et al. (2021), section 4.3.
+
+    Parameters
+    ----------
+    draws : array_like
+        Draws, shape (chain, draw, ...).
+    tails : sequence of float, optional
+        Whether the minimum over both tails is returned.
+
+    Returns
+    -------
+    FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.ess_tail(draws) > 1500
+    np.True_
     """
     return measure_one(draws, lambda sample: tail_of_sample(sample, tails))
 
@@ -102,10 +138,39 @@ def ess_mean(draws: npt.ArrayLike) -> FloatArray:
     """Effective sample size for the mean, for an array (chain, draw, *shape); gives an array of `shape`.
 
     The split chains are not rank-normalised; the mean and variance have to exist.
+
+    Parameters
+    ----------
+    draws : array_like
+        Draws, shape (chain, draw, ...).
+
+    Returns
+    -------
+    FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.ess_mean(draws) > 1500
+    np.True_
     """
     return measure_one(draws, mean_of_sample)
 
 
 def ess_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
-    """Effective sample size for one quantile, for an array (chain, draw, *shape); gives `shape`."""
+    """Effective sample size for one quantile, for an array (chain, draw, *shape); gives `shape`.
+
+    Parameters
+    ----------
+    draws : array_like
+        Draws, shape (chain, draw, ...).
+    probability : float
+        Probability between 0 and 1.
+
+    Returns
+    -------
+    FloatArray
+    """
     return measure_one(draws, lambda sample: quantile_of_sample(sample, probability))

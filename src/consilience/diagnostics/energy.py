@@ -17,6 +17,15 @@ def ebfmi(energy: npt.ArrayLike) -> FloatArray:
     draw to explore the tails. NaN where the energy is constant or has fewer than two draws.
 
     Source: Betancourt (2016), Diagnosing suboptimal cotangent disintegrations in Hamiltonian Monte Carlo.
+
+    Parameters
+    ----------
+    energy : array_like
+        Energies of the draws, shape (chain, draw).
+
+    Returns
+    -------
+    FloatArray
     """
     values = np.asarray(energy, dtype=np.float64)
     if values.ndim != 2:

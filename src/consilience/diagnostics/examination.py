@@ -20,11 +20,18 @@ from consilience.record import Record
 class Examination(Record):
     """Diagnostics of P parameters, each an array (P,); NaN where a diagnostic is not defined.
 
-    r_hat      rank-normalised split R-hat
-    ess_bulk   effective sample size of the bulk
-    ess_tail   effective sample size of the quantiles 5 % and 95 %
-    mcse_mean  Monte Carlo standard error of the mean
-    mcse_sd    Monte Carlo standard error of the standard deviation
+    Parameters
+    ----------
+    r_hat : FloatArray
+        Rank-normalised split R-hat.
+    ess_bulk : FloatArray
+        Effective sample size of the bulk.
+    ess_tail : FloatArray
+        Effective sample size of the quantiles 5 % and 95 %.
+    mcse_mean : FloatArray
+        Monte Carlo standard error of the mean.
+    mcse_sd : FloatArray
+        Monte Carlo standard error of the standard deviation.
     """
 
     r_hat: FloatArray
@@ -53,12 +60,32 @@ DIAGNOSTICS: dict[str, Measure] = {
 
 
 def examine(draws: npt.ArrayLike) -> Examination:
-    """Diagnostics of all elements, in C order, of an array (chain, draw, ...)."""
+    """Diagnostics of all elements, in C order, of an array (chain, draw, ...).
+
+    Parameters
+    ----------
+    draws : array_like
+        Draws, shape (chain, draw, ...).
+
+    Returns
+    -------
+    Examination
+    """
     return examine_all([np.asarray(draws)])
 
 
 def examine_all(variables: Sequence[npt.NDArray[np.generic]]) -> Examination:
-    """Diagnostics of all elements of several arrays (chain, draw, ...), one variable after the other."""
+    """Diagnostics of all elements of several arrays (chain, draw, ...), one variable after the other.
+
+    Parameters
+    ----------
+    variables : sequence of ndarray
+        Draws by name, each of shape (chain, draw, ...).
+
+    Returns
+    -------
+    Examination
+    """
     found = measure(variables, DIAGNOSTICS)
     errors = found["errors"]
     return Examination(found["r_hat"], found["ess_bulk"], found["ess_tail"], errors[:, 0].copy(), errors[:, 1].copy())

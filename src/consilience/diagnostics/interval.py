@@ -36,6 +36,25 @@ def hdi(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
 
     The narrowest interval with a share `probability`, in (0, 1), of the draws; for a distribution of several
     modes it spans the gap between them.
+
+    Parameters
+    ----------
+    draws : array_like
+        Draws, shape (chain, draw, ...).
+    probability : float, default 0.94
+        Probability between 0 and 1.
+
+    Returns
+    -------
+    FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.hdi(draws, 0.9).shape
+    (2,)
     """
     check_probability(probability)
     return measure_one(draws, lambda sample: highest_density_of_sample(sample, probability))
@@ -45,6 +64,25 @@ def eti(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
     """Equal-tailed interval of draws (chain, draw, *shape); gives (*shape, 2), lower and upper bound.
 
     Its bounds are the quantiles (1 - probability) / 2 and (1 + probability) / 2.
+
+    Parameters
+    ----------
+    draws : array_like
+        Draws, shape (chain, draw, ...).
+    probability : float, default 0.94
+        Probability between 0 and 1.
+
+    Returns
+    -------
+    FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.eti(draws, 0.9).shape
+    (2,)
     """
     check_probability(probability)
     return measure_one(draws, lambda sample: equal_tails_of_sample(sample, probability))

@@ -45,5 +45,22 @@ def split_rhat(draws: npt.ArrayLike) -> FloatArray:
     NaN where it is not defined: fewer than four draws, a NaN among the draws, constant draws.
     Source: Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Rank-normalization, folding, and
     localization: an improved R-hat for assessing convergence of MCMC, Bayesian Analysis 16(2).
+
+    Parameters
+    ----------
+    draws : array_like
+        Draws, shape (chain, draw, ...).
+
+    Returns
+    -------
+    FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.split_rhat(draws) < 1.02
+    np.True_
     """
     return measure_one(draws, of_sample)

@@ -49,6 +49,23 @@ def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
     """Monte Carlo standard error of the mean, in the unit of the draws (chain, draw, *shape); gives `shape`.
 
     Source: Vehtari et al. (2021), section 4.2: standard deviation over the root of the effective size.
+
+    Parameters
+    ----------
+    draws : array_like
+        Draws, shape (chain, draw, ...).
+
+    Returns
+    -------
+    FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.mcse_mean(draws) < 0.03
+    np.True_
     """
     return measure_one(draws, lambda sample: of_mean(sample, effective_sample_size.mean_of_sample(sample)))
 
@@ -61,6 +78,15 @@ def mcse_sd(draws: npt.ArrayLike) -> FloatArray:
 
     Source: the delta method for the root of the variance, as in Kenney and Keeping (1951), Mathematics of
     Statistics, with the effective size of the squared deviations in place of the number of draws.
+
+    Parameters
+    ----------
+    draws : array_like
+        Draws, shape (chain, draw, ...).
+
+    Returns
+    -------
+    FloatArray
     """
     return measure_one(draws, of_deviation)
 
@@ -70,5 +96,16 @@ def mcse_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
 
     Source: Vehtari et al. (2021), section 4.4: the rank of the quantile has a beta distribution of as many draws as
     are effective for it; its standard deviation to both sides is carried over to the draws in order.
+
+    Parameters
+    ----------
+    draws : array_like
+        Draws, shape (chain, draw, ...).
+    probability : float
+        Probability between 0 and 1.
+
+    Returns
+    -------
+    FloatArray
     """
     return measure_one(draws, lambda sample: of_quantile(sample, probability))

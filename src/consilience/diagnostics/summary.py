@@ -14,7 +14,15 @@ from consilience.diagnostics import interval, table
 from consilience.diagnostics.compiled.library import Part
 from consilience.diagnostics.description import INTERVALS, IntervalKind, describe
 from consilience.diagnostics.sample import FloatArray
-from consilience.diagnostics.variables import Draws, Filter, VariableDraws, attributes, gather, superchains_of
+from consilience.diagnostics.variables import (
+    Draws,
+    Filter,
+    VariableDraws,
+    attributes,
+    gather,
+    pieces,
+    superchains_of,
+)
 from consilience.record import Record
 
 if TYPE_CHECKING:
@@ -35,6 +43,15 @@ class SummaryTable(Record, eq=False):
     `print(table)` shows it as text, `table["r_hat"]` is a column, `table.row("theta[A]")` a row,
     `table.to_dataframe()` a pandas data frame. What a data frame can do the table can, by becoming one:
     `table.loc["mu"]`, `table.sort_values("r_hat")`, `table[["mean", "sd"]]`, `table[table["r_hat"] > 1.01]`.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        Name of each row.
+    columns : mapping of str to FloatArray
+        Numbers by the name of the column.
+    verdict : str, default ''
+        What the table is worth, in a sentence.
     """
 
     labels: tuple[str, ...]
@@ -137,17 +154,36 @@ def summary(
 ) -> Any:
     """Mean, standard deviation, credible interval and convergence diagnostics of each parameter.
 
-    draws        tree (its `group`), data set, dictionary of arrays (chain, draw, ...), or one array
-    var_names    variables to include, all by default; `~name` leaves one out
-    filter_vars  None: `var_names` are names; "like": parts of names; "regex": regular expressions
-    coords       labels to include along named axes, such as {"school": ["A", "B"]}
-    kind         "stats": mean to interval; "diagnostics": standard errors to R-hat; "all": both
-    ci_prob      probability of the interval, in (0, 1)
-    ci_kind      "hdi": highest density; "eti": equal tails
-    round_to     decimals to which the numbers are rounded; "auto", "none", None: not at all, but as they are shown
-    fmt          "wide": a `SummaryTable`, one row per scalar; "xarray": a data set of the variables with an axis
-                 `summary` of the columns; "long": that as a pandas data frame, one column per variable
+    Parameters
+    ----------
+    draws : ndarray
+        Tree (its `group`), data set, dictionary of arrays (chain, draw, ...), or one array.
+    var_names : str or sequence of str, optional
+        Variables to include, all by default; `~name` leaves one out.
+    filter_vars : Filter, optional
+        None: `var_names` are names; "like": parts of names; "regex": regular expressions.
+    group : str, default 'posterior'
+        Group of the result.
+    coords : mapping, optional
+        Labels to include along named axes, such as {"school": ["A", "B"]}.
+    kind : Kind, default 'all'
+        "stats": mean to interval; "diagnostics": standard errors to R-hat; "all": both.
+    ci_prob : float, default 0.94
+        Probability of the interval, in (0, 1).
+    ci_kind : IntervalKind, default 'hdi'
+        "hdi": highest density; "eti": equal tails.
+    round_to : int or str or None, default 'auto'
+        Decimals to which the numbers are rounded; "auto", "none", None: not at all, but as they are shown.
+    fmt : Format, default 'wide'
+        "wide": a `SummaryTable`, one row per scalar; "xarray": a data set of the variables with an axis `summary` of
+        the columns; "long": that as a pandas data frame, one column per variable.
 
+    Returns
+    -------
+    object
+
+    Notes
+    -----
     The columns are mean, sd, hdi_3%, hdi_97% (named after kind and probability of the interval), mcse_mean,
     mcse_sd, ess_bulk, ess_tail, r_hat (nested, for results of many chains in lock step). A parameter with NaN among its
     draws has NaN throughout; one with heavy tails has no mcse_sd, see `mcse_sd`. Below the table of a result of
@@ -165,7 +201,7 @@ def summary(
     decimals = None if round_to in (None, "auto", "none", "None") else round_to
     if decimals is not None and (isinstance(decimals, bool) or not isinstance(decimals, int)):
         raise ValueError(f"round_to is a number of decimals, 'auto' or 'none'; {round_to!r} came")
-    variables = gather(draws, group=group, var_names=var_names, filter_vars=filter_vars, coords=coords)
+    variables = gather(draws, group=group, var_names=var_names, filter_vars=filter_vars, coords=coords, apart=True)
     parts: list[Part] = []
     if kind != "diagnostics":
         parts += ["statistics"]
@@ -173,7 +209,8 @@ def summary(
         parts += ["errors", "ranks"]
     known = attributes(draws, group)
     superchains = superchains_of(known, variables[0].draws.shape[0] if variables else 0)
-    columns = describe([variable.draws for variable in variables], parts, ci_kind, ci_prob, superchains)
+    tables = [describe(draws, parts, ci_kind, ci_prob, superchains) for draws in _read(variables)]
+    columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     tail = 100 * (1 - ci_prob) / 2
     names = {"lower": f"{ci_kind}_{tail:g}%", "upper": f"{ci_kind}_{100 - tail:g}%"}
     labels = tuple(name for variable in variables for name in variable.element_names())
@@ -186,6 +223,23 @@ def summary(
     if fmt == "xarray":
         return of_variables
     return of_variables.to_dataframe().reset_index().set_index("summary").rename_axis(None)
+
+
+def _read(variables: Sequence[VariableDraws]) -> Iterator[list[np.ndarray[Any, Any]]]:
+    """Draws of variables in their order, those that are on a disk piece by piece."""
+    together: list[np.ndarray[Any, Any]] = []
+    for variable in variables:
+        draws: Any = variable.draws
+        if isinstance(draws, np.ndarray):
+            together.append(draws)
+            continue
+        if together:
+            yield together
+        together = []
+        for place in pieces(draws.shape, draws.dtype.itemsize):
+            yield [draws[(slice(None), slice(None), *place)].to_numpy()]
+    if together or not variables:
+        yield together
 
 
 def _by_variable(variables: Sequence[VariableDraws], columns: Mapping[str, FloatArray]) -> xarray.Dataset:

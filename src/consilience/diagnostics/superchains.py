@@ -35,8 +35,19 @@ def rows_of_superchains(draws: FloatArray, superchains: int) -> FloatArray:
 def nested_rhat(draws: npt.ArrayLike, superchains: int) -> FloatArray:
     """Rank-normalised split nested R-hat of an array (chain, draw, *shape); gives an array of `shape`.
 
-    superchains   their number, from 2 to that of the chains; neighbouring chains make up one
+    Parameters
+    ----------
+    draws : array_like
+        Draws, shape (chain, draw, ...).
+    superchains : int
+        Their number, from 2 to that of the chains; neighbouring chains make up one.
 
+    Returns
+    -------
+    FloatArray
+
+    Notes
+    -----
     As R-hat the larger of that of draws and of their distances from the median. NaN where it is not defined, see
     `split_rhat`. Raises ShapeError for other numbers of superchains.
     """
@@ -54,8 +65,13 @@ def nested_rhat(draws: npt.ArrayLike, superchains: int) -> FloatArray:
 def replace(table: FloatArray, draws: FloatArray, superchains: int, target_rhat: float) -> None:
     """Put R-hat and noise ratios of superchains in place of those of single chains.
 
-    table   (parameter, column), see `compiled.columns.COLUMNS`, with effective sizes, of draws (parameter, chain, draw)
+    Parameters
+    ----------
+    table : FloatArray
+        (parameter, column), see `compiled.columns.COLUMNS`, with effective sizes, of draws (parameter, chain, draw).
 
+    Notes
+    -----
     The noise ratio, see `stopping_rule.rhat_is_large`, takes the autocorrelation time from the effective size of the
     bulk: that along the rows of superchains has no meaning.
     """

@@ -6,7 +6,7 @@ import itertools
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +69,7 @@ def gather(
     var_names: str | Sequence[str] | None = None,
     filter_vars: Filter = None,
     coords: Mapping[str, object] | None = None,
+    apart: bool = False,
 ) -> list[VariableDraws]:
     """Variables of `source`, in its order or that of `var_names`.
 
@@ -78,10 +79,12 @@ def gather(
     var_names, filter_vars: as in ArviZ; exact names, parts of names ("like") or regular expressions
     ("regex"), each left out instead if it begins with `~`.
 
+    apart: whether draws of variables that are `unread` stay on the disk, as arrays of xarray's.
+
     Raises KeyError for a group or name that is not there, ShapeError without chain and draw axes, TypeError
     for elements that are no real numbers.
     """
-    found = dict(_all(source, group, coords))
+    found = dict(_all(source, group, coords, apart))
     names = select(list(found), var_names, filter_vars)
     variables = [found[name] for name in names]
     for variable in variables:
@@ -96,6 +99,31 @@ def gather(
                 f"leave it out with var_names='~{variable.name}'"
             )
     return variables
+
+
+PIECE: Final = 64 * 2**20
+"""Bytes of draws that are read at once, of variables that are not in memory."""
+
+
+def unread(array: Any) -> bool:
+    """Whether a variable of xarray's is on a disk, and larger than a piece."""
+    variable = getattr(array, "variable", array)
+    return not getattr(variable, "_in_memory", True) and variable.nbytes > PIECE
+
+
+def pieces(shape: tuple[int, ...], itemsize: int, most: int | None = None) -> Iterator[tuple[slice, ...]]:
+    """Places of elements, behind the axes (chain, draw), that have at most so many bytes in all draws; in C order."""
+    most = PIECE if most is None else most
+    own, draws = shape[2:], max(1, shape[0] * shape[1] * itemsize)
+    axis = next((a for a in range(len(own)) if draws * int(np.prod(own[a + 1 :])) <= most), max(0, len(own) - 1))
+    if not own:
+        yield ()
+        return
+    step = max(1, most // max(1, draws * int(np.prod(own[axis + 1 :]))))
+    for before in np.ndindex(own[:axis]):
+        for begin in range(0, own[axis], step):
+            rest = (slice(begin, min(begin + step, own[axis])), *(slice(None),) * (len(own) - axis - 1))
+            yield (*(slice(i, i + 1) for i in before), *rest)
 
 
 def unbuilt(source: Any) -> Mapping[str, Any] | None:
@@ -136,7 +164,9 @@ def superchains_of(known: Mapping[str, Any], chains: int) -> int:
     return told if 0 < told <= chains else 0
 
 
-def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iterator[tuple[str, VariableDraws]]:
+def _all(
+    source: Draws, group: str, coords: Mapping[str, object] | None, apart: bool
+) -> Iterator[tuple[str, VariableDraws]]:
     """Every variable of `source` with its name."""
     groups = unbuilt(source)
     if groups is not None and group in groups and not coords:
@@ -162,7 +192,8 @@ def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iter
             if coords:
                 source = source.sel(dict(coords))
             for key, array in source.data_vars.items():
-                yield str(key), _labelled(str(key), array, array.values, array.coords)
+                draws: Any = array if apart and unread(array) else array.values
+                yield str(key), _labelled(str(key), array, draws, array.coords)
             return
     if coords:
         raise ValueError("coords select labels of xarray's objects; plain arrays have no labels")
@@ -173,10 +204,13 @@ def _all(source: Draws, group: str, coords: Mapping[str, object] | None) -> Iter
         yield str(name), VariableDraws(str(name), draws, tuple(map(range, draws.shape[2:])), axes)
 
 
-def _labelled(name: str, array: Any, values: npt.NDArray[Any], known: Mapping[Any, Any]) -> VariableDraws:
+def _labelled(name: str, array: Any, values: Any, known: Mapping[Any, Any]) -> VariableDraws:
     """A variable of a data set, its chain and draw axes first.
 
-    known   labels by dimension, of those that have any
+    Parameters
+    ----------
+    known : mapping
+        Labels by dimension, of those that have any.
     """
     missing = [dimension for dimension in SAMPLE_DIMENSIONS if dimension not in array.dims]
     if missing:
@@ -187,7 +221,8 @@ def _labelled(name: str, array: Any, values: npt.NDArray[Any], known: Mapping[An
         np.asarray(known[dimension]) if dimension in known else range(values.shape[array.dims.index(dimension)])
         for dimension in others
     )
-    return VariableDraws(name, values.transpose(axes), labels, tuple(map(str, others)))
+    in_order = values.transpose(*SAMPLE_DIMENSIONS, *others) if values is array else values.transpose(axes)
+    return VariableDraws(name, in_order, labels, tuple(map(str, others)))
 
 
 def select(names: list[str], wanted: str | Sequence[str] | None, filter_vars: Filter) -> list[str]:

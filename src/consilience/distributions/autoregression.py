@@ -40,13 +40,21 @@ def truth(title: str, name: str, given: Any) -> bool:
 class AR(Continuous):
     """Autoregressive series of order p: x_t = rho_1 x_(t-1) + … + rho_p x_(t-p) + e_t, e_t normal around 0.
 
-    rho         coefficients, shape (..., p); with `constant` shape (..., p + 1), the first is added to every x_t
-    sigma       standard deviation of e_t > 0, or tau = 1 / sigma^2
-    init_dist   distribution of the first p values: of numbers, independent, with the p values as last batch axis
-                where they differ; or of vectors of length p. Normal(0, 100) if not given
-    steps       length of the series less p; may follow from shape, dims or data
-    constant    whether rho begins with a constant
-    ar_order    p, where it does not follow from the shape of rho
+    Parameters
+    ----------
+    rho
+        Coefficients, shape (..., p); with `constant` shape (..., p + 1), the first is added to every x_t.
+    sigma
+        Standard deviation of e_t > 0, or tau = 1 / sigma^2.
+    init_dist
+        Distribution of the first p values: of numbers, independent, with the p values as last batch axis where they
+        differ; or of vectors of length p. Normal(0, 100) if not given.
+    steps
+        Length of the series less p; may follow from shape, dims or data.
+    constant
+        Whether rho begins with a constant.
+    ar_order
+        `p`, where it does not follow from the shape of rho.
     """
 
     rho = parameter(real_vector, broadcast=True, nan_check=False)
@@ -179,8 +187,12 @@ def recurrence(noise: Node, coefficients: Node) -> Node:
     A^i E_(t-i). Twice as many terms are S_t + A^n S_(t-n) of n: the number of passes over the series is the
     logarithm of its length.
 
-    noise          shape (..., T)
-    coefficients   shape (..., p)
+    Parameters
+    ----------
+    noise : TensorVariable
+        Shape (..., T).
+    coefficients : TensorVariable
+        Shape (..., p).
     """
     p, number = coefficients.static_shape[-1], noise.static_shape[-1]
     later = broadcast_to(eye(p - 1, p, dtype=coefficients.dtype), (*coefficients.static_shape[:-1], p - 1, p))

@@ -56,8 +56,12 @@ class ModelContext(Protocol):
     ) -> Node:
         """Take a random variable (an op `RandomVariable`) into the model and return what the user works with.
 
-        observed    data, as `given_data` gives them or as users do; or None
-        transform   DEFAULT: the one of `transforms.default_transform`; None: none; otherwise a Transform
+        Parameters
+        ----------
+        observed : array_like, optional
+            Data, as `given_data` gives them or as users do; or None.
+        transform : Transform, optional
+            DEFAULT: the one of `transforms.default_transform`; None: none; otherwise a Transform.
         """
         ...
 

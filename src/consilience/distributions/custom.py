@@ -51,7 +51,7 @@ class CustomDist(UnnamedParameters):
                     expression can be, whose ends may depend on parameters, to the real line. There is none for
                     counts, for vectors, and where single numbers have a probability. With `logp`, the density is
                     that function's on all numbers, and draws alone follow
-    numeric_inverse whether the density of `dist` may invert monotone functions numerically, as for `logp`
+    numeric_inverse  whether the density of `dist` may invert monotone functions numerically, as for `logp`
     random          function (*parameters, rng, size) -> draws of shape `size`, as a graph; `rng` has the methods of
                     NumPy's generator, and is a random key for the functions of `pt.random`
     support_point   function (*parameters) -> a value from which sampling may start; 0 if not given
@@ -59,6 +59,13 @@ class CustomDist(UnnamedParameters):
     ndim_supp, ndims_params     the same as ranks, in PyMC's words; vectors then need `shape`
     dtype           element type; int64 makes the distribution discrete
     class_name      name for messages
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pm.CustomDist.dist(2.0, logp=lambda value, rate: pt.log(rate) - rate * value)
+    >>> pm.logp(x, 0.5).eval().round(4).item()
+    -0.3069
     """
 
     formulas: Formulas = static(lambda title, name, given: given)

@@ -75,10 +75,18 @@ def density(rv: Node, value: TensorLike) -> Node:
 def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
     """Log density (or log mass) at a value, elementwise; -inf outside the support.
 
-    rv         a random variable; batch shapes of variable and value broadcast
-    warn_rvs   of no effect, for PyMC's sake
-    returns    one number per event: vectors of a multivariate distribution count as one. To compute it raises
-               ParameterError where a parameter is out of range
+    Parameters
+    ----------
+    rv : TensorVariable
+        A random variable; batch shapes of variable and value broadcast.
+    warn_rvs : bool, optional
+        Of no effect, for PyMC's sake.
+
+    Returns
+    -------
+    TensorVariable
+        One number per event: vectors of a multivariate distribution count as one. To compute it raises ParameterError
+        where a parameter is out of range.
     """
     del warn_rvs
     return requiring(rv, supported_density(rv, value))
@@ -186,8 +194,12 @@ def drawn(rv: Node, key: Node | None = None, shape: Shape | None = None) -> Node
 
     Where a parameter is out of range the draw is NaN, or -1 for whole numbers, which have no NaN.
 
-    key     another key
-    shape   another shape, to which the variable's broadcasts: independent draws along every axis
+    Parameters
+    ----------
+    key : TensorVariable, optional
+        Another key.
+    shape : tuple of int, optional
+        Another shape, to which the variable's broadcasts: independent draws along every axis.
     """
     bound = distribution_of(rv, "draw")
     shape = rv.static_shape if shape is None else shape
@@ -239,7 +251,10 @@ def between_whole(rv: Node) -> bool:
 def support_error(rv: Node, name: str, value: npt.ArrayLike, outside: npt.NDArray[np.bool_]) -> SupportError:
     """The error for observed values outside the support.
 
-    outside   value of `support_violation`, at least one element true
+    Parameters
+    ----------
+    outside : ndarray
+        Value of `support_violation`, at least one element true.
     """
     bound = distribution_of(rv, "support_error")
     rule = bound.bound_support.rule
@@ -304,8 +319,11 @@ def with_shape(rv: Node, shape: Shape) -> Node:
 def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) -> list[Node]:
     """The graph with every random variable replaced by its draw, given the draws of its parents.
 
-    keys      new keys for random variables (by variable); a variable not listed keeps its own key, which is
-              an input of the resulting graph
+    Parameters
+    ----------
+    keys : mapping of TensorVariable to TensorVariable, optional
+        New keys for random variables (by variable); a variable not listed keeps its own key, which is an input of the
+        resulting graph.
     """
     keys = keys or {}
     made: dict[Node, Node] = {}
@@ -325,7 +343,10 @@ def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) ->
 def realised_with(outputs: Sequence[Node], key: Node | None = None, given: Sequence[Node] = ()) -> list[Node]:
     """As `realise`, with `fold_in(key, i)` in place of fresh key number i, those of variables before others.
 
-    given   fresh keys that stay
+    Parameters
+    ----------
+    given : sequence of TensorVariable, default ()
+        Fresh keys that stay.
     """
     if key is None:
         return realise(outputs)

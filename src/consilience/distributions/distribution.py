@@ -52,6 +52,7 @@ __all__ = [
 ]  # fmt: skip
 
 PLAIN: Final = "consilience.distributions.plain_formulas"  # loaded when a program asks for such a function
+DOCUMENTATION: Final = "consilience.distributions.documentation"  # loaded when somebody reads
 FORMULAS = ("logp", "logcdf", "logccdf", "icdf", "draw", "mean", "variance")
 
 Dims: TypeAlias = str | Sequence[str | None]
@@ -62,7 +63,7 @@ class Making:
 
     def __init__(self, cls: DistributionType, method: Callable[..., Node]) -> None:
         self._cls, self.__wrapped__ = cls, method
-        self.__name__, self.__qualname__, self.__doc__ = "dist", f"{cls.__name__}.dist", method.__doc__
+        self.__name__, self.__qualname__ = "dist", f"{cls.__name__}.dist"
 
     @classmethod
     def bound(cls, distribution: DistributionType, method: Callable[..., Node]) -> MethodType:
@@ -71,6 +72,13 @@ class Making:
 
     def __call__(self, cls: DistributionType, /, *parameters: Any, **named: Any) -> Node:
         return self.__wrapped__(*parameters, **named)
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]  # each object has the text of its distribution
+        module = import_module(DOCUMENTATION)
+        signature = import_module(PLAIN).signature_of_dist(self._cls, self.__wrapped__)
+        text: str | None = module.documented(self._cls, signature, module.OUTSIDE)
+        return text
 
     @property
     def __signature__(self) -> Any:
@@ -91,6 +99,7 @@ class DistributionType(type):
         icdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "icdf"))
         __signature__ = property(lambda cls: import_module(PLAIN).signature_of_call(cls, *cls.making()))
         dist = property(lambda cls: Making.bound(cls, cls.declaration("dist").__get__(None, cls)))
+        __doc__ = property(lambda cls: import_module(DOCUMENTATION).documented(cls))
         rv_type = property(lambda cls: Kind.of(f"{cls.__name__}RV", lambda op: _draws_from(op, cls)))
 
     def making(cls) -> tuple[list[Any], Any]:
@@ -117,6 +126,23 @@ class Distribution(metaclass=DistributionType):
 
     Another parameterization with formulas of its own is `class LogitBernoulli(Bernoulli, parameterization=True)`; it
     declares its own parameters and, with `derived`, those of its parent, whose formulas it then inherits.
+
+    Parameters
+    ----------
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> from consilience.distributions import parameter
+    >>> from consilience.distributions.constraints import positive
+    >>> class Rayleigh(pm.Continuous):
+    ...     sigma = parameter(positive)
+    ...     support = positive
+    ...
+    ...     def logp(self, value):
+    ...         return pt.log(value / self.sigma**2) - 0.5 * (value / self.sigma) ** 2
+    >>> pm.logp(Rayleigh.dist(2.0), 1.0).eval().round(4).item()
+    -1.5113
     """
 
     title: ClassVar[str] = ""
@@ -175,18 +201,44 @@ class Distribution(metaclass=DistributionType):
     ) -> Node:
         """A variable of the model whose `with` block this is.
 
-        name                unique in the model
-        parameters, named   parameters of the distribution, in PyMC's order and names
-        observed            data: the variable is conditioned on them
-        dims                names of its axes; their lengths come from the model's coords
-        shape, size         its shape, or its shape without the axes of one event
-        transform           extra map to unconstrained space (after the default one); None for no map at all
-        default_transform   None drops the default map
-        initval             starting value, or "support_point" or "prior"
-        total_size          size of the full data of which `observed` is a batch
-        returns             the node to be used in further expressions
-        raises              ModelError outside a model, TypeError for wrong combinations of parameters,
-                            ParameterError for constants out of range, ShapeError where shapes do not fit
+        Parameters
+        ----------
+        name : str
+            Unique in the model.
+        *parameters : TensorLike
+            Parameters of the distribution, in PyMC's order and names.
+        observed : array_like, optional
+            Data: the variable is conditioned on them.
+        dims : str or sequence of str, optional
+            Names of its axes; their lengths come from the model's coords.
+        shape, size : int or sequence of int, optional
+            Its shape, or its shape without the axes of one event.
+        transform : Transform, optional
+            Extra map to unconstrained space (after the default one); None for no map at all.
+        default_transform : Transform, optional
+            None drops the default map.
+        initval : array_like or str, optional
+            Starting value, or "support_point" or "prior".
+        total_size : int or sequence of int, optional
+            Size of the full data of which `observed` is a batch.
+        **named : TensorLike
+            Parameters of the distribution, in PyMC's order and names.
+
+        Returns
+        -------
+        TensorVariable
+            The node to be used in further expressions.
+
+        Raises
+        ------
+        ModelError
+            Outside a model.
+        TypeError
+            For wrong combinations of parameters.
+        ParameterError
+            For constants out of range.
+        ShapeError
+            Where shapes do not fit.
         """
         if not isinstance(name, str):
             raise TypeError(
@@ -367,7 +419,10 @@ class Distribution(metaclass=DistributionType):
     def over_batch(self, result: Node, shape: Shape, formula: str, name: str) -> Node:
         """The value of a formula, one number per event of a batch of a shape.
 
-        formula, name   what was computed, and of which variable, for messages
+        Parameters
+        ----------
+        formula, name : str
+            What was computed, and of which variable, for messages.
         """
         return spread(result, broadcast([result.static_shape, shape], self.title))
 
@@ -399,12 +454,32 @@ class Distribution(metaclass=DistributionType):
 
 
 class Continuous(Distribution):
-    """Base of distributions with a density."""
+    """Base of distributions with a density.
+
+    Parameters
+    ----------
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> issubclass(pm.Normal, pm.Continuous)
+    True
+    """
 
     support: ClassVar[Constraint] = real
 
 
 class Discrete(Distribution):
-    """Base of distributions of whole numbers, with a mass function."""
+    """Base of distributions of whole numbers, with a mass function.
+
+    Parameters
+    ----------
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> issubclass(pm.Poisson, pm.Discrete)
+    True
+    """
 
     support: ClassVar[Constraint] = natural

@@ -40,11 +40,31 @@ def draw(
 ) -> Any:
     """Independent draws of variables, or of expressions of them.
 
-    vars                            one node or several; several are drawn jointly
-    draws                           how many; for more than one, results have a leading axis of that length
-    random_seed                     an integer, integers, or one of NumPy's sources of randomness; None: a fresh seed
-    mode, backend, compile_kwargs   of no effect, for PyMC's sake: draws do not depend on them
-    returns                         an array, or a list of arrays for several nodes
+    Parameters
+    ----------
+    vars : TensorVariable or sequence of TensorVariable
+        One node or several; several are drawn jointly.
+    draws : int, default 1
+        How many; for more than one, results have a leading axis of that length.
+    random_seed : int, sequence of int or Generator, optional
+        An integer, integers, or one of NumPy's sources of randomness; None: a fresh seed.
+    mode : str or Mode, optional
+        Of no effect, for PyMC's sake: draws do not depend on them.
+    backend : str, optional
+        Of no effect, for PyMC's sake: draws do not depend on them.
+    compile_kwargs : object, optional
+        Of no effect, for PyMC's sake: draws do not depend on them.
+
+    Returns
+    -------
+    object
+        An array, or a list of arrays for several nodes.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.draw(pm.Normal.dist(0.0, 1.0), draws=3, random_seed=1).shape
+    (3,)
     """
     del mode, backend, compile_kwargs
     if draws < 1:
@@ -104,8 +124,12 @@ def compile(
 ) -> Function:
     """As `function`, with random variables that are no inputs drawn anew at every call.
 
-    random_seed   an integer or a NumPy generator, for the same sequence of draws; None takes a fresh seed
-    options       as for `function`
+    Parameters
+    ----------
+    random_seed : int or Generator, optional
+        An integer or a NumPy generator, for the same sequence of draws; None takes a fresh seed.
+    **options : object
+        As for `function`.
     """
     return function(inputs, outputs, mode=mode, random_key=random_slot(_seed(random_seed)), **options)
 

@@ -86,7 +86,10 @@ def made_with(key: Node | None, method: Callable[..., Node], arguments: tuple[An
 class GraphGenerator:
     """A random key with the methods of `numpy.random.Generator`; each call is independent of the others.
 
-    key   the key, for the functions of `pt.random`, which take the generator as well
+    Parameters
+    ----------
+    key : TensorVariable
+        The key, for the functions of `pt.random`, which take the generator as well.
     """
 
     def __init__(self, key: Node) -> None:

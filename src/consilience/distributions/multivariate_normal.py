@@ -42,8 +42,11 @@ class ByCovariance(Continuous):
     ) -> Node:
         """A variable outside any model; `lower=False` says that `chol` is upper triangular.
 
-        method   "cholesky", "svd" or "eigh", PyMC's ways to a root of the covariance for draws; of no effect, as the
-                 draws of all three have one distribution
+        Parameters
+        ----------
+        method : str, default 'cholesky'
+            "cholesky", "svd" or "eigh", PyMC's ways to a root of the covariance for draws; of no effect, as the draws
+            of all three have one distribution.
         """
         if method not in ("cholesky", "svd", "eigh"):
             raise ParameterError(f"{cls.title}: method must be 'cholesky', 'svd' or 'eigh', got {method!r}.")
@@ -66,9 +69,13 @@ class ByCovariance(Continuous):
 class MvNormal(ByCovariance):
     """Bell curve of vectors: exp(-(x - mu)' K^-1 (x - mu) / 2) / sqrt(det(2 pi K)).
 
-    mu      mean, shape (..., n); a number stands for equal means
-    cov     covariance K, shape (..., n, n), symmetric positive definite; or tau = K^-1; or chol, its lower
-            triangular Cholesky factor (upper triangular with lower=False)
+    Parameters
+    ----------
+    mu
+        Mean, shape (..., n); a number stands for equal means.
+    cov
+        Covariance K, shape (..., n, n), symmetric positive definite; or tau = K^-1; or chol, its lower triangular
+        Cholesky factor (upper triangular with lower=False).
     """
 
     mu = parameter(real_vector, default=0.0, broadcast=True, nan_check=False)
@@ -97,7 +104,7 @@ class MvNormal(ByCovariance):
         return _inverse_quadratic(self.cov, value - self.mu)
 
     def half_log_determinant(self) -> Node:
-        """log(det K) / 2."""
+        """`log(det K) / 2`."""
         return 0.5 * Node(LogAbsDet("positive definite"), self.cov)
 
     def spread(self, z: Node) -> Node:

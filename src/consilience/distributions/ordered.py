@@ -41,8 +41,14 @@ class WithProbabilities(Distribution):
     ) -> Node:
         """A variable of the model whose `with` block this is.
 
-        compute_p   whether the model keeps the probabilities as well, in a last axis of one element per category
-        others      as for every distribution
+        Parameters
+        ----------
+        compute_p : bool, default True
+            Whether the model keeps the probabilities as well, in a last axis of one element per category.
+
+        Notes
+        -----
+        Other parameters as for every distribution.
         """
         node = super().__new__(cls, name, *parameters, **named)
         if compute_p:
@@ -135,8 +141,12 @@ class OrderedCategories(WithProbabilities, Discrete):
 class OrderedLogistic(OrderedCategories):
     """Ordered categories of a logistic variable: P(X <= k) = 1 / (1 + exp(eta - cutpoints[k])).
 
-    eta         location of the hidden variable
-    cutpoints   increasing numbers, shape (..., K - 1) for K categories
+    Parameters
+    ----------
+    eta
+        Location of the hidden variable.
+    cutpoints
+        Increasing numbers, shape (..., K - 1) for K categories.
     """
 
     eta = parameter(real, nan_check=False)
@@ -158,9 +168,14 @@ class OrderedLogistic(OrderedCategories):
 class OrderedProbit(OrderedCategories):
     """Ordered categories of a normal variable: P(X <= k) = Phi((cutpoints[k] - eta) / sigma).
 
-    eta         mean of the hidden variable
-    cutpoints   increasing numbers, shape (..., K - 1) for K categories
-    sigma       standard deviation of the hidden variable > 0
+    Parameters
+    ----------
+    eta
+        Mean of the hidden variable.
+    cutpoints
+        Increasing numbers, shape (..., K - 1) for K categories.
+    sigma
+        Standard deviation of the hidden variable > 0.
     """
 
     eta = parameter(real, nan_check=False)
@@ -184,9 +199,14 @@ class OrderedProbit(OrderedCategories):
 class OrderedMultinomial(WithProbabilities, Multinomial):
     """Counts of ordered categories among n draws, with the probabilities of `OrderedLogistic`.
 
-    eta         location of the hidden variable
-    cutpoints   increasing numbers, shape (..., K - 1) for K categories
-    n           number of draws, whole, >= 0
+    Parameters
+    ----------
+    eta
+        Location of the hidden variable.
+    cutpoints
+        Increasing numbers, shape (..., K - 1) for K categories.
+    n
+        Number of draws, whole, >= 0.
     """
 
     eta = parameter(real, nan_check=False)

@@ -39,11 +39,17 @@ Conversion: TypeAlias = Callable[..., "TensorLike | tuple[TensorLike, ...]"]
 class DistributionParameter:
     """One canonical parameter of a distribution; on an instance, its value.
 
-    constraint  where it must lie; its event rank is the rank of one parameter
-    default     value when the user gives none
-    broadcast   a number stands for a vector of equal numbers
-    nan_check     values outside the constraint are replaced by NaN in densities. Not needed where the formula
-                itself is NaN or -inf for them, as log(sigma) is.
+    Parameters
+    ----------
+    constraint : Constraint
+        Where it must lie; its event rank is the rank of one parameter.
+    default : float, optional
+        Value when the user gives none.
+    broadcast : bool, default False
+        A number stands for a vector of equal numbers.
+    nan_check : bool, default True
+        Values outside the constraint are replaced by NaN in densities. Not needed where the formula itself is NaN or
+        -inf for them, as log(sigma) is.
     """
 
     def __init__(
@@ -111,8 +117,12 @@ class _Required:
 class StaticParameter:
     """A parameter known when the variable is made: a number of steps, a function; on an instance, its value.
 
-    convert   function of a title, a name and what the user gives; returns a hashable value, or raises
-    default   value where the user gives none
+    Parameters
+    ----------
+    convert : callable
+        Function of a title, a name and what the user gives; returns a hashable value, or raises.
+    default : object, optional
+        Value where the user gives none.
     """
 
     is_declared = True
@@ -171,9 +181,14 @@ def length(title: str, name: str, given: Any) -> Dim:
 class ComponentParameter:
     """A parameter that is itself a distribution, given as `Normal.dist(...)`; on an instance, a random variable.
 
-    many       several distributions, or one with a batch of parameters; on an instance, a tuple
-    optional   None where the user gives none
-    name       what users call it, if it is not the attribute's name
+    Parameters
+    ----------
+    many : bool, default False
+        Several distributions, or one with a batch of parameters; on an instance, a tuple.
+    optional : bool, default False
+        None where the user gives none.
+    name : str, default ''
+        What users call it, if it is not the attribute's name.
     """
 
     is_declared = True
@@ -243,10 +258,15 @@ class Alternative(Record):
 def instead_of(replaced: str | tuple[str, ...], convert: Conversion, **constraints: Constraint) -> Alternative:
     """Declare alternative parameters.
 
-    replaced      canonical parameters they stand for
-    convert       function of the alternative parameters, and of canonical ones it names besides, that gives
-                  the replaced ones, in order
-    constraints   the alternative parameters with their constraints
+    Parameters
+    ----------
+    replaced : str or tuple of str
+        Canonical parameters they stand for.
+    convert : Conversion
+        Function of the alternative parameters, and of canonical ones it names besides, that gives the replaced ones, in
+        order.
+    **constraints : Constraint
+        The alternative parameters with their constraints.
     """
     return Alternative((replaced,) if isinstance(replaced, str) else replaced, convert, constraints)
 
@@ -254,8 +274,12 @@ def instead_of(replaced: str | tuple[str, ...], convert: Conversion, **constrain
 class Signature(Record):
     """One accepted combination: canonical parameters not replaced, and the alternative's.
 
-    names      all names of the combination
-    required   names without a default
+    Parameters
+    ----------
+    names : tuple of str
+        All names of the combination.
+    required : frozenset of str
+        Names without a default.
     """
 
     form: type[Any]
@@ -311,7 +335,10 @@ def named_arguments(
 ) -> dict[str, Any]:
     """Arguments by name; those that are None count as not given.
 
-    also   further keywords that the caller takes, for messages
+    Parameters
+    ----------
+    also : sequence of str, default ()
+        Further keywords that the caller takes, for messages.
     """
     if len(positional) > len(order):
         raise TypeError(f"{title} takes at most {len(order)} parameters ({', '.join(order)}), got {len(positional)}.")
@@ -452,8 +479,12 @@ def check_constant(
 ) -> None:
     """Raise ParameterError where a constant breaks its constraint; other tensors pass.
 
-    parameters  values of the parameters that the constraint names
-    origin      how the value was made, for the message
+    Parameters
+    ----------
+    parameters : mapping of str to TensorVariable
+        Values of the parameters that the constraint names.
+    origin : str, default ''
+        How the value was made, for the message.
     """
     array = constant_value(value)
     if array is None or value.ndim < constraint.event_rank:
@@ -493,8 +524,12 @@ def _ends(constraint: Constraint, parameters: Mapping[str, Node], outside: npt.N
 def first_outside(array: npt.NDArray[Any], outside: npt.NDArray[np.bool_]) -> str:
     """The first offending value with its place, for messages.
 
-    array     values; its leading axes broadcast against those of `outside`, the rest is one event
-    outside   which events offend
+    Parameters
+    ----------
+    array : ndarray
+        Values; its leading axes broadcast against those of `outside`, the rest is one event.
+    outside : ndarray
+        Which events offend.
     """
     position = tuple(int(i) for i in np.argwhere(outside)[0])
     event = array.shape[outside.ndim :] if array.ndim > outside.ndim else ()

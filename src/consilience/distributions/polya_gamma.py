@@ -54,8 +54,12 @@ class PolyaGamma(Continuous):
     Density and tails are its inverse by the trapezoidal rule along a parabola through the saddle point: twelve digits
     of the density for h from 0.05 on and of the tails from 0.3 on, nine at 0.1, seven at 0.02.
 
-    h       shape > 0
-    z       tilt, any number
+    Parameters
+    ----------
+    h
+        Shape > 0.
+    z
+        Tilt, any number.
     """
 
     h = parameter(positive, default=1.0)
@@ -132,7 +136,10 @@ class PolyaGamma(Continuous):
 
         Every m > 0 gives the same; that of the saddle point leaves nothing that cancels.
 
-        side    None for the density; else the sign of a factor 1 / (s - z^2 / 2)
+        Parameters
+        ----------
+        side : TensorVariable or None
+            None for the density; else the sign of a factor 1 / (s - z^2 / 2).
         """
         m = Node(StopGradient(), vertex)
         step = Node(StopGradient(), sqrt(DEPTH / (x * m)) / STEPS)

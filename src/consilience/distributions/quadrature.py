@@ -48,8 +48,12 @@ def log_integral(log_integrand: Callable[[Node], Node], lower: Node, upper: Node
 def depth_of_fall(slope: Node, curvature: Node | float) -> Node:
     """The distance over which a logarithm falls by DEPTH.
 
-    slope       how steep it falls at the start, >= 0
-    curvature   minus its second derivative is at least this
+    Parameters
+    ----------
+    slope : TensorVariable
+        How steep it falls at the start, >= 0.
+    curvature : TensorVariable or float
+        Minus its second derivative is at least this.
     """
     return Node(StopGradient(), 2.0 * DEPTH / (slope + sqrt(square(slope) + 2.0 * DEPTH * curvature)))
 

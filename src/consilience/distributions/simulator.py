@@ -41,17 +41,50 @@ STATISTICS: Final[Mapping[str, Callable[[Array], Array]]] = {
 class Simulator(CustomDist):
     """Data that can be simulated and have no known density; sampled by `pm.sample_smc(kernel=pm.smc.MH)`.
 
-    fn          function (rng, *parameters, size) -> simulated data of the variable's shape, in NumPy; `rng` is a
-                `numpy.random.Generator`, `size` the shape without the axes of an event
-    params      the parameters as one sequence, in place of giving them one by one
-    distance    "gaussian", -((s(y) - s(x)) / epsilon)² / 2; "laplace", -|s(y) - s(x)| / epsilon; or a function of NumPy
-                arrays (epsilon, s(y), s(x)) -> log density of the statistics s(y) of the data given those of a
-                simulation x, the sum of what it gives
-    sum_stat    the statistics s: "identity", "sort" (along the last axis), "mean", "median", or a function of an array
-    epsilon     scale of the distance, positive; a number or an array like the statistics
-    ndim_supp, ndims_params, signature, dtype, class_name     as for `CustomDist`
+    Parameters
+    ----------
+    fn : callable
+        Function (rng, *parameters, size) -> simulated data of the variable's shape, in NumPy; `rng` is a
+        `numpy.random.Generator`, `size` the shape without the axes of an event.
+    *unnamed_params : object
+        Parameters that the function gets behind the generator.
+    params : sequence, optional
+        The parameters as one sequence, in place of giving them one by one.
+    distance : str or callable, default 'gaussian'
+        "gaussian", -((s(y) - s(x)) / epsilon)² / 2; "laplace", -|s(y) - s(x)| / epsilon; or a function of NumPy arrays
+        (epsilon, s(y), s(x)) -> log density of the statistics s(y) of the data given those of a simulation x, the sum
+        of what it gives.
+    sum_stat : str or callable, default 'identity'
+        The statistics s: "identity", "sort" (along the last axis), "mean", "median", or a function of an array.
+    epsilon : object, default 1.0
+        Scale of the distance, positive; a number or an array like the statistics.
+    signature : str, optional
+        As for `CustomDist`.
+    ndim_supp : int, optional
+        As for `CustomDist`.
+    ndims_params : sequence of int, optional
+        As for `CustomDist`.
+    dtype : str, default 'float64'
+        As for `CustomDist`.
+    class_name : str, default 'Simulator'
+        As for `CustomDist`.
+    **unknown : object
+        Other keywords; unknown ones are refused by name.
 
+    Notes
+    -----
     The log density is random: every evaluation simulates anew. Step methods of `pm.sample` do not work with it.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> def simulated(rng, mu, size=None):
+    ...     return rng.normal(mu, 1.0, size)
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0.0, 2.0)
+    ...     y = pm.Simulator("y", simulated, mu, sum_stat="sort", observed=[1.1, 0.4, 0.9])
+    >>> [variable.name for variable in model.observed_RVs]
+    ['y']
     """
 
     @classmethod
@@ -106,7 +139,10 @@ class Simulator(CustomDist):
 class Simulation(Record, eq=False):
     """A simulating function and how its results are compared with data; see `Simulator`.
 
-    rank   of an event
+    Parameters
+    ----------
+    rank : int
+        Of an event.
     """
 
     fn: Callable[..., Any]

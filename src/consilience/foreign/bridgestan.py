@@ -59,16 +59,31 @@ def from_bridgestan(
 ) -> Model:
     """A model of a Stan program that BridgeStan has compiled, for `pm.sample` and everything else that takes a model.
 
-    library      path of the shared library, such as "bernoulli_model.so", of BridgeStan 2
-    data         of the program: a mapping of names to numbers and arrays, JSON text, or the path of a ".json" file
-    seed         of random numbers in the block `transformed data`
-    transformed  whether transformed parameters are part of the results, beside the parameters
-    initial      where chains begin before noise, on the unconstrained scale; 0 by default
-    returns      a `pm.Model` with the free variable `unconstrained`, whose labels are Stan's names of its elements,
-                 and a deterministic for each parameter, in its shape. A library compiled with `STAN_THREADS=true` is
-                 called by all chains side by side, another one by one chain at a time
-    raises       ModelError where the library cannot be opened, speaks another version of the interface, or refuses the
-                 data; with its own message
+    Parameters
+    ----------
+    library : str or Path
+        Path of the shared library, such as "bernoulli_model.so", of BridgeStan 2.
+    data : mapping or str or Path, optional
+        Of the program: a mapping of names to numbers and arrays, JSON text, or the path of a ".json" file.
+    seed : int, default 0
+        Of random numbers in the block `transformed data`.
+    transformed : bool, default True
+        Whether transformed parameters are part of the results, beside the parameters.
+    initial : array_like, optional
+        Where chains begin before noise, on the unconstrained scale; 0 by default.
+
+    Returns
+    -------
+    Model
+        A `pm.Model` with the free variable `unconstrained`, whose labels are Stan's names of its elements, and a
+        deterministic for each parameter, in its shape. A library compiled with `STAN_THREADS=true` is called by all
+        chains side by side, another one by one chain at a time.
+
+    Raises
+    ------
+    ModelError
+        Where the library cannot be opened, speaks another version of the interface, or refuses the data; with its own
+        message.
     """
     program = _Program(_opened(library), str(library), _json(data), int(seed))
     names = program.text("bs_param_unc_names").split(",")
@@ -163,8 +178,12 @@ class _Program:
     ) -> PythonFunction:
         """A function of the position; machine code calls it if the library allows that.
 
-        arguments   behind the program, as `NativeCall` has them
-        shapes      of the results
+        Parameters
+        ----------
+        arguments : tuple of str or int or tuple of (int)
+            Behind the program, as `NativeCall` has them.
+        shapes : tuple of tuple of int
+            Of the results.
         """
         if not self.threads:
             return PythonFunction(_one_at_a_time(self, name, arguments, shapes), self.name, slopes=slopes)

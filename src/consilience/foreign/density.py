@@ -42,24 +42,40 @@ def from_density(
 ) -> Model:
     """A model with a log density of your own, for `pm.sample` and everything else that takes a model.
 
-    dimension      number of coordinates, at least 1; each is any real number
-    logp_and_grad  what computes the log density and its gradient:
-                   a Python callable of a vector float64[dimension], read-only, that gives (number, float64[dimension]).
-                   It holds the interpreter's lock, so that chains wait for each other;
-                   or machine code, which chains call side by side: a function of ctypes, a `cfunc` of Numba, a function
-                   pointer of cffi or an address (int) of
-                   `int f(double const *x, double *gradient, double *logp, void *data)`, which gives 0 for success, may
-                   be called from several threads at once and leaves `x` as it is
-    names          names of the coordinates, one each; or names of variables with their shapes, in the order in which
-                   they lie in the vector: `{"mu": (), "theta": 8}`, or dimensions of `coords`: `{"theta": "school"}`.
-                   By default one vector, `x`
-    initial        where chains begin before noise, float64[dimension]; 0 by default
-    coords         labels of dimensions, as in `pm.Model`
-    data           what machine code gets as its last argument: an address, an array, or an instance of ctypes; it is
-                   kept as long as the model
-    returns        a `pm.Model`. Points where the function raises, gives NaN or reports a failure have density 0
-    raises         ModelError where the function, tried at `initial` and beside it, raises or gives another gradient
-                   than that of its log density; ShapeError where shapes do not fit the dimension
+    Parameters
+    ----------
+    dimension : int
+        Number of coordinates, at least 1; each is any real number.
+    logp_and_grad : object
+        What computes the log density and its gradient: a Python callable of a vector float64[dimension], read-only,
+        that gives (number, float64[dimension]). It holds the interpreter's lock, so that chains wait for each other; or
+        machine code, which chains call side by side: a function of ctypes, a `cfunc` of Numba, a function pointer of
+        cffi or an address (int) of `int f(double const *x, double *gradient, double *logp, void *data)`, which gives 0
+        for success, may be called from several threads at once and leaves `x` as it is.
+    names : Names, optional
+        Names of the coordinates, one each; or names of variables with their shapes, in the order in which they lie in
+        the vector: `{"mu": (), "theta": 8}`, or dimensions of `coords`: `{"theta": "school"}`. By default one vector,
+        `x`.
+    initial : array_like, optional
+        Where chains begin before noise, float64[dimension]; 0 by default.
+    coords : mapping of str to sequence, optional
+        Labels of dimensions, as in `pm.Model`.
+    data : object, optional
+        What machine code gets as its last argument: an address, an array, or an instance of ctypes; it is kept as long
+        as the model.
+
+    Returns
+    -------
+    Model
+        A `pm.Model`. Points where the function raises, gives NaN or reports a failure have density 0.
+
+    Raises
+    ------
+    ModelError
+        Where the function, tried at `initial` and beside it, raises or gives another gradient than that of its log
+        density.
+    ShapeError
+        Where shapes do not fit the dimension.
     """
     if not isinstance(dimension, int | np.integer) or isinstance(dimension, bool) or dimension < 1:
         raise ModelError(f"`dimension` must be an integer of at least 1, got {dimension!r}.")
@@ -213,10 +229,16 @@ def native_function(
 ) -> PythonFunction:
     """Machine code as a function of the position, for Python and for machine code.
 
-    arguments   as `NativeCall` has them
-    shapes      of its results
-    identity    of its data, the same in every process
-    slopes      as in `PythonFunction`
+    Parameters
+    ----------
+    arguments : tuple of str or int or tuple of (int)
+        As `NativeCall` has them.
+    shapes : tuple of tuple of int
+        Of its results.
+    identity : str, default ''
+        Of its data, the same in every process.
+    slopes : bool, default False
+        As in `PythonFunction`.
     """
     call = NativeCall(function.address, arguments)
     kinds = [ctypes.c_int if isinstance(a, int) else ctypes.c_void_p for a in arguments]

@@ -23,16 +23,32 @@ Arrays = Mapping[str, Any]
 def from_numpyro(model: Any, *arguments: Any, **keywords: Any) -> Model:
     """A model of NumPyro as one of ours: its sites by name, with the dims of its plates.
 
-    model        a NumPyro model, a function that calls `numpyro.sample`
-    arguments    what it is called with, data included
-    keywords     the same by name
-    returns      a model with the variables of those sites, latent and observed, whose family it knows (Normal, Gamma,
-                 HalfCauchy, MultivariateNormal, Bernoulli, …): they can be predicted, and written in other coordinates.
-                 Other latent sites are free variables on the real line, `name` or `name_unconstrained` with the
-                 deterministic `name`; their densities, and those of other observed sites and of factors, are the
-                 potential `numpyro`. Plates give dims; deterministics are those of the model
-    raises       MissingPackageError without NumPyro; ModelError for discrete latent sites and for models without any;
-                 MissingRuleError for what has no translation, with its line
+    Parameters
+    ----------
+    model : object
+        A NumPyro model, a function that calls `numpyro.sample`.
+    *arguments : TensorLike
+        What it is called with, data included.
+    **keywords : object
+        The same by name.
+
+    Returns
+    -------
+    Model
+        A model with the variables of those sites, latent and observed, whose family it knows (Normal, Gamma,
+        HalfCauchy, MultivariateNormal, Bernoulli, …): they can be predicted, and written in other coordinates. Other
+        latent sites are free variables on the real line, `name` or `name_unconstrained` with the deterministic `name`;
+        their densities, and those of other observed sites and of factors, are the potential `numpyro`. Plates give
+        dims; deterministics are those of the model.
+
+    Raises
+    ------
+    MissingPackageError
+        Without NumPyro.
+    ModelError
+        For discrete latent sites and for models without any.
+    MissingRuleError
+        For what has no translation, with its line.
     """
     try:
         import jax
@@ -81,7 +97,10 @@ def from_numpyro(model: Any, *arguments: Any, **keywords: Any) -> Model:
 class _Parts:
     """The model as a function of its latent sites: parameters and values of sites, and the density of the rest.
 
-    known   sites whose parameters are wanted; of these the argument holds values, of others places on the real line
+    Parameters
+    ----------
+    known : iterable of str
+        Sites whose parameters are wanted; of these the argument holds values, of others places on the real line.
     """
 
     def __init__(self, model: Any, given: tuple[Any, Any], known: Iterable[str]) -> None:

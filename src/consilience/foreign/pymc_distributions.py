@@ -122,7 +122,10 @@ def _float(node: Node) -> Node:
 def variable(t: Translation, op: Any, inputs: Sequence[Any], *, one_step: bool = False) -> Node:
     """Our random variable for an op of PyMC and the variables of its inputs.
 
-    one_step   of one that has an axis of time behind those of its batch: without that axis
+    Parameters
+    ----------
+    one_step : bool, default False
+        Of one that has an axis of time behind those of its batch: without that axis.
     """
     name = type(op).__name__
     row = _row(name)
@@ -321,9 +324,17 @@ def _marginal(t: Translation, apply: Any) -> Any:
 def by_density(t: Translation, theirs: Any, refusal: MissingRuleError, shape: Any = None) -> Node:
     """A variable with the density that PyMC writes for it; nothing can be drawn from it.
 
-    theirs   the output of PyMC's op
-    shape    its shape, where that is known
-    raises   `refusal`, with the reason added, where PyMC has no density as a graph, or one without translation
+    Parameters
+    ----------
+    theirs : object
+        The output of PyMC's op.
+    shape : int or sequence of int, optional
+        Its shape, where that is known.
+
+    Raises
+    ------
+    Exception
+        `refusal`, with the reason added, where PyMC has no density as a graph, or one without translation.
     """
     pymc, pytensor = sys.modules.get("pymc"), sys.modules["pytensor"]
     if pymc is None:

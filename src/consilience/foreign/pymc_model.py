@@ -23,12 +23,24 @@ from consilience.model import Data, Model
 def from_pymc(model: Any) -> Model:
     """A model of ours with the variables and the density of a live model of PyMC.
 
-    model     a `pymc.Model` of PyMC 5 or 6
-    returns   a `pm.Model` with the same names, dims, coords, data, transforms, initial values, observed values,
-              deterministics and potentials. Data can be exchanged as in PyMC (`pm.set_data`), of the same shape.
-              Constants that PyTensor keeps in single precision are of double precision here
-    raises    MissingRuleError for an op, a random variable or a transform without translation, with its name and the
-              variable it stands in; ModelError for what is no model of PyMC
+    Parameters
+    ----------
+    model : object
+        A `pymc.Model` of PyMC 5 or 6.
+
+    Returns
+    -------
+    Model
+        A `pm.Model` with the same names, dims, coords, data, transforms, initial values, observed values,
+        deterministics and potentials. Data can be exchanged as in PyMC (`pm.set_data`), of the same shape. Constants
+        that PyTensor keeps in single precision are of double precision here.
+
+    Raises
+    ------
+    MissingRuleError
+        For an op, a random variable or a transform without translation, with its name and the variable it stands in.
+    ModelError
+        For what is no model of PyMC.
     """
     if not all(hasattr(model, name) for name in ("named_vars", "rvs_to_values", "rvs_to_transforms", "basic_RVs")):
         raise ModelError(f"`from_pymc` takes a `pymc.Model`, got {type(model).__name__}.")

@@ -28,11 +28,23 @@ RULES: Final = Rules()
 def from_pytensor(graph: Any, inputs: Mapping[Any, Any] | None = None) -> Any:
     """Tensors that compute what PyTensor's variables do.
 
-    graph    a variable of PyTensor, or a list of them
-    inputs   tensors (or arrays) in place of some of its variables; every other one without a value, such as
-             `pytensor.tensor.vector("x")`, becomes a variable of ours with its name
-    returns  a tensor, or a list of them; shared variables become constants with the values they have now
-    raises   MissingRuleError, with the op's name, for what has no translation
+    Parameters
+    ----------
+    graph : object
+        A variable of PyTensor, or a list of them.
+    inputs : mapping, optional
+        Tensors (or arrays) in place of some of its variables; every other one without a value, such as
+        `pytensor.tensor.vector("x")`, becomes a variable of ours with its name.
+
+    Returns
+    -------
+    object
+        A tensor, or a list of them; shared variables become constants with the values they have now.
+
+    Raises
+    ------
+    MissingRuleError
+        With the op's name, for what has no translation.
     """
     single = not isinstance(graph, list | tuple)
     known = {variable: pt.as_tensor(value) for variable, value in (inputs or {}).items()}
@@ -44,8 +56,12 @@ def from_pytensor(graph: Any, inputs: Mapping[Any, Any] | None = None) -> Any:
 class Translation:
     """What has been translated so far: values by variables of PyTensor.
 
-    known         tensors of the variables to begin with
-    free_inputs   whether variables without a value become inputs; an error otherwise
+    Parameters
+    ----------
+    known : mapping
+        Tensors of the variables to begin with.
+    free_inputs : bool, default False
+        Whether variables without a value become inputs; an error otherwise.
     """
 
     def __init__(self, known: Mapping[Any, Any], *, free_inputs: bool = False) -> None:

@@ -124,8 +124,12 @@ class BaseCovariance:
 class Covariance(BaseCovariance):
     """A covariance function of some columns of the inputs.
 
-    input_dim     number of columns of the inputs
-    active_dims   the columns that are read; the first `input_dim` for None
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    active_dims : sequence of int, optional
+        The columns that are read; the first `input_dim` for None.
     """
 
     def __init__(self, input_dim: int, active_dims: Sequence[int] | None = None) -> None:
@@ -160,7 +164,7 @@ class Covariance(BaseCovariance):
         return pt.stack(self.columns(X), axis=1)
 
     def differences(self, X: Node, Xs: Node | None) -> list[Node]:
-        """x - x' for each column that is read, each of shape (n, m)."""
+        """`x - x'` for each column that is read, each of shape (n, m)."""
         left = self.columns(X)
         right = left if Xs is None else self.columns(Xs)
         return [a[:, None] - b[None, :] for a, b in zip(left, right, strict=True)]
@@ -180,7 +184,13 @@ class Covariance(BaseCovariance):
 
 
 class Combination(BaseCovariance):
-    """Several covariance functions, numbers and matrices together."""
+    """Several covariance functions, numbers and matrices together.
+
+    Parameters
+    ----------
+    factor_list : sequence
+        The functions to combine; numbers and arrays may be among them.
+    """
 
     def __init__(self, factor_list: Sequence[Any]) -> None:
         self.factors: list[BaseCovariance | Node] = []
@@ -235,7 +245,20 @@ class Combination(BaseCovariance):
 
 
 class Add(Combination):
-    """Sum of covariance functions."""
+    """Sum of covariance functions.
+
+    Parameters
+    ----------
+    factor_list : sequence
+        The functions to combine; numbers and arrays may be among them.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> sum_ = pm.gp.cov.ExpQuad(1, ls=1.0) + pm.gp.cov.WhiteNoise(1.0)
+    >>> sum_([[0.0], [1.0]]).eval().round(4).tolist()
+    [[2.0, 0.6065], [0.6065, 2.0]]
+    """
 
     def diag(self, X: Node) -> Node:
         return total(self._diagonals(X)) + pt.zeros_like(X[:, 0])
@@ -250,7 +273,20 @@ class Add(Combination):
 
 
 class Prod(Combination):
-    """Product of covariance functions, elementwise."""
+    """Product of covariance functions, elementwise.
+
+    Parameters
+    ----------
+    factor_list : sequence
+        The functions to combine; numbers and arrays may be among them.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> product = pm.gp.cov.ExpQuad(1, ls=1.0) * 2.0
+    >>> product([[0.0], [1.0]]).eval().round(4).tolist()
+    [[2.0, 1.2131], [1.2131, 2.0]]
+    """
 
     def diag(self, X: Node) -> Node:
         return product(self._diagonals(X)) * pt.ones_like(X[:, 0])
@@ -265,7 +301,15 @@ class Prod(Combination):
 
 
 class Exponentiated(BaseCovariance):
-    """A covariance function to a positive whole power, elementwise."""
+    """A covariance function to a positive whole power, elementwise.
+
+    Parameters
+    ----------
+    kernel : BaseCovariance
+        Covariance function.
+    power : float
+        Exponent, a positive number.
+    """
 
     def __init__(self, kernel: BaseCovariance, power: float) -> None:
         value = np.asarray(power)
@@ -289,7 +333,10 @@ class Exponentiated(BaseCovariance):
 class KroneckerCovariance(BaseCovariance):
     """Kronecker product of covariance functions, each of the next `input_dim` columns of a full grid of points.
 
-    factor_list   covariance functions; the points are all combinations, those of the last running fastest
+    Parameters
+    ----------
+    factor_list : sequence of Covariance
+        Covariance functions; the points are all combinations, those of the last running fastest.
     """
 
     def __init__(self, factor_list: Sequence[Covariance]) -> None:

@@ -51,9 +51,15 @@ def _per_dim(boundary: Conditions, dims: int) -> tuple[Condition, ...]:
 def set_boundary(X: TensorLike, c: TensorLike) -> Any:
     """Half widths of the box of inputs: c times half of the range of each column, as an array of shape (columns,).
 
-    X   inputs, shape (n, columns), known now; they need not be centred
-    c   > 0, one factor or one for each column
+    Parameters
+    ----------
+    X : TensorLike
+        Inputs, shape (n, columns), known now; they need not be centred.
+    c : TensorLike
+        > 0, one factor or one for each column.
 
+    Examples
+    --------
     >>> import consilience as pm
     >>> pm.gp.hsgp_approx.set_boundary([[0.0, 1.0], [4.0, 3.0]], 1.5)
     array([3. , 1.5])
@@ -66,12 +72,21 @@ def set_boundary(X: TensorLike, c: TensorLike) -> Any:
 def calc_eigenvalues(L: Any, m: Sequence[int], boundary: Conditions = "dirichlet") -> Any:
     """Squares of the frequencies of the basis functions, shape (prod(m), len(m)).
 
-    L          half widths of the box, one for each column, as an array or a tensor
-    m          numbers of basis functions, one for each column
-    boundary   as for `HSGP`
+    Parameters
+    ----------
+    L : object
+        Half widths of the box, one for each column, as an array or a tensor.
+    m : sequence of int
+        Numbers of basis functions, one for each column.
+    boundary : str or sequence of str, default 'dirichlet'
+        As for `HSGP`.
 
+    Notes
+    -----
     The first column's frequency runs fastest, behind that of the third and of others: the order of NumPy's `meshgrid`.
 
+    Examples
+    --------
     >>> import consilience as pm
     >>> pm.gp.hsgp_approx.calc_eigenvalues([1.0, 2.0], [2, 1]).round(2)
     array([[2.47, 0.62],
@@ -88,10 +103,21 @@ def calc_eigenvectors(
 ) -> Node:
     """The basis functions at inputs, shape (n, prod(m)): products of sines or cosines, of norm 1 on the box.
 
-    Xs               inputs less the middle of the box, shape (n, len(m))
-    L, m, boundary   as for `calc_eigenvalues`
-    eigvals          what `calc_eigenvalues` gives
+    Parameters
+    ----------
+    Xs : TensorLike
+        Inputs less the middle of the box, shape (n, len(m)).
+    L : object
+        As for `calc_eigenvalues`.
+    eigvals : object
+        What `calc_eigenvalues` gives.
+    m : sequence of int
+        As for `calc_eigenvalues`.
+    boundary : str or sequence of str, default 'dirichlet'
+        As for `calc_eigenvalues`.
 
+    Examples
+    --------
     >>> import consilience as pm
     >>> eigenvalues = pm.gp.hsgp_approx.calc_eigenvalues([1.0], [2])
     >>> pm.gp.hsgp_approx.calc_eigenvectors([[0.0]], [1.0], eigenvalues, [2]).eval().round(3)
@@ -113,10 +139,17 @@ def calc_eigenvectors(
 def calc_basis_periodic(Xs: Any, period: Any, m: int, tl: Any = np) -> tuple[Any, Any]:
     """Cosines and sines of the harmonics 0, 1, … m - 1 at inputs, each of shape (n, m).
 
-    Xs       inputs less their middle, shape (n, 1), in the unit of `period`
-    period   > 0
-    tl       `numpy` for arrays, `pt` for tensors
+    Parameters
+    ----------
+    Xs : object
+        Inputs less their middle, shape (n, 1), in the unit of `period`.
+    period : object
+        > 0.
+    tl : object, default np
+        `numpy` for arrays, `pt` for tensors.
 
+    Examples
+    --------
     >>> import consilience as pm
     >>> cosines, sines = pm.gp.hsgp_approx.calc_basis_periodic(np.array([[0.0], [0.5]]), period=2.0, m=2)
     >>> cosines.round(3)
@@ -130,17 +163,30 @@ def calc_basis_periodic(Xs: Any, period: Any, m: int, tl: Any = np) -> tuple[Any
 class HSGP(GaussianProcess):
     """A process as a sum of products of sines or cosines on a box.
 
-    m                numbers of basis functions, one for each active column
-    L                half widths of the box around the middle of the inputs, one for each active column; or
-    c                how much wider the box is than the inputs, >= 1 (1.2 to 5 are usual)
-    drop_first       leave out the first basis function, which an intercept may resemble
-    parametrization  "noncentered": coefficients are standard normals; "centered": they have the variances that the
-                     spectral density gives
-    boundary         what the functions are at the ends of the box, for all active columns or for each: "dirichlet",
-                     zero (sines); "neumann", flat (cosines and a constant); "dirichlet-neumann", zero at the lower end
-                     and flat at the upper one; "neumann-dirichlet"
-    mean_func, cov_func   as for `Latent`; the covariance function needs a spectral density
+    Parameters
+    ----------
+    m : sequence of int
+        Numbers of basis functions, one for each active column.
+    L : sequence of float, optional
+        Half widths of the box around the middle of the inputs, one for each active column.
+    c : object, optional
+        How much wider the box is than the inputs, >= 1 (1.2 to 5 are usual).
+    drop_first : bool, default False
+        Leave out the first basis function, which an intercept may resemble.
+    parametrization : str or None, default 'noncentered'
+        "noncentered": coefficients are standard normals; "centered": they have the variances that the spectral density
+        gives.
+    boundary : str or sequence of str, default 'dirichlet'
+        What the functions are at the ends of the box, for all active columns or for each: "dirichlet", zero (sines);
+        "neumann", flat (cosines and a constant); "dirichlet-neumann", zero at the lower end and flat at the upper one;
+        "neumann-dirichlet".
+    mean_func : MeanFunction, optional
+        As for `Latent`; the covariance function needs a spectral density.
+    cov_func : object, optional
+        As for `Latent`; the covariance function needs a spectral density.
 
+    Examples
+    --------
     >>> import consilience as pm
     >>> with pm.Model() as model:
     ...     gp = pm.gp.HSGP(m=[20], c=1.5, cov_func=pm.gp.cov.ExpQuad(1, ls=0.7))
@@ -244,9 +290,12 @@ class HSGP(GaussianProcess):
         return phi[:, first:], pt.sqrt(density[first:])
 
     def prior(self, name: str, X: TensorLike, dims: Any = None, hsgp_coeffs_dims: Any = None, **unknown: Any) -> Node:
-        """f(X), shape (n,), computed from the coefficients `{name}_hsgp_coeffs`.
+        """`f(X)`, shape (n,), computed from the coefficients `{name}_hsgp_coeffs`.
 
-        dims, hsgp_coeffs_dims   dims of f and of the coefficients
+        Parameters
+        ----------
+        dims, hsgp_coeffs_dims : object, optional
+            Dims of f and of the coefficients.
         """
         _no_other_dims(unknown)
         phi, sqrt_psd = self.prior_linearized(X)
@@ -266,7 +315,7 @@ class HSGP(GaussianProcess):
         return self.mean_func(X) + pt.dot(phi, weights)
 
     def conditional(self, name: str, Xnew: TensorLike, dims: Any = None) -> Node:
-        """f(Xnew), a function of the coefficients, on the box of `prior`."""
+        """`f(Xnew)`, a function of the coefficients, on the box of `prior`."""
         if self._beta is None:
             raise ModelError("HSGP: call `prior` in the model before `conditional`.")
         new = points(Xnew, "Xnew")
@@ -277,9 +326,16 @@ class HSGP(GaussianProcess):
 class HSGPPeriodic(GaussianProcess):
     """A periodic process of one dimension as a sum of m harmonics, exact as m grows.
 
-    m          number of harmonics, the constant included, >= 1
-    scale      standard deviation of the process
-    cov_func   `pm.gp.cov.Periodic` of one column
+    Parameters
+    ----------
+    m : int
+        Number of harmonics, the constant included, >= 1.
+    scale : TensorLike, default 1.0
+        Standard deviation of the process.
+    mean_func : MeanFunction, optional
+        Mean function.
+    cov_func : Periodic, optional
+        `pm.gp.cov.Periodic` of one column.
     """
 
     def __init__(
@@ -321,7 +377,7 @@ class HSGPPeriodic(GaussianProcess):
         return basis, self.scale * pt.sqrt(variances)
 
     def prior(self, name: str, X: TensorLike, dims: Any = None, hsgp_coeffs_dims: Any = None, **unknown: Any) -> Node:
-        """f(X), shape (n,), computed from 2 m - 1 coefficients `{name}_hsgp_coeffs_`; dims of both may be given."""
+        """`f(X)`, shape (n,), computed from 2 m - 1 coefficients `{name}_hsgp_coeffs_`; dims of both may be given."""
         _no_other_dims(unknown)
         self.prior_linearized(X)
         size = {"dims": hsgp_coeffs_dims} if hsgp_coeffs_dims is not None else {"shape": 2 * self.m - 1}
@@ -329,7 +385,7 @@ class HSGPPeriodic(GaussianProcess):
         return self.conditional(name, X, dims)
 
     def conditional(self, name: str, Xnew: TensorLike, dims: Any = None) -> Node:
-        """f(Xnew), a function of the coefficients."""
+        """`f(Xnew)`, a function of the coefficients."""
         if self._beta is None:
             raise ModelError("HSGPPeriodic: call `prior` in the model before `conditional`.")
         (cosines, sines), spread = self.prior_linearized(Xnew)
@@ -374,9 +430,24 @@ def approx_hsgp_hyperparams(
 ) -> tuple[int, float]:
     """Least m and c for HSGP of one column, for lengthscales in a range, by the rules of Riutort-Mayol et al. (2022).
 
-    x_range            least and largest input
-    lengthscale_range  least and largest lengthscale > 0
-    cov_func           "expquad", "matern52" or "matern32"
+    Parameters
+    ----------
+    x_range : sequence of float
+        Least and largest input.
+    lengthscale_range : sequence of float
+        Least and largest lengthscale > 0.
+    cov_func : str
+        "expquad", "matern52" or "matern32".
+
+    Returns
+    -------
+    tuple of (int, float)
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.approx_hsgp_hyperparams([0.0, 10.0], [1.0, 3.0], "matern52")[0]
+    32
     """
     factors = {"expquad": (3.2, 1.75), "matern52": (4.1, 2.65), "matern32": (4.5, 3.42)}
     kind = cov_func.lower()

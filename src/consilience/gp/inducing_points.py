@@ -28,10 +28,16 @@ APPROXIMATIONS = ("DTC", "FITC", "VFE")
 class ByInducingPoints(Record, eq=False):
     """A covariance A' A + diag(variances), and what the log density loses beside.
 
-    induced    lower Cholesky factor of the covariance of the inducing points, shape (u, u)
-    weights    A = induced^-1 Kuf, shape (u, n)
-    variances  shape (n,)
-    lost       a scalar
+    Parameters
+    ----------
+    induced : TensorVariable
+        Lower Cholesky factor of the covariance of the inducing points, shape (u, u).
+    weights : TensorVariable
+        A = induced^-1 Kuf, shape (u, n).
+    variances : TensorVariable
+        Shape (n,).
+    lost : TensorVariable
+        A scalar.
     """
 
     induced: Node
@@ -43,8 +49,14 @@ class ByInducingPoints(Record, eq=False):
 class MarginalApprox(ObservedWithNoise):
     """A process f observed as y = f(X) + noise, approximated through inducing points.
 
-    approx      "VFE" (a lower bound of the log density, which inducing points may be optimised with), "FITC" or "DTC"
-    mean_func, cov_func   as for `Marginal`
+    Parameters
+    ----------
+    approx : str, default 'VFE'
+        "VFE" (a lower bound of the log density, which inducing points may be optimised with), "FITC" or "DTC".
+    mean_func : MeanFunction, optional
+        As for `Marginal`.
+    cov_func : object, optional
+        As for `Marginal`.
     """
 
     def __init__(
@@ -79,11 +91,18 @@ class MarginalApprox(ObservedWithNoise):
     ) -> Node:
         """The variable y of the model.
 
-        X       inputs, shape (n, columns)
-        Xu      inducing points, shape (u, columns) with u <= n; `pm.gp.util.kmeans_inducing_points` chooses some
-        y       observations, n numbers
-        sigma   standard deviation of the noise, a number; PyMC's older name is `noise`
-        jitter  added to the diagonal of the covariance of the inducing points
+        Parameters
+        ----------
+        X : TensorLike
+            Inputs, shape (n, columns).
+        Xu : TensorLike
+            Inducing points, shape (u, columns) with u <= n; `pm.gp.util.kmeans_inducing_points` chooses some.
+        y : TensorLike
+            Observations, n numbers.
+        sigma : TensorLike, optional
+            Standard deviation of the noise, a number; PyMC's older name is `noise`.
+        jitter : float, optional
+            Added to the diagonal of the covariance of the inducing points.
         """
         if (sigma is None) == (noise is None):
             raise ParameterError("`marginal_likelihood` needs `sigma`, the standard deviation of the noise.")

@@ -30,7 +30,10 @@ from consilience.tensor import TensorLike
 class OnGrid(GaussianProcess):
     """Base of processes on the full grid of several lists of inputs.
 
-    cov_funcs   one covariance function for each of `Xs`
+    Parameters
+    ----------
+    cov_funcs : sequence, optional
+        One covariance function for each of `Xs`.
     """
 
     def __init__(self, *, mean_func: MeanFunction | None = None, cov_funcs: Sequence[Any] | None = None) -> None:
@@ -65,12 +68,16 @@ class OnGrid(GaussianProcess):
 class LatentKron(OnGrid):
     """A process on a grid, whose values are variables of the model.
 
-    mean_func   of all columns together
-    cov_funcs   one covariance function for each list of inputs
+    Parameters
+    ----------
+    mean_func : MeanFunction, optional
+        Of all columns together.
+    cov_funcs : sequence, optional
+        One covariance function for each list of inputs.
     """
 
     def prior(self, name: str, Xs: Sequence[TensorLike], jitter: float = JITTER_DEFAULT, **kwargs: Any) -> Node:
-        """f at all combinations of the rows of Xs, the last running fastest, shape (n_1 n_2 …,).
+        """`f` at all combinations of the rows of Xs, the last running fastest, shape (n_1 n_2 …,).
 
         It is computed from independent standard normals `{name}_rotated_`.
         """
@@ -98,8 +105,12 @@ class LatentKron(OnGrid):
 class MarginalKron(OnGrid):
     """A process on a grid, observed with independent noise of one standard deviation.
 
-    mean_func   of all columns together
-    cov_funcs   one covariance function for each list of inputs
+    Parameters
+    ----------
+    mean_func : MeanFunction, optional
+        Of all columns together.
+    cov_funcs : sequence, optional
+        One covariance function for each list of inputs.
     """
 
     def marginal_likelihood(
@@ -113,9 +124,14 @@ class MarginalKron(OnGrid):
     ) -> Node:
         """The variable y, at all combinations of the rows of Xs, the last running fastest.
 
-        Xs      lists of inputs, the i-th of shape (n_i, columns_i)
-        y       n_1 n_2 … observations
-        sigma   standard deviation of the noise > 0
+        Parameters
+        ----------
+        Xs : sequence of TensorLike
+            Lists of inputs, the i-th of shape (n_i, columns_i).
+        y : TensorLike
+            `n_1 n_2 …` observations.
+        sigma : TensorLike
+            Standard deviation of the noise > 0.
         """
         axes, noise = self.axes(Xs), positive(sigma, "sigma", "the noise")
         if noise.ndim:

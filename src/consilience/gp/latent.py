@@ -23,8 +23,21 @@ from consilience.tensor import TensorLike
 class Latent(GaussianProcess):
     """A process f of mean and covariance functions.
 
-    mean_func   of `pm.gp.mean`, Zero by default
-    cov_func    of `pm.gp.cov`
+    Parameters
+    ----------
+    mean_func : MeanFunction, optional
+        Of `pm.gp.mean`, Zero by default.
+    cov_func : object, optional
+        Of `pm.gp.cov`.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     gp = pm.gp.Latent(cov_func=pm.gp.cov.ExpQuad(1, ls=1.0))
+    ...     f = gp.prior("f", [[0.0], [1.0], [2.0]])
+    >>> f.eval().shape
+    (3,)
     """
 
     def prior(
@@ -36,11 +49,15 @@ class Latent(GaussianProcess):
         jitter: float = JITTER_DEFAULT,
         **kwargs: Any,
     ) -> Node:
-        """f(X), shape (n,), or (n_outputs, n) for several independent ones.
+        """`f(X)`, shape (n,), or (n_outputs, n) for several independent ones.
 
-        reparameterize   f is computed from independent standard normals `{name}_rotated_` by the Cholesky factor of
-                         the covariance, which samplers prefer; otherwise f is itself a free variable
-        kwargs           of f, such as `dims`
+        Parameters
+        ----------
+        reparameterize : bool, default True
+            `f` is computed from independent standard normals `{name}_rotated_` by the Cholesky factor of the
+            covariance, which samplers prefer; otherwise f is itself a free variable.
+        **kwargs : object
+            Of f, such as `dims`.
         """
         inputs = points(X)
         mean, covariance = self.mean_func(inputs), stabilize(self.cov_func.full(inputs), jitter)
@@ -64,8 +81,11 @@ class Latent(GaussianProcess):
     ) -> Node:
         """The variable f(Xnew), given f(X).
 
-        given   X, f and `gp`, the process that f is of (a sum that this one is part of), where they are not those of
-                `prior`
+        Parameters
+        ----------
+        given : mapping, optional
+            X, f and `gp`, the process that f is of (a sum that this one is part of), where they are not those of
+            `prior`.
         """
         known = self.given_of(given, ("X", "f"))
         inputs, new = points(known["X"]), points(Xnew, "Xnew")
@@ -82,9 +102,19 @@ class Latent(GaussianProcess):
 class TP(GaussianProcess):
     """A process of Student's t with `nu` degrees of freedom: at any points, values are multivariate t.
 
-    nu          degrees of freedom > 0
-    scale_func  the scale of the values as a covariance function; PyMC's older name is `cov_func`
+    Parameters
+    ----------
+    mean_func : MeanFunction, optional
+        Mean function.
+    scale_func : object, optional
+        The scale of the values as a covariance function; PyMC's older name is `cov_func`.
+    cov_func : object, optional
+        Covariance function.
+    nu : TensorLike, optional
+        Degrees of freedom > 0.
 
+    Notes
+    -----
     Given f at n points, f at others is again t, with nu + n degrees of freedom (Shah, Wilson and Ghahramani 2014;
     here `scale_func` is the scale matrix, as in `pm.MvStudentT`).
     """
@@ -108,7 +138,7 @@ class TP(GaussianProcess):
     def prior(
         self, name: str, X: TensorLike, reparameterize: bool = True, jitter: float = JITTER_DEFAULT, **kwargs: Any
     ) -> Node:
-        """f(X), shape (n,); with `reparameterize` computed from `{name}_rotated_` and `{name}_chi2_`."""
+        """`f(X)`, shape (n,); with `reparameterize` computed from `{name}_rotated_` and `{name}_chi2_`."""
         inputs = points(X)
         mean, scale = self.mean_func(inputs), stabilize(self.cov_func.full(inputs), jitter)
         if reparameterize:

@@ -41,8 +41,11 @@ class ObservedWithNoise(GaussianProcess):
     ) -> Node:
         """The variable f(Xnew), or y at Xnew with `pred_noise`, given the observations.
 
-        given   X, Xu (of inducing points), y, sigma and `gp`, the process that was observed (a sum that this one is
-                part of), where they are not those of `marginal_likelihood`
+        Parameters
+        ----------
+        given : mapping, optional
+            X, Xu (of inducing points), y, sigma and `gp`, the process that was observed (a sum that this one is part
+            of), where they are not those of `marginal_likelihood`.
         """
         mean, covariance = self._at(points(Xnew, "Xnew"), pred_noise, given, False, jitter)
         return MvNormal(name, mu=mean, cov=stabilize(covariance, jitter), **kwargs)
@@ -59,7 +62,10 @@ class ObservedWithNoise(GaussianProcess):
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Mean and covariance at Xnew as arrays, shape (m,) and (m, m); variances, shape (m,), with `diag`.
 
-        point   values of the model's variables by name, such as `pm.find_MAP` gives; the initial point for None
+        Parameters
+        ----------
+        point : mapping, optional
+            Values of the model's variables by name, such as `pm.find_MAP` gives; the initial point for None.
         """
         new = points(Xnew, "Xnew")
 
@@ -73,8 +79,21 @@ class ObservedWithNoise(GaussianProcess):
 class Marginal(ObservedWithNoise):
     """A process f of mean and covariance functions, observed as y = f(X) + noise.
 
-    mean_func   of `pm.gp.mean`, Zero by default
-    cov_func    of `pm.gp.cov`
+    Parameters
+    ----------
+    mean_func : MeanFunction, optional
+        Of `pm.gp.mean`, Zero by default.
+    cov_func : object, optional
+        Of `pm.gp.cov`.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     gp = pm.gp.Marginal(cov_func=pm.gp.cov.ExpQuad(1, ls=1.0))
+    ...     y = gp.marginal_likelihood("y", [[0.0], [1.0]], [0.1, 0.4], sigma=0.5)
+    >>> [variable.name for variable in model.observed_RVs]
+    ['y']
     """
 
     def marginal_likelihood(
@@ -91,14 +110,23 @@ class Marginal(ObservedWithNoise):
     ) -> Node:
         """The variable y of the model.
 
-        X             inputs, shape (n, columns)
-        y             observations, n numbers; not read with is_observed=False
-        sigma         standard deviation of the noise, one or n numbers, or a covariance function; PyMC's older name
-                      is `noise`
-        jitter        added to the diagonal of the covariance
-        is_observed   False makes y a free variable of the model
-        kwargs        of the distribution, such as `dims`
+        Parameters
+        ----------
+        X : TensorLike
+            Inputs, shape (n, columns).
+        y : TensorLike
+            Observations, n numbers; not read with is_observed=False.
+        sigma : TensorLike or BaseCovariance, optional
+            Standard deviation of the noise, one or n numbers, or a covariance function; PyMC's older name is `noise`.
+        jitter : float, optional
+            Added to the diagonal of the covariance.
+        is_observed : bool, default True
+            False makes y a free variable of the model.
+        **kwargs : object
+            Of the distribution, such as `dims`.
 
+        Notes
+        -----
         Matern12, Matern32, Matern52 and Exponential of one column, their sums and multiples, with constant X and
         noise of independent points, are computed as a state space in O(n), all others by a Cholesky factor in O(n^3).
         """

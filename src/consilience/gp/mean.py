@@ -41,14 +41,33 @@ class MeanFunction:
 
 
 class ZeroMean(MeanFunction):
-    """0 everywhere."""
+    """0 everywhere.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.mean.Zero()([[1.0], [2.0]]).eval().tolist()
+    [0.0, 0.0]
+    """
 
     def at(self, X: Node) -> TensorLike:
         return 0.0
 
 
 class ConstantMean(MeanFunction):
-    """The number c, or one number for each row of the inputs."""
+    """The number c, or one number for each row of the inputs.
+
+    Parameters
+    ----------
+    c : TensorLike, default 0.0
+        Constant value.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.mean.Constant(3.0)([[1.0], [2.0]]).eval().tolist()
+    [3.0, 3.0]
+    """
 
     def __init__(self, c: TensorLike = 0.0) -> None:
         self.c = pt.as_tensor(c)
@@ -62,7 +81,18 @@ class ConstantMean(MeanFunction):
 class LinearMean(MeanFunction):
     """X coeffs + intercept.
 
-    coeffs   one number for each column of the inputs, or one for all
+    Parameters
+    ----------
+    coeffs : TensorLike
+        One number for each column of the inputs, or one for all.
+    intercept : TensorLike, default 0.0
+        Value where the inputs are 0.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.mean.Linear([2.0], 1.0)([[1.0], [2.0]]).eval().tolist()
+    [3.0, 5.0]
     """
 
     def __init__(self, coeffs: TensorLike, intercept: TensorLike = 0.0) -> None:
@@ -78,7 +108,15 @@ class LinearMean(MeanFunction):
 
 
 class MeanSum(MeanFunction):
-    """Sum of two mean functions."""
+    """Sum of two mean functions.
+
+    Parameters
+    ----------
+    first : MeanFunction
+        The first one.
+    second : MeanFunction
+        The second one.
+    """
 
     def __init__(self, first: MeanFunction, second: MeanFunction) -> None:
         self.first, self.second = first, second
@@ -88,7 +126,15 @@ class MeanSum(MeanFunction):
 
 
 class MeanProduct(MeanFunction):
-    """Product of two mean functions."""
+    """Product of two mean functions.
+
+    Parameters
+    ----------
+    first : MeanFunction
+        The first one.
+    second : MeanFunction
+        The second one.
+    """
 
     def __init__(self, first: MeanFunction, second: MeanFunction) -> None:
         self.first, self.second = first, second

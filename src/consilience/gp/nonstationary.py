@@ -17,7 +17,19 @@ from consilience.tensor import TensorLike
 
 
 class ConstantCovariance(BaseCovariance):
-    """The constant c >= 0."""
+    """The constant c >= 0.
+
+    Parameters
+    ----------
+    c : TensorLike
+        Constant value.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Constant(2.0)([[1.0], [2.0]]).eval().round(4).tolist()
+    [[2.0, 2.0], [2.0, 2.0]]
+    """
 
     def __init__(self, c: TensorLike) -> None:
         self.c = positive(c, "c", "Constant", zero=True)
@@ -32,7 +44,16 @@ class ConstantCovariance(BaseCovariance):
 class WhiteNoise(BaseCovariance):
     """sigma^2 for a point with itself, 0 for others, those of `Xs` included.
 
-    sigma   standard deviation >= 0
+    Parameters
+    ----------
+    sigma : TensorLike
+        Standard deviation >= 0.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.WhiteNoise(2.0)([[1.0], [2.0]]).eval().round(4).tolist()
+    [[4.0, 0.0], [0.0, 4.0]]
     """
 
     def __init__(self, sigma: TensorLike) -> None:
@@ -48,9 +69,22 @@ class WhiteNoise(BaseCovariance):
 
 
 class LinearCovariance(Covariance):
-    """sum (x - c) (x' - c) over the active columns.
+    """Sum (x - c) (x' - c) over the active columns.
 
-    c   centre, one number or one for each active column
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    c : TensorLike
+        Centre, one number or one for each active column.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Linear(1, c=0.0)([[1.0], [2.0]]).eval().round(4).tolist()
+    [[1.0, 2.0], [2.0, 4.0]]
     """
 
     def __init__(self, input_dim: int, c: TensorLike, active_dims: Sequence[int] | None = None) -> None:
@@ -69,7 +103,27 @@ class LinearCovariance(Covariance):
 
 
 class Polynomial(LinearCovariance):
-    """(sum (x - c) (x' - c) + offset)^d."""
+    """(sum (x - c) (x' - c) + offset)^d.
+
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    c : TensorLike
+        Constant value.
+    d : TensorLike
+        Degree.
+    offset : TensorLike
+        Offset.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Polynomial(1, c=0.0, d=2, offset=1.0)([[1.0], [2.0]]).eval().round(4).tolist()
+    [[4.0, 9.0], [9.0, 25.0]]
+    """
 
     def __init__(
         self,
@@ -97,9 +151,20 @@ def _checked(function: Function, name: str, owner: str) -> Function:
 
 
 class WarpedInput(Covariance):
-    """cov_func at warp_func(X, *args).
+    """`cov_func` at `warp_func(X, *args)`.
 
-    warp_func   (n, active dims) and `args` -> the inputs of `cov_func`, a matrix of n rows
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    cov_func : BaseCovariance
+        Covariance function.
+    warp_func : Function
+        (n, active dims) and `args` -> the inputs of `cov_func`, a matrix of n rows.
+    args : object, optional
+        Arguments that the function takes behind the inputs.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
     """
 
     def __init__(
@@ -128,9 +193,20 @@ class WarpedInput(Covariance):
 
 
 class ScaledCov(Covariance):
-    """scaling_func(x) cov_func(x, x') scaling_func(x').
+    """`scaling_func(x) cov_func(x, x') scaling_func(x')`.
 
-    scaling_func   (n, active dims) and `args` -> n numbers, as a vector or one column
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    cov_func : BaseCovariance
+        Covariance function.
+    scaling_func : Function
+        (n, active dims) and `args` -> n numbers, as a vector or one column.
+    args : object, optional
+        Arguments that the function takes behind the inputs.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
     """
 
     def __init__(
@@ -158,9 +234,18 @@ class ScaledCov(Covariance):
 
 
 class Gibbs(Covariance):
-    """sqrt(2 l l' / (l^2 + l'^2)) exp(-(x - x')^2 / (l^2 + l'^2)), with l = lengthscale_func(x) > 0; one column.
+    """`sqrt(2 l l' / (l^2 + l'^2)) exp(-(x - x')^2 / (l^2 + l'^2))`, with l = lengthscale_func(x) > 0; one column.
 
-    lengthscale_func   (n, 1) and `args` -> n lengthscales, as a vector or one column
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    lengthscale_func : Function
+        (n, 1) and `args` -> n lengthscales, as a vector or one column.
+    args : object, optional
+        Arguments that the function takes behind the inputs.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
     """
 
     def __init__(
@@ -193,8 +278,18 @@ class Gibbs(Covariance):
 class Coregion(Covariance):
     """Covariances of outputs, B = W W' + diag(kappa), read at the whole numbers in one column.
 
-    W       shape (outputs, rank), and kappa >= 0, shape (outputs,); or
-    B       shape (outputs, outputs), in place of both
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    W : TensorLike, optional
+        Shape (outputs, rank), and kappa >= 0, shape (outputs,).
+    kappa : TensorLike, optional
+        Variances of the outputs' own parts, shape (outputs,).
+    B : TensorLike, optional
+        Shape (outputs, outputs), in place of both.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
     """
 
     def __init__(

@@ -21,7 +21,10 @@ JITTER_DEFAULT: Final = 1e-6
 def stabilize(K: TensorLike, jitter: float = JITTER_DEFAULT) -> Node:
     """K with `jitter` added to its diagonal, which keeps a Cholesky factor computable.
 
-    jitter   a number >= 0
+    Parameters
+    ----------
+    jitter : float, optional
+        A number >= 0.
     """
     return pt.as_tensor(K) + checked_jitter(jitter) * pt.eye(pt.as_tensor(K).static_shape[-1])
 

@@ -34,8 +34,13 @@ JITTER_LIMIT = 1e-3
 class GaussianProcess:
     """Base of processes with a mean function and a covariance function.
 
-    cov_func   a covariance function; for type checkers anything, as `tensor * function` is a tensor to them
+    Parameters
+    ----------
+    cov_func : object, optional
+        A covariance function; for type checkers anything, as `tensor * function` is a tensor to them.
 
+    Notes
+    -----
     `a + b` is the process of the sum, whose parts can be asked for afterwards with `given={"gp": a + b, …}`.
     """
 
@@ -114,8 +119,13 @@ def evaluated(
 ) -> list[npt.NDArray[np.float64]]:
     """Values of graphs, made for a jitter, with the variables of the model at a point.
 
-    scale   a number that jitter is measured by: the mean variance
+    Parameters
+    ----------
+    scale : TensorVariable
+        A number that jitter is measured by: the mean variance.
 
+    Notes
+    -----
     Where a covariance has no Cholesky factor, the jitter grows tenfold up to `JITTER_LIMIT` times `scale`, and a
     warning says how much was taken. Raises LinearAlgebraError beyond.
     """

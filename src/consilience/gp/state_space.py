@@ -88,7 +88,10 @@ def markov_normal(
 ) -> Node:
     """Values of a chain with means and independent noise as a variable of the model, n numbers.
 
-    noise   variances, shape (n,), to which `jitter` is added
+    Parameters
+    ----------
+    noise : TensorVariable
+        Variances, shape (n,), to which `jitter` is added.
     """
     order = np.argsort(chain.places, kind="stable")
     back = np.argsort(order)
@@ -132,9 +135,15 @@ def markov_normal(
 class Filter:
     """Kalman's filter of a sum of terms, written out in scalars.
 
-    terms   of the sum
-    zero    zeros of the shape of one observation, a scalar or a batch
+    Parameters
+    ----------
+    terms : list of MaternTerm
+        Of the sum.
+    zero : TensorVariable
+        Zeros of the shape of one observation, a scalar or a batch.
 
+    Notes
+    -----
     States are f, f' / rate, f'' / rate^2 … of each term, whose stationary covariance is `variance` times a constant
     matrix. Carried are means, and by how much the covariance differs from the stationary one.
     """
@@ -148,8 +157,12 @@ class Filter:
     def along(self, gaps: npt.NDArray[np.float64], update: Update, *sequences: Node) -> tuple[Node, Node]:
         """What `update` tells at each point, two tensors with the points along the first axis.
 
-        gaps      to the point before, the first of them 0
-        update    how a prediction is changed by the elements of `sequences`
+        Parameters
+        ----------
+        gaps : ndarray
+            To the point before, the first of them 0.
+        update : Update
+            How a prediction is changed by the elements of `sequences`.
         """
         first = pt.zeros(())
         triangle = [(i, j) for i in range(self.n) for j in range(i + 1)]
@@ -236,8 +249,13 @@ def markov_marginals(
 ) -> tuple[Node, Node]:
     """Means and variances of a process without mean at new places, given values with independent noise, in O(n + m).
 
-    noise   variances > 0, shape (n,)
+    Parameters
+    ----------
+    noise : TensorVariable
+        Variances > 0, shape (n,).
 
+    Notes
+    -----
     With a factor exp(b f - t f^2 / 2) for f at a new place, the logarithm of the mean of all factors has the slopes
     E f by b and -E f^2 / 2 by t at b = t = 0. The second is taken without residuals, where E f^2 is the variance.
     """

@@ -21,8 +21,16 @@ from consilience.tensor import TensorLike
 class Stationary(Covariance):
     """Base of covariance functions of the distance.
 
-    ls       lengthscales > 0, one or one for each active column
-    ls_inv   their inverses, in place of `ls`
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    ls : TensorLike, optional
+        Lengthscales > 0, one or one for each active column.
+    ls_inv : TensorLike, optional
+        Their inverses, in place of `ls`.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
     """
 
     def __init__(
@@ -45,13 +53,13 @@ class Stationary(Covariance):
         return pt.stack(self.lengthscales)
 
     def square_dist(self, X: Node, Xs: Node | None = None) -> Node:
-        """r^2 of all pairs of rows, shape (n, m)."""
+        """`r^2` of all pairs of rows, shape (n, m)."""
         pairs = zip(self.differences(X, Xs), self.lengthscales, strict=True)
         terms = [pt.square(difference / ls) for difference, ls in pairs]
         return total(terms)
 
     def euclidean_dist(self, X: Node, Xs: Node | None = None) -> Node:
-        """r of all pairs of rows, shape (n, m), whose derivative at r = 0 is taken as 0."""
+        """`r` of all pairs of rows, shape (n, m), whose derivative at r = 0 is taken as 0."""
         return _root(self.square_dist(X, Xs))
 
     def diag(self, X: Node) -> Node:
@@ -77,7 +85,25 @@ class Stationary(Covariance):
 
 
 class ExpQuad(Stationary):
-    """exp(-r^2 / 2)."""
+    """`exp(-r^2 / 2)`.
+
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    ls : TensorLike, optional
+        Length scale > 0 in the unit of the inputs; one, or one for each active column.
+    ls_inv : TensorLike, optional
+        Inverse length scale, in place of `ls`.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.ExpQuad(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.6065], [0.6065, 1.0]]
+    """
 
     def of_squares(self, r2: Node) -> Node:
         return pt.exp(-0.5 * r2)
@@ -88,7 +114,27 @@ class ExpQuad(Stationary):
 
 
 class RatQuad(Stationary):
-    """(1 + r^2 / (2 alpha))^-alpha, with alpha > 0."""
+    """(1 + r^2 / (2 alpha))^-alpha, with alpha > 0.
+
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    alpha : TensorLike
+        Shape > 0: the larger, the nearer to `ExpQuad`.
+    ls : TensorLike, optional
+        Length scale > 0 in the unit of the inputs; one, or one for each active column.
+    ls_inv : TensorLike, optional
+        Inverse length scale, in place of `ls`.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.RatQuad(1, alpha=1.0, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.6667], [0.6667, 1.0]]
+    """
 
     def __init__(
         self,
@@ -134,7 +180,25 @@ class Matern(Stationary):
 
 
 class Matern12(Matern):
-    """exp(-r)."""
+    """`exp(-r)`.
+
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    ls : TensorLike, optional
+        Length scale > 0 in the unit of the inputs; one, or one for each active column.
+    ls_inv : TensorLike, optional
+        Inverse length scale, in place of `ls`.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Matern12(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.3679], [0.3679, 1.0]]
+    """
 
     order = 0.5
 
@@ -143,7 +207,25 @@ class Matern12(Matern):
 
 
 class Matern32(Matern):
-    """(1 + sqrt(3) r) exp(-sqrt(3) r)."""
+    """(1 + sqrt(3) r) exp(-sqrt(3) r).
+
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    ls : TensorLike, optional
+        Length scale > 0 in the unit of the inputs; one, or one for each active column.
+    ls_inv : TensorLike, optional
+        Inverse length scale, in place of `ls`.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Matern32(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.4834], [0.4834, 1.0]]
+    """
 
     order = 1.5
 
@@ -153,7 +235,25 @@ class Matern32(Matern):
 
 
 class Matern52(Matern):
-    """(1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r)."""
+    """(1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r).
+
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    ls : TensorLike, optional
+        Length scale > 0 in the unit of the inputs; one, or one for each active column.
+    ls_inv : TensorLike, optional
+        Inverse length scale, in place of `ls`.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Matern52(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.524], [0.524, 1.0]]
+    """
 
     order = 2.5
 
@@ -163,7 +263,25 @@ class Matern52(Matern):
 
 
 class ExponentialCovariance(Matern):
-    """exp(-r / 2): Matern12 of twice the lengthscale."""
+    """`exp(-r / 2)`: Matern12 of twice the lengthscale.
+
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    ls : TensorLike, optional
+        Length scale > 0 in the unit of the inputs; one, or one for each active column.
+    ls_inv : TensorLike, optional
+        Inverse length scale, in place of `ls`.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Exponential(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.6065], [0.6065, 1.0]]
+    """
 
     order = 0.5
 
@@ -176,16 +294,51 @@ class ExponentialCovariance(Matern):
 
 
 class Cosine(Stationary):
-    """cos(2 pi r)."""
+    """`cos(2 pi r)`.
+
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    ls : TensorLike, optional
+        Length scale > 0 in the unit of the inputs; one, or one for each active column.
+    ls_inv : TensorLike, optional
+        Inverse length scale, in place of `ls`.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Cosine(1, ls=2.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
 
     def of_squares(self, r2: Node) -> Node:
         return pt.cos(2.0 * math.pi * _root(r2))
 
 
 class Periodic(Stationary):
-    """exp(-sum (sin(pi (x - x') / period) / ls)^2 / 2).
+    """`exp(-sum (sin(pi (x - x') / period) / ls)^2 / 2)`.
 
-    period   > 0, one or one for each active column
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    period : TensorLike
+        > 0, one or one for each active column.
+    ls : TensorLike, optional
+        Length scale > 0 in the unit of the inputs; one, or one for each active column.
+    ls_inv : TensorLike, optional
+        Inverse length scale, in place of `ls`.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Periodic(1, period=2.0, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.6065], [0.6065, 1.0]]
     """
 
     def __init__(
@@ -213,8 +366,13 @@ class Periodic(Stationary):
     def power_spectral_density_approx(self, J: TensorLike) -> Node:
         """Variances of the harmonics 0, 1, … m - 1: those of sine and cosine of j times the base frequency.
 
-        J   the harmonics, shape (m,)
+        Parameters
+        ----------
+        J : TensorLike
+            The harmonics, shape (m,).
 
+        Notes
+        -----
         With a = 1 / (4 ls^2), they are exp(-a) I_0(a) and 2 exp(-a) I_j(a), I the modified Bessel functions.
         """
         orders = pt.as_tensor(J)
@@ -225,8 +383,12 @@ class Periodic(Stationary):
 class WrappedPeriodic(Covariance):
     """A stationary covariance function at the distances sin(pi (x - x') / period): periodic. Of ExpQuad it is Periodic.
 
-    cov_func   a stationary covariance function, whose columns and lengthscales are used
-    period     > 0, one or one for each active column
+    Parameters
+    ----------
+    cov_func : Stationary
+        A stationary covariance function, whose columns and lengthscales are used.
+    period : TensorLike
+        > 0, one or one for each active column.
     """
 
     def __init__(self, cov_func: Stationary, period: TensorLike) -> None:
@@ -247,9 +409,19 @@ class WrappedPeriodic(Covariance):
 class CircularCovariance(Covariance):
     """Weinland's function of the shorter way round a circle: (1 + tau t / c) max(1 - t / c, 0)^tau, c half of a period.
 
-    period   length of the circle > 0
-    tau      >= 4, which makes it positive definite
+    Parameters
+    ----------
+    input_dim : int
+        Number of columns of the inputs.
+    period : TensorLike
+        Length of the circle > 0.
+    tau : TensorLike, default 4.0
+        >= 4, which makes it positive definite.
+    active_dims : sequence of int, optional
+        The columns that the function looks at; all by default.
 
+    Notes
+    -----
     After Padonou and Roustant, Polar Gaussian Processes (2015).
     """
 

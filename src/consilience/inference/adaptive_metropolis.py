@@ -41,12 +41,20 @@ class AdaptiveMetropolisInfo:
 class AdaptiveMetropolisState:
     """What a chain remembers besides where it is.
 
-    scale        factor on the steps, positive; learnt
-    mean         of the chain so far, f64[dimension]
-    covariance   of the chain so far, f64[dimension, dimension]
-    factor       lower Cholesky factor of the covariance in use, f64[dimension, dimension]
-    target       mean probability of acceptance to reach
-    tune         number of tuning transitions
+    Attributes
+    ----------
+    scale : f64
+        Factor on the steps, positive; learnt.
+    mean : Array
+        Of the chain so far, f64[dimension].
+    covariance : Array
+        Of the chain so far, f64[dimension, dimension].
+    factor : Array
+        Lower Cholesky factor of the covariance in use, f64[dimension, dimension].
+    target : f64
+        Mean probability of acceptance to reach.
+    tune : i64
+        Number of tuning transitions.
     """
 
     scale: f64
@@ -143,8 +151,16 @@ def step_adaptive(
 class AdaptiveMetropolis(Kernel):
     """Metropolis with normal proposals of the covariance of the chain so far, for correlated variables.
 
-    scaling         factor on the steps at the beginning, positive; by default 2.38 / sqrt(coordinates)
-    target_accept   mean probability of acceptance that the scale is tuned for, between 0 and 1
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    scaling : float, optional
+        Factor on the steps at the beginning, positive; by default 2.38 / sqrt(coordinates).
+    target_accept : float, default 0.234
+        Mean probability of acceptance that the scale is tuned for, between 0 and 1.
     """
 
     scaling: float | None = None

@@ -28,10 +28,16 @@ from consilience.native.typed_python import Array, boolean, f64, native, record
 class BinaryInfo:
     """What happened in one transition, under PyMC's names.
 
-    accept     min(1, density at the proposal / density at the start)
-    accepted   whether the proposal is the new state
-    p_jump     probability of each coordinate to change
-    lp         log density of the new state
+    Attributes
+    ----------
+    accept : f64
+        min(1, density at the proposal / density at the start).
+    accepted : boolean
+        Whether the proposal is the new state.
+    p_jump : f64
+        Probability of each coordinate to change.
+    lp : f64
+        Log density of the new state.
     """
 
     accept: f64
@@ -92,8 +98,18 @@ def step_binary(
 class BinaryMetropolis(Kernel):
     """Metropolis sampling of variables with two values; `BinaryGibbsMetropolis` moves further where that is possible.
 
-    scaling              each coordinate changes with probability 1 - 0.5 ** scaling, positive
-    tune, tune_interval  as in PyMC, where they change no draw either: the scaling stays as it is
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    scaling : float, default 1.0
+        Each coordinate changes with probability 1 - 0.5 ** scaling, positive.
+    tune : bool, default True
+        As in PyMC, where they change no draw either: the scaling stays as it is.
+    tune_interval : int, default 100
+        As in PyMC, where they change no draw either: the scaling stays as it is.
     """
 
     scaling: float = 1.0

@@ -41,8 +41,12 @@ FIRST = 10  # transitions around the starting points: the first past points
 class DEMetropolisCommand(Record, eq=False):
     """What the tuner tells a chain between two windows.
 
-    archive   past points of all chains, float64 (point, coordinate)
-    sample    whether tuning is over
+    Parameters
+    ----------
+    archive : ndarray
+        Past points of all chains, float64 (point, coordinate).
+    sample : bool, default False
+        Whether tuning is over.
     """
 
     archive: Matrix
@@ -53,8 +57,12 @@ class DEMetropolisCommand(Record, eq=False):
 class DEMetropolisState:
     """What a chain remembers besides where it is.
 
-    archive   past points of all chains, f64[points, dimension]
-    tune      number of tuning transitions
+    Attributes
+    ----------
+    archive : Array
+        Past points of all chains, f64[points, dimension].
+    tune : i64
+        Number of tuning transitions.
     """
 
     proposal: DEProposal
@@ -94,12 +102,25 @@ def step_de_metropolis(
 class DEMetropolis(Kernel):
     """Differential evolution across chains (ter Braak 2006), for continuous variables and at least three chains.
 
-    lamb            factor on the difference of two past points, positive; 2.38 / sqrt(2 dimension) by default
-    scaling         half width of the uniform perturbation of each coordinate, positive
-    tune            what is tuned: "lambda", "scaling", or None for nothing
-    tune_interval   transitions between two changes, at least 1
-    interval        transitions after which the chains are given each other's points anew, at least 1
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    lamb : float, optional
+        Factor on the difference of two past points, positive; 2.38 / sqrt(2 dimension) by default.
+    scaling : float, default 0.001
+        Half width of the uniform perturbation of each coordinate, positive.
+    tune : Tuned, default 'scaling'
+        What is tuned: "lambda", "scaling", or None for nothing.
+    tune_interval : int, default 100
+        Transitions between two changes, at least 1.
+    interval : int, default 50
+        Transitions after which the chains are given each other's points anew, at least 1.
 
+    Notes
+    -----
     The points are at most 1000 of all that the chains have passed since the middle of tuning. PyMC takes those where
     the other chains are now, which would bind chains to each other after every transition.
     """

@@ -44,12 +44,20 @@ LONGEST = 2.2
 class DEMetropolisZState:
     """What a chain remembers besides where it is.
 
-    history   past points, f64[ARCHIVE, dimension]
-    points    how many of its rows are filled
-    every     transitions between two points that are kept; doubled, with every other point dropped, when it is full
-    snooker   probability of a snooker update
-    dropped   share of the history that is forgotten when tuning ends
-    tune      number of tuning transitions
+    Attributes
+    ----------
+    history : Array
+        Past points, f64[ARCHIVE, dimension].
+    points : i64
+        How many of its rows are filled.
+    every : i64
+        Transitions between two points that are kept; doubled, with every other point dropped, when it is full.
+    snooker : f64
+        Probability of a snooker update.
+    dropped : f64
+        Share of the history that is forgotten when tuning ends.
+    tune : i64
+        Number of tuning transitions.
     """
 
     proposal: DEProposal
@@ -159,13 +167,27 @@ def step_de_metropolis_z(
 class DEMetropolisZ(Kernel):
     """Differential evolution with a chain's own history (ter Braak & Vrugt 2008), for continuous variables.
 
-    lamb                 factor on the difference of two past points, positive; 2.38 / sqrt(2 dimension) by default
-    scaling              half width of the uniform perturbation of each coordinate, positive
-    tune                 what is tuned: "lambda", "scaling", or None for nothing
-    tune_interval        transitions between two changes, at least 1
-    tune_drop_fraction   share of the history that is forgotten when tuning ends, from 0 to 1
-    snooker              probability of a snooker update in place of a difference, from 0 to 1
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    lamb : float, optional
+        Factor on the difference of two past points, positive; 2.38 / sqrt(2 dimension) by default.
+    scaling : float, default 0.001
+        Half width of the uniform perturbation of each coordinate, positive.
+    tune : Tuned, default 'lambda'
+        What is tuned: "lambda", "scaling", or None for nothing.
+    tune_interval : int, default 100
+        Transitions between two changes, at least 1.
+    tune_drop_fraction : float, default 0.9
+        Share of the history that is forgotten when tuning ends, from 0 to 1.
+    snooker : float, default 0.0
+        Probability of a snooker update in place of a difference, from 0 to 1.
 
+    Notes
+    -----
     At most 1000 past points are kept, spread over the whole past.
     """
 

@@ -22,12 +22,18 @@ from consilience.native.typed_python import Array, FunctionPointer, address, boo
 class LogDensity(Protocol):
     """A log density on the unconstrained space, compiled.
 
-    dimension   number of coordinates, at least 1
-    entry       address of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`, where
-                inputs[0] is the position f64[dimension], outputs[0] the log density f64[1] and outputs[1] its
-                gradient f64[dimension]; the result is a status, 0 for success; re-entrant
-    constants   address of the table of constants, passed on as it is
-    workspace   bytes of 64-byte aligned scratch memory that each thread has to bring
+    Attributes
+    ----------
+    dimension
+        Number of coordinates, at least 1.
+    entry
+        Address of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`, where inputs[0] is the position
+        f64[dimension], outputs[0] the log density f64[1] and outputs[1] its gradient f64[dimension]; the result is a
+        status, 0 for success; re-entrant.
+    constants
+        Address of the table of constants, passed on as it is.
+    workspace
+        Bytes of 64-byte aligned scratch memory that each thread has to bring.
     """
 
     @property
@@ -64,9 +70,14 @@ class Outputs:
 class Density:
     """A log density in the form native code calls; one per chain, for it owns the scratch memory.
 
-    unused        f64[dimension] for gradients that nobody reads
-    evaluations   calls of the entry so far
-    stop          i64[1], not 0 once the run is to stop; shared by all chains
+    Attributes
+    ----------
+    unused : Array
+        f64[dimension] for gradients that nobody reads.
+    evaluations : i64
+        Calls of the entry so far.
+    stop : Array
+        i64[1], not 0 once the run is to stop; shared by all chains.
     """
 
     entry: FunctionPointer[[Inputs, Outputs, Array[f64], i64], i64]
@@ -135,8 +146,12 @@ def open_density(
 ) -> Density:
     """The density as a kernel calls it, with scratch memory of its own.
 
-    position   the chain's whole position, from which a block takes the other coordinates
-    compiled   whether native code calls it, and not CPython
+    Parameters
+    ----------
+    position : ndarray, optional
+        The chain's whole position, from which a block takes the other coordinates.
+    compiled : bool, default True
+        Whether native code calls it, and not CPython.
     """
     memory = Vectors(max(1, -(-density.workspace // 8)))
     place, one = Vectors(density.dimension), Vectors(1)

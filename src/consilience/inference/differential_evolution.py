@@ -28,11 +28,18 @@ SCALING = 2
 class DEInfo:
     """What happened in one transition, under PyMC's names.
 
-    accept     min(1, density at the proposal / density at the start), for snooker updates with their Jacobian
-    accepted   whether the proposal is the new state
-    scaling    half width of the perturbation that was used
-    lamb       factor on the difference that was used
-    lp         log density of the new state
+    Attributes
+    ----------
+    accept : f64
+        min(1, density at the proposal / density at the start), for snooker updates with their Jacobian.
+    accepted : boolean
+        Whether the proposal is the new state.
+    scaling : f64
+        Half width of the perturbation that was used.
+    lamb : f64
+        Factor on the difference that was used.
+    lp : f64
+        Log density of the new state.
     """
 
     accept: f64
@@ -46,10 +53,16 @@ class DEInfo:
 class DEProposal:
     """How far proposals go, and what is learnt of it while tuning.
 
-    lamb, scaling   factor on the difference, and half width of the perturbation
-    tuned           `LAMBDA`, `SCALING`, or 0
-    interval        proposals between two changes
-    proposals, successes   proposals made and accepted since the last change
+    Attributes
+    ----------
+    lamb, scaling : f64
+        Factor on the difference, and half width of the perturbation.
+    tuned : i64
+        `LAMBDA`, `SCALING`, or 0.
+    interval : i64
+        Proposals between two changes.
+    proposals, successes : i64
+        Proposals made and accepted since the last change.
     """
 
     lamb: f64
@@ -113,8 +126,12 @@ def decide(
 ) -> None:
     """Accept a proposed position or not, end the transition, and learn from it.
 
-    factor   logarithm of what the ratio of densities is multiplied with
-    tune     number of tuning transitions
+    Parameters
+    ----------
+    factor : f64
+        Logarithm of what the ratio of densities is multiplied with.
+    tune : i64
+        Number of tuning transitions.
     """
     info.scaling = proposal.scaling
     info.lamb = proposal.lamb

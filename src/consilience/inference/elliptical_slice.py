@@ -43,11 +43,18 @@ class EllipticalSliceState:
 class EllipticalSliceScratch:
     """Memory of a transition, and the prior.
 
-    position       the point looked at, f64[dimension]
-    normals        standard normals, f64[dimension]
-    white          coordinates in which the prior is a standard normal, f64[dimension]
-    ellipse        the draw of the prior that spans the ellipse, f64[dimension]
-    factor         lower Cholesky factor of the prior's covariance, f64[dimension, dimension]
+    Attributes
+    ----------
+    position : Array
+        The point looked at, f64[dimension].
+    normals : Array
+        Standard normals, f64[dimension].
+    white : Array
+        Coordinates in which the prior is a standard normal, f64[dimension].
+    ellipse : Array
+        The draw of the prior that spans the ellipse, f64[dimension].
+    factor : Array
+        Lower Cholesky factor of the prior's covariance, f64[dimension, dimension].
     """
 
     position: Array[f64]
@@ -133,8 +140,16 @@ def step_elliptical(
 class EllipticalSlice(Kernel):
     """Elliptical slice sampling: no settings to tune, and no rejections.
 
-    prior_cov    covariance of the normal prior around zero, float64 (coordinate, coordinate), positive definite
-    prior_chol   its lower Cholesky factor, instead
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    prior_cov : object, optional
+        Covariance of the normal prior around zero, float64 (coordinate, coordinate), positive definite.
+    prior_chol : object, optional
+        Its lower Cholesky factor, instead.
     """
 
     prior_cov: Any = None

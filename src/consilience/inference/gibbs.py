@@ -31,7 +31,10 @@ LARGEST = 10_000  # values of one coordinate
 class GibbsInfo:
     """What happened in one sweep.
 
-    changed   coordinates that have another value than before
+    Attributes
+    ----------
+    changed : i64
+        Coordinates that have another value than before.
     """
 
     changed: i64
@@ -41,9 +44,14 @@ class GibbsInfo:
 class GibbsState:
     """What a chain remembers besides where it is.
 
-    least, values   least value and number of values of each coordinate, f64[dimension] and i64[dimension]
-    separable       whether all coordinates are drawn from one table; all have `width` values then
-    width           greatest number of values
+    Attributes
+    ----------
+    least, values : Array
+        Least value and number of values of each coordinate, f64[dimension] and i64[dimension].
+    separable : boolean
+        Whether all coordinates are drawn from one table; all have `width` values then.
+    width : i64
+        Greatest number of values.
     """
 
     least: Array[f64]
@@ -56,10 +64,16 @@ class GibbsState:
 class GibbsScratch:
     """Memory of a sweep.
 
-    table      probabilities, f64[width, dimension], or log densities of one coordinate, f64[width]
-    weights    those of one coordinate, f64[width]
-    position   the point proposed, f64[dimension]
-    uniforms   `random_uniforms`: fills an array, given key, counter, array and length
+    Attributes
+    ----------
+    table : Array
+        Probabilities, f64[width, dimension], or log densities of one coordinate, f64[width].
+    weights : Array
+        Those of one coordinate, f64[width].
+    position : Array
+        The point proposed, f64[dimension].
+    uniforms : FunctionPointer
+        `random_uniforms`: fills an array, given key, counter, array and length.
     """
 
     table: Array[f64]
@@ -188,7 +202,14 @@ class CategoricalGibbsMetropolis(Kernel):
     Each element is drawn from its distribution given all others, so that every proposal is accepted. Elements that are
     independent of each other given all others are drawn side by side: one pass over the data for all.
 
-    separable   whether they are; `pm.sample` finds out
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    separable : bool, default False
+        Whether they are; `pm.sample` finds out.
     """
 
     separable: bool = False
@@ -230,6 +251,16 @@ class CategoricalGibbsMetropolis(Kernel):
 
 
 class BinaryGibbsMetropolis(CategoricalGibbsMetropolis):
-    """Gibbs sampling of variables with two values: see `CategoricalGibbsMetropolis`."""
+    """Gibbs sampling of variables with two values: see `CategoricalGibbsMetropolis`.
+
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    separable : object, default False
+        Whether variables that do not meet are updated at once.
+    """
 
     most_values: ClassVar[int] = 2

@@ -33,14 +33,24 @@ GREATEST_ENERGY_ERROR = 1000.0
 class HmcInfo:
     """What happened in one transition, under PyMC's names.
 
-    step_size, step_size_bar   step size used, and the average of dual averaging
-    n_steps           leapfrog steps taken
-    acceptance_rate   min(1, exp(start energy - end energy))
-    accepted          whether the end of the path is the new state
-    diverging         whether the energy error passed its bound; the path ends there
-    energy            energy of the new state
-    energy_error      energy at the end of the path minus energy at its start
-    lp                log density of the new state
+    Attributes
+    ----------
+    step_size, step_size_bar : f64
+        Step size used, and the average of dual averaging.
+    n_steps : i64
+        Leapfrog steps taken.
+    acceptance_rate : f64
+        min(1, exp(start energy - end energy)).
+    accepted : boolean
+        Whether the end of the path is the new state.
+    diverging : boolean
+        Whether the energy error passed its bound; the path ends there.
+    energy : f64
+        Energy of the new state.
+    energy_error : f64
+        Energy at the end of the path minus energy at its start.
+    lp : f64
+        Log density of the new state.
     """
 
     step_size: f64
@@ -58,8 +68,12 @@ class HmcInfo:
 class HmcState:
     """What a chain remembers besides where it is.
 
-    path_length   mean integration time, positive; the metric's scale is its unit
-    max_steps     greatest number of leapfrog steps, at least 1
+    Attributes
+    ----------
+    path_length : f64
+        Mean integration time, positive; the metric's scale is its unit.
+    max_steps : i64
+        Greatest number of leapfrog steps, at least 1.
     """
 
     warmup: Warmup
@@ -72,9 +86,14 @@ class HmcState:
 class HmcScratch:
     """Memory of a transition.
 
-    positions, gradients, drifts   two points, the last and the one being made, f64[2, stride]
-    momentum, velocity             f64[dimension]
-    begin, end                     ends of the leapfrog step that diverged, f64[dimension]
+    Attributes
+    ----------
+    positions, gradients, drifts : Array
+        Two points, the last and the one being made, f64[2, stride].
+    momentum, velocity : Array
+        f64[dimension].
+    begin, end : Array
+        Ends of the leapfrog step that diverged, f64[dimension].
     """
 
     positions: Array[f64]
@@ -214,10 +233,26 @@ class LeapfrogPath(Kernel):
 class HamiltonianMC(LeapfrogPath):
     """Hamiltonian Monte Carlo with a diagonal metric learnt while tuning.
 
-    path_length     mean integration time, positive; the learnt metric's scale is its unit
-    target_accept   mean acceptance probability to tune the step size for, between 0 and 1
-    max_steps       greatest number of leapfrog steps of a transition, at least 1
-    initial_step    where the search for a first step size begins, positive
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    path_length : object, default 2.0
+        Mean integration time, positive; the learnt metric's scale is its unit.
+    target_accept : object, default 0.65
+        Mean acceptance probability to tune the step size for, between 0 and 1.
+    max_steps : object, default 1024
+        Greatest number of leapfrog steps of a transition, at least 1.
+    initial_step : object, default 0.1
+        Where the search for a first step size begins, positive.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.HamiltonianMC(target_accept=0.9).target_accept
+    0.9
     """
 
     path_length: float = 2.0

@@ -34,11 +34,24 @@ ROUNDING: Final = 1e-3  # of log densities
 def endless_direction(target: LogDensity, points: Floats, among: Floats | None = None, threads: int = 1) -> Floats:
     """A direction along which the density does not fall as fast as 1 / distance, however far; zeros if none was found.
 
-    points   float64 (chain, point, coordinate), at least one of each: where chains have been
-    among    bool (coordinate,): which coordinates may have a part in it; by default all
-    threads  that evaluate
-    returns  float64 (coordinate,), its largest part 1
-    raises   SamplingError for points of another shape
+    Parameters
+    ----------
+    points : ndarray
+        Float64 (chain, point, coordinate), at least one of each: where chains have been.
+    among : ndarray, optional
+        Bool (coordinate,): which coordinates may have a part in it; by default all.
+    threads : int, default 1
+        That evaluate.
+
+    Returns
+    -------
+    ndarray
+        Float64 (coordinate,), its largest part 1.
+
+    Raises
+    ------
+    SamplingError
+        For points of another shape.
     """
     n = target.dimension
     if points.ndim != 3 or points.shape[2] != n or not points.size:

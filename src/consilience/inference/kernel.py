@@ -73,25 +73,43 @@ def _taking_pymcs(kernel: type[Kernel]) -> Callable[..., None]:
 class Kernel(Record):
     """A step method with its settings; derive from it to write another one.
 
-    vars       names of the variables it moves, or the variables themselves; none: all that no other kernel moves
-    compiled   False runs the same source under CPython: slow, for debugging. Kernels that take turns run there together
+    Parameters
+    ----------
+    vars : tuple of str, default ()
+        Names of the variables it moves, or the variables themselves; none: all that no other kernel moves.
+    compiled : bool, default True
+        False runs the same source under CPython: slow, for debugging. Kernels that take turns run there together.
 
+    Attributes
+    ----------
+    needs
+        "logp", "gradient" (log densities come with gradients), or "table" (the probability of every value of each
+        coordinate given all others, for discrete variables with independent elements).
+    Info
+        A `@record` of f64, i64 and boolean fields: the statistics of one transition, in their order.
+    roles
+        Which field of `Info` is the log density, tells a divergence, …: see `columns.Role`.
+    start
+        `@native` (point, state, scratch, density, info) -> boolean: evaluates the starting point; False if it cannot be
+        one. `point.start_without_gradient` and `point.start` evaluate it.
+    step
+        `@native`, with the same parameters: one transition of `point`, described in `info`. False, with `point` and
+        `state` as they were, if `density.stopped`; otherwise it has added 1 to `point.transition`.
+    scheduled
+        Whether it tunes itself on a schedule, so that the length of its tuning has to be known beforehand.
+    discrete, continuous
+        Whether it can move whole numbers, and real ones.
+    fewest_chains
+        Of a run.
+    whole
+        Whether it has to move all variables of a model, alone.
+    jumping
+        Whether its chains may jump between its transitions: nothing that it remembers, but the point and what it
+        learnt, depends on where a chain is.
+
+    Notes
+    -----
     A derived class states:
-
-    needs      "logp", "gradient" (log densities come with gradients), or "table" (the probability of every value of
-               each coordinate given all others, for discrete variables with independent elements)
-    Info       a `@record` of f64, i64 and boolean fields: the statistics of one transition, in their order
-    roles      which field of `Info` is the log density, tells a divergence, …: see `columns.Role`
-    start      `@native` (point, state, scratch, density, info) -> boolean: evaluates the starting point; False if it
-               cannot be one. `point.start_without_gradient` and `point.start` evaluate it
-    step       `@native`, with the same parameters: one transition of `point`, described in `info`. False, with `point`
-               and `state` as they were, if `density.stopped`; otherwise it has added 1 to `point.transition`
-    scheduled  whether it tunes itself on a schedule, so that the length of its tuning has to be known beforehand
-    discrete, continuous   whether it can move whole numbers, and real ones
-    fewest_chains          of a run
-    whole      whether it has to move all variables of a model, alone
-    jumping    whether its chains may jump between its transitions: nothing that it remembers, but the point and what it
-               learnt, depends on where a chain is
 
     and makes a chain's memory with `state` and `scratch`. What is in `state` is all that checkpoints hold besides
     `point`: every field of it is written and read back.
@@ -142,7 +160,10 @@ class Kernel(Record):
     def state(self, block: Block, point: Point, vectors: Vectors, tune: int) -> Any:
         """What a chain of this kernel remembers, a record; made once, before the first transition.
 
-        tune   number of transitions at the beginning in which it tunes itself; 0 for none
+        Parameters
+        ----------
+        tune : int
+            Number of transitions at the beginning in which it tunes itself; 0 for none.
         """
         raise NotImplementedError
 
@@ -239,12 +260,20 @@ def prepare(kernel: Kernel) -> None:
 class MarkovChain:
     """One chain of a kernel, or of several in turn.
 
-    kernel     what moves it
-    density    the target; records hold addresses only, which are good as long as it is there
-    position   its starting point, float64 (coordinate,)
-    key        key of its random numbers, see `streams.chain_key`
-    tune       number of transitions at the beginning in which kernels tune themselves; 0 for none
-    stop       int64 (1,); once it is not 0 the chain ends after at most one more evaluation
+    Parameters
+    ----------
+    kernel : Kernel
+        What moves it.
+    density : LogDensity
+        The target; records hold addresses only, which are good as long as it is there.
+    position : ndarray
+        Its starting point, float64 (coordinate,).
+    key : int
+        Key of its random numbers, see `streams.chain_key`.
+    tune : int
+        Number of transitions at the beginning in which kernels tune themselves; 0 for none.
+    stop : ndarray
+        Int64 (1,); once it is not 0 the chain ends after at most one more evaluation.
     """
 
     def __init__(
@@ -373,7 +402,10 @@ class MarkovChain:
     def begin(self, command: Command = None) -> None:
         """Evaluate the starting point and prepare, under a tuner's first command.
 
-        raises   InitialPointError if its log density is not finite
+        Raises
+        ------
+        InitialPointError
+            If its log density is not finite.
         """
         self.apply(command, starting=True)
         for kernel, part in zip(self.kernel.parts, self.parts, strict=True):

@@ -17,8 +17,16 @@ from consilience.inference.warmup import new_warmup
 class MALA(LeapfrogPath):
     """The Metropolis-adjusted Langevin algorithm with a diagonal metric learnt while tuning.
 
-    target_accept   mean acceptance probability to tune the step size for, between 0 and 1
-    initial_step    where the search for a first step size begins, positive
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    target_accept : object, default 0.574
+        Mean acceptance probability to tune the step size for, between 0 and 1.
+    initial_step : object, default 0.1
+        Where the search for a first step size begins, positive.
     """
 
     target_accept: float = 0.574

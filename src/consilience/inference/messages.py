@@ -23,9 +23,14 @@ Command = Any  # what a tuner tells a chain; None: nothing new
 class Rows(Record):
     """The memory a chain writes to, allocated by whoever runs it.
 
-    draws        float64 (transition, coordinate), C-contiguous
-    statistics   int64 (transition, word), C-contiguous: see `columns.Columns.table`
-    gradients    float64 (transition, coordinate), C-contiguous, or None where nobody needs them
+    Parameters
+    ----------
+    draws : ndarray
+        Float64 (transition, coordinate), C-contiguous.
+    statistics : ndarray
+        Int64 (transition, word), C-contiguous: see `columns.Columns.table`.
+    gradients : ndarray, optional
+        Float64 (transition, coordinate), C-contiguous, or None where nobody needs them.
     """
 
     draws: Matrix
@@ -36,9 +41,13 @@ class Rows(Record):
 class Divergences(Record):
     """The divergences of one chain in one window.
 
-    transitions   int64 (divergence,): rows of the window
-    begins, ends  float64 (divergence, coordinate): where the leapfrog step that diverged began and ended; the
-                  end may hold numbers that are not finite
+    Parameters
+    ----------
+    transitions : ndarray
+        Int64 (divergence,): rows of the window.
+    begins, ends : ndarray
+        Float64 (divergence, coordinate): where the leapfrog step that diverged began and ended; the end may hold
+        numbers that are not finite.
     """
 
     transitions: NDArray[np.int64]
@@ -49,8 +58,12 @@ class Divergences(Record):
 class ChainTuning(Record):
     """What a chain has learnt.
 
-    step_size   step size (for Metropolis: scale of the proposal); NaN for kernels without
-    scales      the metric (for Metropolis: of the proposal)
+    Parameters
+    ----------
+    step_size : float
+        Step size (for Metropolis: scale of the proposal); NaN for kernels without.
+    scales : Scales
+        The metric (for Metropolis: of the proposal).
     """
 
     step_size: float
@@ -65,14 +78,24 @@ class ChainTuning(Record):
 class Segment(Record):
     """What all chains do next.
 
-    phase       "tuning": the draws are not kept
-    count       transitions
-    commands    what each chain is told before; empty: nothing new
-    begin       whether chains evaluate their starting points first
-    gradients   whether the windows should hold gradients
-    ahead       transitions of the segment that follows if nothing else is decided: chains may begin with it
-    anew        where chains have begun: what one is told that begins once more, elsewhere; None: none may
-    elsewhere   chains that do so before it begins
+    Parameters
+    ----------
+    phase : {'tuning', 'sampling'}
+        "tuning": the draws are not kept.
+    count : int
+        Transitions.
+    commands : tuple of Command, default ()
+        What each chain is told before; empty: nothing new.
+    begin : bool, default False
+        Whether chains evaluate their starting points first.
+    gradients : bool, default False
+        Whether the windows should hold gradients.
+    ahead : int, default 0
+        Transitions of the segment that follows if nothing else is decided: chains may begin with it.
+    anew : Command, optional
+        Where chains have begun: what one is told that begins once more, elsewhere; None: none may.
+    elsewhere : tuple of int, default ()
+        Chains that do so before it begins.
     """
 
     phase: Literal["tuning", "sampling"]
@@ -88,14 +111,24 @@ class Segment(Record):
 class Window(Record):
     """What one chain did in one segment.
 
-    draws         float64 (transition, coordinate)
-    statistics    float64 (statistic, transition)
-    gradients     float64 (transition, coordinate) or None
-    divergences   those of this window
-    step_size     step size that the next transition would use
-    evaluations   of the log density, since the chain was made
-    seconds       time spent
-    snapshot      the chain's state after it
+    Parameters
+    ----------
+    draws : ndarray
+        Float64 (transition, coordinate).
+    statistics : ndarray
+        Float64 (statistic, transition).
+    gradients : ndarray or None
+        Float64 (transition, coordinate) or None.
+    divergences : Divergences
+        Those of this window.
+    step_size : float
+        Step size that the next transition would use.
+    evaluations : int
+        Of the log density, since the chain was made.
+    seconds : float
+        Time spent.
+    snapshot : Snapshot
+        The chain's state after it.
     """
 
     draws: Matrix

@@ -36,10 +36,16 @@ HALF_TURN = 3.141592653589793
 class MetropolisInfo:
     """What happened in one transition, under PyMC's names.
 
-    accept     mean probability of acceptance over the proposals
-    accepted   share of the proposals that were accepted
-    scaling    mean factor on the steps that was used
-    lp         log density of the new state
+    Attributes
+    ----------
+    accept : f64
+        Mean probability of acceptance over the proposals.
+    accepted : f64
+        Share of the proposals that were accepted.
+    scaling : f64
+        Mean factor on the steps that was used.
+    lp : f64
+        Log density of the new state.
     """
 
     accept: f64
@@ -52,10 +58,16 @@ class MetropolisInfo:
 class MetropolisState:
     """What a chain remembers besides where it is.
 
-    scales       factor on the steps of each coordinate, positive, f64[dimension]; tuned
-    proposals, successes   moves proposed and accepted since its scale was last changed, i64[dimension]
-    tune         number of tuning transitions
-    interval     moves proposed between two changes of a scale
+    Attributes
+    ----------
+    scales : Array
+        Factor on the steps of each coordinate, positive, f64[dimension]; tuned.
+    proposals, successes : Array
+        Moves proposed and accepted since its scale was last changed, i64[dimension].
+    tune : i64
+        Number of tuning transitions.
+    interval : i64
+        Moves proposed between two changes of a scale.
     """
 
     scales: Array[f64]
@@ -69,12 +81,20 @@ class MetropolisState:
 class MetropolisScratch:
     """Memory of a transition, and what the coordinates are.
 
-    position, normals       the point proposed, and standard normals, f64[dimension]
-    outcome                 of each proposal: 1 accepted, 0 refused, -1 the point itself, i64[dimension]
-    proposal                place of its kind in `PROPOSALS`
-    steps                   size of a step for scale 1, f64[dimension]
-    factor                  lower Cholesky factor of the steps' covariance where all move together
-    discrete, lower, upper  of the block, [dimension]
+    Attributes
+    ----------
+    position, normals : Array
+        The point proposed, and standard normals, f64[dimension].
+    outcome : Array
+        Of each proposal: 1 accepted, 0 refused, -1 the point itself, i64[dimension].
+    proposal : i64
+        Place of its kind in `PROPOSALS`.
+    steps : Array
+        Size of a step for scale 1, f64[dimension].
+    factor : Array
+        Lower Cholesky factor of the steps' covariance where all move together.
+    discrete, lower, upper : Array
+        Of the block, [dimension].
     """
 
     position: Array[f64]
@@ -222,15 +242,37 @@ def step_metropolis(
 class Metropolis(Kernel):
     """Random-walk Metropolis of real and whole numbers: each coordinate in turn, with a scale of its own.
 
-    S              size of a step for scaling 1: one number for all coordinates, one for each, or, for
-                   "multivariate_normal", the covariance of a step of all, float64 (coordinate, coordinate)
-    proposal_dist  one of `PROPOSALS`; by default "normal", with a matrix S "multivariate_normal". "poisson" is the
-                   difference of two Poisson numbers of rate S, as proposals are symmetric
-    scaling        factor on the steps at the beginning, positive
-    tune           whether scales are tuned in the tuning transitions
-    tune_interval  proposals between two changes of a scale, at least 1
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    S : object, optional
+        Size of a step for scaling 1: one number for all coordinates, one for each, or, for "multivariate_normal", the
+        covariance of a step of all, float64 (coordinate, coordinate).
+    proposal_dist : str, optional
+        One of `PROPOSALS`; by default "normal", with a matrix S "multivariate_normal". "poisson" is the difference of
+        two Poisson numbers of rate S, as proposals are symmetric.
+    scaling : float, default 1.0
+        Factor on the steps at the beginning, positive.
+    tune : bool, default True
+        Whether scales are tuned in the tuning transitions.
+    tune_interval : int, default 100
+        Proposals between two changes of a scale, at least 1.
 
+    Notes
+    -----
     Steps of whole numbers are rounded; proposals outside their bounds are refused.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     k = pm.Poisson("k", 3.0)
+    ...     step = pm.Metropolis([k])
+    >>> type(step).__name__
+    'Metropolis'
     """
 
     S: Any = None

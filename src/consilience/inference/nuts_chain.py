@@ -55,13 +55,22 @@ class Averaging(Record):
 class NutsCommand(Record, eq=False):
     """What a tuner tells a chain of NUTS between two windows. What is None stays as it is.
 
-    learning        what is learnt from now on
-    initialize         climb from the starting point to the typical set before anything else
-    max_treedepth   greatest depth of a tree
-    scales          the metric
-    step            the state of the step size
-    target_accept   acceptance probability that the step size is tuned for
-    search          a step size from which to search another one before the window begins
+    Parameters
+    ----------
+    learning : Learning, optional
+        What is learnt from now on.
+    initialize : bool, optional
+        Climb from the starting point to the typical set before anything else.
+    max_treedepth : int, optional
+        Greatest depth of a tree.
+    scales : Scales, optional
+        The metric.
+    step : Averaging, optional
+        The state of the step size.
+    target_accept : float, optional
+        Acceptance probability that the step size is tuned for.
+    search : float, optional
+        A step size from which to search another one before the window begins.
     """
 
     learning: Learning | None = None
@@ -77,10 +86,16 @@ class NutsCommand(Record, eq=False):
 class NutsState:
     """What a chain of NUTS remembers besides where it is.
 
-    learning        one of `Learning`
-    max_treedepth   greatest number of doublings
-    initializing      whether it climbs to the typical set when it starts
-    searching       whether `start` searches a step size from where the chain is
+    Attributes
+    ----------
+    learning : i64
+        One of `Learning`.
+    max_treedepth : i64
+        Greatest number of doublings.
+    initializing : boolean
+        Whether it climbs to the typical set when it starts.
+    searching : boolean
+        Whether `start` searches a step size from where the chain is.
     """
 
     warmup: Warmup

@@ -36,12 +36,30 @@ DEEPEST = 20  # 2**20 leapfrog steps per transition
 class NUTS(Kernel):
     """The No-U-Turn Sampler (Hoffman & Gelman 2014), with multinomial trajectories (Betancourt 2017).
 
-    target_accept   mean acceptance probability to tune the step size for, between 0 and 1
-    max_treedepth   greatest number of doublings of a trajectory, from 1 to 20
-    initial_step    where the search for a first step size begins, positive
-    metric          "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay
-    initialize         whether chains climb to the typical set before anything else
-    jumps           jumps between past points of all chains before each transition; "auto": when chains disagree
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    target_accept : float, default 0.8
+        Mean acceptance probability to tune the step size for, between 0 and 1.
+    max_treedepth : int, default 10
+        Greatest number of doublings of a trajectory, from 1 to 20.
+    initial_step : float, default 0.1
+        Where the search for a first step size begins, positive.
+    metric : Form, default 'auto'
+        "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay.
+    initialize : bool, default True
+        Whether chains climb to the typical set before anything else.
+    jumps : int or {'auto'}, default 'auto'
+        Jumps between past points of all chains before each transition; "auto": when chains disagree.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.NUTS(target_accept=0.9).target_accept
+    0.9
     """
 
     target_accept: float = 0.8

@@ -29,7 +29,10 @@ CAUTION = 0.5  # the search begins at the step size times exp(-CAUTION), where d
 class Retuning:
     """The state of a tuning between two attempts.
 
-    groups   chains that decide together: all of them, or each by itself
+    Parameters
+    ----------
+    groups : sequence of tuple of int
+        Chains that decide together: all of them, or each by itself.
     """
 
     def __init__(

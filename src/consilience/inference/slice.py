@@ -41,9 +41,14 @@ class SliceInfo:
 class SliceState:
     """What a chain remembers besides where it is.
 
-    widths   of the first interval around each coordinate, positive, f64[dimension]; learnt
-    limit    greatest number of steps outwards for one coordinate
-    tune     number of tuning transitions
+    Attributes
+    ----------
+    widths : Array
+        Of the first interval around each coordinate, positive, f64[dimension]; learnt.
+    limit : f64
+        Greatest number of steps outwards for one coordinate.
+    tune : i64
+        Number of tuning transitions.
     """
 
     widths: Array[f64]
@@ -55,8 +60,12 @@ class SliceState:
 class SliceScratch:
     """The point looked at, widths found, kinds and bounds of the coordinates, each [dimension]; what a box needs.
 
-    together   whether all coordinates are drawn from one box
-    places, left, right   the real numbers that stand for the present point, and the ends of the box, f64[dimension]
+    Attributes
+    ----------
+    together : boolean
+        Whether all coordinates are drawn from one box.
+    places, left, right : Array
+        The real numbers that stand for the present point, and the ends of the box, f64[dimension].
     """
 
     position: Array[f64]
@@ -184,12 +193,31 @@ def step_slice(point: Point, state: SliceState, scratch: SliceScratch, density: 
 class Slice(Kernel):
     """Slice sampling of each coordinate in turn, or of all: nothing is rejected, and no gradient is needed.
 
-    w            width of the first interval, positive; for each coordinate, or one for all
-    tune         whether widths are learnt in the tuning transitions, as twice the mean length of the last intervals
-    iter_limit   greatest number of steps by which the interval of a coordinate grows, at least 1; 10,000 if it is more,
-                 so that stepping out ends on a density that does not fall off, too
-    blocked      whether all coordinates are drawn together, from a box of the widths w that only shrinks: fewer
-                 evaluations, shorter moves; its widths are not tuned
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    w : float or tuple of float, default 1.0
+        Width of the first interval, positive; for each coordinate, or one for all.
+    tune : bool, default True
+        Whether widths are learnt in the tuning transitions, as twice the mean length of the last intervals.
+    iter_limit : float, default float('inf')
+        Greatest number of steps by which the interval of a coordinate grows, at least 1; 10,000 if it is more, so that
+        stepping out ends on a density that does not fall off, too.
+    blocked : bool, default False
+        Whether all coordinates are drawn together, from a box of the widths w that only shrinks: fewer evaluations,
+        shorter moves; its widths are not tuned.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Normal("x")
+    ...     step = pm.Slice([x])
+    >>> type(step).__name__
+    'Slice'
     """
 
     w: float | tuple[float, ...] = 1.0

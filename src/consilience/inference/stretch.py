@@ -32,10 +32,16 @@ HALVINGS = 50  # of the distance at which a walker without density begins
 class StretchInfo:
     """What happened in one transition.
 
-    accept     mean acceptance probability of the walkers that were moved
-    accepted   share of them that moved
-    walker     whose position is the draw
-    lp         log density there
+    Attributes
+    ----------
+    accept : f64
+        Mean acceptance probability of the walkers that were moved.
+    accepted : f64
+        Share of them that moved.
+    walker : i64
+        Whose position is the draw.
+    lp : f64
+        Log density there.
     """
 
     accept: f64
@@ -48,11 +54,18 @@ class StretchInfo:
 class StretchState:
     """What a chain remembers besides the walker that is its draw.
 
-    count       number of walkers, even
-    positions   f64[count, dimension]
-    logps       log densities, f64[count]
-    longest     greatest factor of a stretch, above 1
-    radius      standard deviation of the walkers around the starting point
+    Attributes
+    ----------
+    count : i64
+        Number of walkers, even.
+    positions : Array
+        f64[count, dimension].
+    logps : Array
+        Log densities, f64[count].
+    longest : f64
+        Greatest factor of a stretch, above 1.
+    radius : f64
+        Standard deviation of the walkers around the starting point.
     """
 
     count: i64
@@ -152,10 +165,21 @@ def step_stretch(
 class StretchEnsemble(Kernel):
     """The affine-invariant ensemble of Goodman & Weare (2010), for all variables of a continuous model.
 
-    walkers   of each chain, an even number; 2 dimension + 2 by default, and no fewer
-    stretch   greatest factor by which the distance to another walker changes, above 1
-    radius    standard deviation of the walkers around the starting point, positive
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    walkers : int, optional
+        Of each chain, an even number; 2 dimension + 2 by default, and no fewer.
+    stretch : float, default 2.0
+        Greatest factor by which the distance to another walker changes, above 1.
+    radius : float, default 0.1
+        Standard deviation of the walkers around the starting point, positive.
 
+    Notes
+    -----
     A transition moves half of a chain's walkers, one evaluation each. The draw is the position of one walker; each has
     its turn of as many draws as there are walkers (at least 16). Were turns shorter, autocorrelation would hide at
     multiples of their number, and effective sample sizes would be overestimated many times. Nothing is tuned, but the

@@ -39,13 +39,21 @@ WIDEST = 1e4  # a replica that spreads so many times as far as the draws has no 
 class TemperingInfo:
     """What happened in one transition.
 
-    accept        mean acceptance probability of the proposals at b = 1
-    swaps         pairs of neighbours that changed places
-    barrier       sum of the rejection rates between neighbours since the ladder was last changed
-    spread        standard deviation of the hottest replica, in units of that of the draws, as learnt while tuning; the
-                  greatest over coordinates
-    round_trips   journeys of a replica from b = 1 to the hottest level and back that ended here
-    lp            log density of the new state
+    Attributes
+    ----------
+    accept : f64
+        Mean acceptance probability of the proposals at b = 1.
+    swaps : i64
+        Pairs of neighbours that changed places.
+    barrier : f64
+        Sum of the rejection rates between neighbours since the ladder was last changed.
+    spread : f64
+        Standard deviation of the hottest replica, in units of that of the draws, as learnt while tuning; the greatest
+        over coordinates.
+    round_trips : i64
+        Journeys of a replica from b = 1 to the hottest level and back that ended here.
+    lp : f64
+        Log density of the new state.
     """
 
     accept: f64
@@ -60,18 +68,32 @@ class TemperingInfo:
 class TemperingState:
     """What a chain remembers besides the position at b = 1, which its first replica holds as well.
 
-    levels       number of replicas
-    inverses     inverse temperatures, falling from 1, f64[levels]
-    positions    f64[levels, dimension]
-    logps        log densities, f64[levels]
-    been_hot     1 for replicas that were at the hottest level since they were at b = 1, i64[levels]
-    scales       logarithms of the factors on the deviations of proposals, f64[levels]
-    means, variances   of the positions at each level, learnt while tuning, f64[levels, dimension]
-    rejections   sums of the rejection probabilities between neighbours since the ladder was changed, f64[levels]
-    proposed     how many swaps these are of, f64[levels]
-    round_end    transition after which the ladder is next changed
-    moves        Metropolis steps of each replica between swaps
-    tune         number of tuning transitions
+    Attributes
+    ----------
+    levels : i64
+        Number of replicas.
+    inverses : Array
+        Inverse temperatures, falling from 1, f64[levels].
+    positions : Array
+        f64[levels, dimension].
+    logps : Array
+        Log densities, f64[levels].
+    been_hot : Array
+        1 for replicas that were at the hottest level since they were at b = 1, i64[levels].
+    scales : Array
+        Logarithms of the factors on the deviations of proposals, f64[levels].
+    means, variances : Array
+        Of the positions at each level, learnt while tuning, f64[levels, dimension].
+    rejections : Array
+        Sums of the rejection probabilities between neighbours since the ladder was changed, f64[levels].
+    proposed : Array
+        How many swaps these are of, f64[levels].
+    round_end : i64
+        Transition after which the ladder is next changed.
+    moves : i64
+        Metropolis steps of each replica between swaps.
+    tune : i64
+        Number of tuning transitions.
     """
 
     levels: i64
@@ -93,10 +115,16 @@ class TemperingState:
 class TemperingScratch:
     """Memory of a transition.
 
-    positions, logps   where the replicas have come to, f64[levels, dimension] and f64[levels]
-    acceptance         their mean acceptance probabilities, f64[levels]
-    proposal, normals  f64[dimension]
-    barrier            sums of rejection rates up to each level, f64[levels]
+    Attributes
+    ----------
+    positions, logps : Array
+        Where the replicas have come to, f64[levels, dimension] and f64[levels].
+    acceptance : Array
+        Their mean acceptance probabilities, f64[levels].
+    proposal, normals : Array
+        f64[dimension].
+    barrier : Array
+        Sums of rejection rates up to each level, f64[levels].
     """
 
     positions: Array[f64]
@@ -269,11 +297,22 @@ def step_tempering(
 class ParallelTempering(Kernel):
     """Parallel tempering with random-walk Metropolis, for all variables of a continuous model with several modes.
 
-    levels    number of inverse temperatures from 1 to `hottest`, at least 2
-    hottest   the least inverse temperature, between 0 and 1: the density to this power has to be one, and to be
-              without barriers between the modes
-    moves     Metropolis steps of every replica between two swaps, at least 1
+    Parameters
+    ----------
+    vars : object, default ()
+        The variables to work on; all free variables of the model by default.
+    compiled : object, default True
+        A compiled density to use in place of the model's own.
+    levels : int, default 10
+        Number of inverse temperatures from 1 to `hottest`, at least 2.
+    hottest : float, default 0.01
+        The least inverse temperature, between 0 and 1: the density to this power has to be one, and to be without
+        barriers between the modes.
+    moves : int, default 5
+        Metropolis steps of every replica between two swaps, at least 1.
 
+    Notes
+    -----
     A transition takes levels * moves evaluations. Inverse temperatures, and scales for each level and coordinate, are
     learnt while tuning. The statistic `barrier` is the sum of the rejection rates between neighbours; about twice as
     many levels serve best. Where the replica at `hottest` spreads ten thousand times as far as the draws, its density

@@ -25,9 +25,16 @@ SELF_TUNE: Final = 1000  # transitions, where chains tune themselves and nobody 
 class TuningLengths(Record):
     """How long chains are to tune.
 
-    tune                transitions of each chain to tune with; None: the tuner decides
-    min_tune, max_tune  transitions of each chain where it does
-    pool                whether chains may tune together
+    Parameters
+    ----------
+    tune : int, optional
+        Transitions of each chain to tune with; None: the tuner decides.
+    min_tune : int, default 50
+        Transitions of each chain where it does.
+    max_tune : int, default 1500
+        Transitions of each chain where it does.
+    pool : bool, default True
+        Whether chains may tune together.
     """
 
     tune: int | None = None
@@ -39,12 +46,20 @@ class TuningLengths(Record):
 class TuningSetting(Record, eq=False):
     """What a tuner has to know of a run.
 
-    chains, dimension   their number and the coordinates of the block
-    columns             the kernel's statistics
-    lengths             how long they are to tune
-    operations          floating-point operations of one evaluation with its gradient, if known
-    blocks              what each kernel moves
-    curvature           gives that of the log density, always the same one, where it may be sparse; None: not to be had
+    Parameters
+    ----------
+    chains, dimension : int
+        Their number and the coordinates of the block.
+    columns : Columns
+        The kernel's statistics.
+    lengths : TuningLengths, default TuningLengths()
+        How long they are to tune.
+    operations : float, optional
+        Floating-point operations of one evaluation with its gradient, if known.
+    blocks : tuple of Block, default ()
+        What each kernel moves.
+    curvature : callable, optional
+        Gives that of the log density, always the same one, where it may be sparse; None: not to be had.
     """
 
     chains: int
@@ -59,15 +74,26 @@ class TuningSetting(Record, eq=False):
 class Tuner(Protocol):
     """What tunes the chains of one run.
 
-    length     tuning transitions that a chain makes on a schedule of its own; 0 where it is told what to do
-    fixed      transitions of tuning where they are known beforehand
-    finished   whether tuning is over; `again` may change that
-    arrived    chains that have come to where the others are
-    answers    reasons to begin again that it has an answer to
-    interval   draws between two calls of `between` while sampling; 0: none are needed
-    gradients  draws of sampling of which it wants to see the gradients
-    reports    what it did, for the record
-    spent      evaluations of the log density that it made itself, beside those of the chains
+    Attributes
+    ----------
+    length
+        Tuning transitions that a chain makes on a schedule of its own; 0 where it is told what to do.
+    fixed
+        Transitions of tuning where they are known beforehand.
+    finished
+        Whether tuning is over; `again` may change that.
+    arrived
+        Chains that have come to where the others are.
+    answers
+        Reasons to begin again that it has an answer to.
+    interval
+        Draws between two calls of `between` while sampling; 0: none are needed.
+    gradients
+        Draws of sampling of which it wants to see the gradients.
+    reports
+        What it did, for the record.
+    spent
+        Evaluations of the log density that it made itself, beside those of the chains.
     """
 
     @property
@@ -125,7 +151,10 @@ class Tuner(Protocol):
 class WrappingTuner:
     """What a tuner says that leaves this to another one.
 
-    inner   the other one
+    Attributes
+    ----------
+    inner : Tuner
+        The other one.
     """
 
     inner: Tuner

@@ -84,7 +84,10 @@ def lengths_in(value: Any, seen: set[Region]) -> Iterator[Dimension]:
 def replaced(value: Any, values: Mapping[Atom, Dim], graph: Callable[[Sequence[Node]], Sequence[Node]]) -> Any:
     """A parameter of an op with lengths put in place of symbols; the same object when there is nothing to replace.
 
-    graph   what becomes of the results of a region
+    Parameters
+    ----------
+    graph : callable
+        What becomes of the results of a region.
     """
     if isinstance(value, Dimension):
         return dims.substitute(value, values)
@@ -108,9 +111,13 @@ def with_lengths(
 ) -> list[Node]:
     """The nodes with lengths put in place of symbols.
 
-    values    the length for each symbol
-    leaves    inputs and slots whose type changes with it (None: all); the others keep their lengths, and
-              shape constraints arise where the two meet
+    Parameters
+    ----------
+    values : mapping of Atom to int or Dimension
+        The length for each symbol.
+    leaves : frozenset of TensorVariable, optional
+        Inputs and slots whose type changes with it (None: all); the others keep their lengths, and shape constraints
+        arise where the two meet.
     """
     return _exchanged(nodes, {}, values, leaves)
 

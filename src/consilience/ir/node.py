@@ -29,6 +29,13 @@ class Node(Arithmetic):
     """One value of a program: `op` applied to `inputs`, of type `type`.
 
     Construct through `node(op, *inputs)` or the functions of `consilience.tensor`.
+
+    Parameters
+    ----------
+    op : Op
+        What is computed of the inputs.
+    *inputs : TensorVariable
+        Operands.
     """
 
     __slots__ = ("__weakref__", "inputs", "op", "type")

@@ -314,7 +314,10 @@ def _number(tree: ast.expr) -> float | int | bool:
 def parse(text: str) -> tuple[list[Node], list[Node]]:
     """Inputs and outputs of a program in the form that `text` writes.
 
-    raises   ParseError with the number of the line, the line and what is wrong with it
+    Raises
+    ------
+    ParseError
+        With the number of the line, the line and what is wrong with it.
     """
     with without_sources():
         return _Reader(text).run()

@@ -97,8 +97,16 @@ class Config:
     def change_flags(self, **flags: Any) -> Iterator[None]:
         """Another `floatX` or `mode` inside a `with` block or a decorated function; None leaves `floatX` as it is.
 
-        others   PyTensor's flags of compiling and checking, which change no value: accepted, without influence
-        raises   TypeError for a name that is none of them, DtypeError for values that would change dtypes otherwise
+        Notes
+        -----
+        PyTensor's flags of compiling and checking, which change no value: accepted, without influence.
+
+        Raises
+        ------
+        TypeError
+            For a name that is none of them.
+        DtypeError
+            For values that would change dtypes otherwise.
         """
         given = {name: value for name, value in flags.items() if name != "floatX" or value is not None}
         token = _inside.set({**_inside.get(), **_checked(given, TypeError)})

@@ -174,8 +174,15 @@ def _elements(array: npt.NDArray[Any]) -> Iterator[str]:
 def text(outputs: Sequence[Node], inputs: Sequence[Node] = ()) -> str:
     """The program that computes the outputs.
 
-    inputs   nodes to list first, used or not; the other inputs follow by first appearance
-    raises   GraphError for an op whose parameters are not plain data
+    Parameters
+    ----------
+    inputs : sequence of TensorVariable, default ()
+        Nodes to list first, used or not; the other inputs follow by first appearance.
+
+    Raises
+    ------
+    GraphError
+        For an op whose parameters are not plain data.
     """
     printer = Printer()
     printer.program(outputs, inputs)

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 def topological(outputs: Iterable[Node], stop: Callable[[Node], bool] | None = None) -> list[Node]:
     """Every ancestor of the outputs once, inputs before users, in a deterministic order.
 
-    stop      nodes for which it is true are listed, their inputs are not visited
+    Parameters
+    ----------
+    stop : callable, optional
+        Nodes for which it is true are listed, their inputs are not visited.
     """
     order: list[Node] = []
     done: set[Node] = set()

@@ -37,6 +37,13 @@ class TensorType(Record):
     """An array: `dtype` is one of DTYPES, `shape` a tuple of integers or symbolic lengths.
 
     Rank 0 is a tensor type like any other. `key` is the seed of a random stream, one int64.
+
+    Parameters
+    ----------
+    dtype : str
+        Element type of the result; by default it follows from the operands.
+    shape : tuple of int, default ()
+        Lengths of the axes.
     """
 
     dtype: str
@@ -80,9 +87,17 @@ class TensorType(Record):
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """The data as an array of this type: what a function does with the value of an input.
 
-        strict           whether the data must be an array of this dtype already
-        allow_downcast   True: converted whatever is lost; None: Python's floats are rounded to float32
-        raises           DtypeError or ShapeError for data of another kind, rank or length
+        Parameters
+        ----------
+        strict : bool, default False
+            Whether the data must be an array of this dtype already.
+        allow_downcast : bool, optional
+            True: converted whatever is lost; None: Python's floats are rounded to float32.
+
+        Raises
+        ------
+        DtypeError or ShapeError
+            For data of another kind, rank or length.
         """
         return meaning("filter")(self, data, strict, allow_downcast)
 

@@ -12,7 +12,7 @@ from consilience.ops.elementwise import Elementwise, apply, cast
 
 
 class CensoredMeasure(Measure):
-    """max(X, c), or min(X, c)."""
+    """`max(X, c)`, or `min(X, c)`."""
 
     def __init__(self, node: Node, argument: Measure, bound: Node, from_below: bool) -> None:
         lower, upper = argument.ends

@@ -59,8 +59,12 @@ class CountableVector(Countable):
 class Generated(Record):
     """A graph of parameters and of random keys, which come last.
 
-    keys, arguments   number of the keys, and of the parameters that the user's functions take, which come first
-    numeric_inverse   whether functions may be inverted numerically
+    Parameters
+    ----------
+    keys, arguments : int
+        Number of the keys, and of the parameters that the user's functions take, which come first.
+    numeric_inverse : bool
+        Whether functions may be inverted numerically.
     """
 
     title: str
@@ -176,7 +180,10 @@ def _variable(
 ) -> Node:
     """A random variable of the distribution of a graph.
 
-    parameters   leaves that the user's functions take, first of all
+    Parameters
+    ----------
+    parameters : sequence of TensorVariable
+        Leaves that the user's functions take, first of all.
     """
     (graph,) = written_out([cast(graph, "int64") if graph.dtype == "bool" else graph])
     with numeric_inverses(numeric_inverse):
@@ -201,7 +208,10 @@ def _variable(
 def derived_variable(graph: Node) -> Node:
     """A random variable that has the distribution of an expression of random variables outside any model.
 
-    raises   MissingRuleError that names the node whose density cannot be derived
+    Raises
+    ------
+    MissingRuleError
+        That names the node whose density cannot be derived.
     """
     return _variable("a derived distribution", graph, ())
 
@@ -218,9 +228,13 @@ def generated_variable(
 ) -> Node:
     """A random variable that has the distribution of what a function makes.
 
-    function   (*parameters, size) -> an expression of random variables; `size` is the shape without the axes of one
-               event, or None
-    numeric_inverse   as for `logp`
+    Parameters
+    ----------
+    function : callable
+        (*parameters, size) -> an expression of random variables; `size` is the shape without the axes of one event, or
+        None.
+    numeric_inverse : bool
+        As for `logp`.
     """
     stand_ins = [tensor_input(p.dtype, p.static_shape) for p in parameters]
     trial = _made(title, function, stand_ins, None)

@@ -27,15 +27,34 @@ from consilience.ops.shape import broadcast_to
 def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """Log density (or log mass) at a value, elementwise; -inf outside the support.
 
-    rv         a random variable, or an expression of random variables whose density can be derived
-    value      broadcasts against it
-    warn_rvs   of no effect, for PyMC's sake
-    numeric_inverse   whether functions without a closed inverse, such as x + tanh(x), are inverted numerically where
-               their derivative shows that they are monotone; the result costs some 40 values of the function
-    returns    one number per event: vectors of a multivariate distribution count as one, and so do elements that
-               depend on each other, as those of a cumulative sum. To compute it raises ParameterError where a
-               parameter is out of range
-    raises     MissingRuleError that names the node which stops the derivation
+    Parameters
+    ----------
+    rv : TensorVariable
+        A random variable, or an expression of random variables whose density can be derived.
+    value : TensorLike
+        Broadcasts against it.
+    warn_rvs : bool, optional
+        Of no effect, for PyMC's sake.
+    numeric_inverse : bool, default False
+        Whether functions without a closed inverse, such as x + tanh(x), are inverted numerically where their derivative
+        shows that they are monotone; the result costs some 40 values of the function.
+
+    Returns
+    -------
+    TensorVariable
+        One number per event: vectors of a multivariate distribution count as one, and so do elements that depend on
+        each other, as those of a cumulative sum. To compute it raises ParameterError where a parameter is out of range.
+
+    Raises
+    ------
+    MissingRuleError
+        That names the node which stops the derivation.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.logp(pm.Normal.dist(0.0, 1.0), 0.5).eval().round(4).item()
+    -1.0439
     """
     del warn_rvs
     if is_random(_node(rv)):
@@ -46,7 +65,29 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
 
 
 def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
-    """log P(X <= value), elementwise. As `logp` otherwise."""
+    """Log P(X <= value), elementwise. As `logp` otherwise.
+
+    Parameters
+    ----------
+    rv : TensorVariable
+        Random variable, made by `dist` or in a model.
+    value : TensorLike
+        Value at which the function is computed.
+    warn_rvs : bool, optional
+        Whether a warning tells of random variables that the result still contains.
+    numeric_inverse : bool, default False
+        Whether a quantile without a formula is searched for numerically.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.logcdf(pm.Normal.dist(0.0, 1.0), 0.5).eval().round(4).item()
+    -0.3689
+    """
     del warn_rvs
     if is_random(_node(rv)):
         return densities.logcdf(rv, value)
@@ -56,7 +97,29 @@ def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric
 
 
 def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
-    """log P(X > value), elementwise. As `logp` otherwise."""
+    """Log P(X > value), elementwise. As `logp` otherwise.
+
+    Parameters
+    ----------
+    rv : TensorVariable
+        Random variable, made by `dist` or in a model.
+    value : TensorLike
+        Value at which the function is computed.
+    warn_rvs : bool, optional
+        Whether a warning tells of random variables that the result still contains.
+    numeric_inverse : bool, default False
+        Whether a quantile without a formula is searched for numerically.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.logccdf(pm.Normal.dist(0.0, 1.0), 0.5).eval().round(4).item()
+    -1.1759
+    """
     del warn_rvs
     if is_random(_node(rv)):
         return densities.logccdf(rv, value)
@@ -66,7 +129,29 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
 
 
 def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
-    """The quantile of a probability, elementwise as float; NaN for one outside [0, 1]. As `logp` otherwise."""
+    """The quantile of a probability, elementwise as float; NaN for one outside [0, 1]. As `logp` otherwise.
+
+    Parameters
+    ----------
+    rv : TensorVariable
+        Random variable, made by `dist` or in a model.
+    value : TensorLike
+        Value at which the function is computed.
+    warn_rvs : bool, optional
+        Whether a warning tells of random variables that the result still contains.
+    numeric_inverse : bool, default False
+        Whether a quantile without a formula is searched for numerically.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.icdf(pm.Normal.dist(0.0, 1.0), 0.975).eval().round(4).item()
+    1.96
+    """
     del warn_rvs
     if is_random(_node(rv)):
         return densities.icdf(rv, value)
@@ -84,12 +169,25 @@ def conditional_logp(
 ) -> dict[Node, Node]:
     """The factors of the joint density of several nodes, each given the values of the others.
 
-    rv_values   values by node, which may be random variables and expressions of them
-    warn_rvs    of no effect, for PyMC's sake
-    numeric_inverse   as for `logp`
-    returns     per node its log density, as `logp` gives it, in which the other nodes are replaced by their values;
-                the sum of all elements is the joint log density
-    raises      MissingRuleError where a factor cannot be derived, or two nodes share their randomness
+    Parameters
+    ----------
+    rv_values : mapping of TensorVariable to TensorLike
+        Values by node, which may be random variables and expressions of them.
+    warn_rvs : bool, optional
+        Of no effect, for PyMC's sake.
+    numeric_inverse : bool, default False
+        As for `logp`.
+
+    Returns
+    -------
+    dict of TensorVariable to TensorVariable
+        Per node its log density, as `logp` gives it, in which the other nodes are replaced by their values; the sum of
+        all elements is the joint log density.
+
+    Raises
+    ------
+    MissingRuleError
+        Where a factor cannot be derived, or two nodes share their randomness.
     """
     del warn_rvs
     values = {node: as_tensor(value) for node, value in rv_values.items()}

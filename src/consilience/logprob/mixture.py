@@ -151,8 +151,12 @@ def mixture(
 ) -> Measure:
     """The measure of a node that is one of the choices.
 
-    selector   the condition or index
-    chooser    its measure; None where it is not random
+    Parameters
+    ----------
+    selector : TensorVariable
+        The condition or index.
+    chooser : Measure or None
+        Its measure; None where it is not random.
     """
     parts = [_component(choice) for choice in choices]
     for part in parts:

@@ -56,9 +56,12 @@ class OrderStatistic(Measure):
         self.argument, self.below, self.above = argument, below, above
 
     def reached(self, lower: Node, upper: Node) -> tuple[Node, Node]:
-        """log P that more than `below` elements lie in the lower one of two parts of the line, and that they do not.
+        """Log P that more than `below` elements lie in the lower one of two parts of the line, and that they do not.
 
-        lower, upper   logarithms of the probabilities of the parts
+        Parameters
+        ----------
+        lower, upper : TensorVariable
+            Logarithms of the probabilities of the parts.
         """
         counts = constant(np.zeros(1))
         for i in range(self.below + self.above + 1):

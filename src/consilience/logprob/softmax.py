@@ -18,10 +18,16 @@ from consilience.ops.shape import Concatenate, concatenate
 
 
 class LogRatios(Measure):
-    """exp(z) / sum(exp(z)) along the last axis, or its logarithm; the density is that of all coordinates but one.
+    """`exp(z) / sum(exp(z))` along the last axis, or its logarithm; the density is that of all coordinates but one.
 
-    differences   measure of z without one coordinate, minus that coordinate
-    reference     place of that coordinate
+    Parameters
+    ----------
+    differences : Measure
+        Measure of z without one coordinate, minus that coordinate.
+
+    References
+    ----------
+    Place of that coordinate.
     """
 
     def __init__(self, node: Node, differences: Measure, reference: int) -> None:

@@ -25,7 +25,7 @@ from consilience.record import replace
 
 
 class Transformed(Measure):
-    """f(X) for a bijection f, or an even function."""
+    """`f(X)` for a bijection f, or an even function."""
 
     def __init__(self, node: Node, argument: Measure, function: Bijection) -> None:
         low, high = argument.ends

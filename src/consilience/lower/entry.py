@@ -50,15 +50,16 @@ FEW_CALLS = 2
 LONG_LOOP = 256
 # Loops over fewer elements are whole.
 MANY_ELEMENTS = 1 << 10
-# Calls a function of a context and 0, 1, …, count - 1, on all threads that help: see `native.shared_work`.
-SHARED = "consilience_helpers_share"
 TABLES = [("inputs", ptr), ("outputs", ptr), ("workspace", ptr), ("constants", ptr)]
 
 
 class Code(Record):
     """A module with its entry, and what it needs to run.
 
-    chunks   how many parts its longest loop is cut into, for threads to take; 0 where no loop is
+    Parameters
+    ----------
+    chunks : int, default 0
+        How many parts its longest loop is cut into, for threads to take; 0 where no loop is.
     """
 
     module: Module
@@ -70,18 +71,19 @@ class Code(Record):
 class Frame:
     """Pointers and scalars known at one place of the entry function."""
 
-    def __init__(self, b: Builder, status: Variable, buffers: Mapping[Node, View]) -> None:
+    def __init__(self, b: Builder, status: Variable, buffers: Mapping[Node, View], tables: Sequence[Value]) -> None:
         self.b = b
+        self.tables = tables
         self.status = status
         self.buffers = dict(buffers)
         self.registers: dict[Node, Value] = {}
         self.bases: dict[Storage, Value] = {}
         self.pointers: dict[tuple[Storage, int], Value] = {}
-        self.slots = b.parameters[0]
+        self.slots = tables[0]
 
     def inner(self, buffers: Mapping[Node, View]) -> Frame:
         """A copy for a block inside, with buffers of its own: what it learns is not known outside."""
-        frame = Frame(self.b, self.status, {**self.buffers, **buffers})
+        frame = Frame(self.b, self.status, {**self.buffers, **buffers}, self.tables)
         frame.registers, frame.bases, frame.pointers = dict(self.registers), dict(self.bases), dict(self.pointers)
         frame.slots = self.slots
         return frame
@@ -99,7 +101,10 @@ class Frame:
 class Writer:
     """Writes one program; a subclass may add to its steps.
 
-    threads   whether other threads may take chunks of long loops; chunks are the same if not
+    Parameters
+    ----------
+    threads : bool, default False
+        Whether other threads may take chunks of long loops; chunks are the same if not.
     """
 
     def __init__(self, program: Program, target: Target, threads: bool = False) -> None:
@@ -107,6 +112,8 @@ class Writer:
         self.threads = threads
         self.chunks: dict[tuple[LoopKernel, Chunks], str] = {}
         self.apart = 0  # bytes that chunks have of their own
+        self.most = 0  # parts of the longest loop that is cut
+        self.inside_chunk = False
         self.target = target
         self.module = Module()
         self.offsets, self.arena = plan(program)
@@ -132,26 +139,30 @@ class Writer:
             for own in names:
                 b.set(status, b.or_(b.get(status), b.call(own, i64, *b.parameters)))
             b.ret(b.get(status))
-        most = max((chunks.count for _, chunks in self.chunks), default=0)
-        return Code(self.module, name, self.arena + 8 * self._slots_in_lines() + self.apart, most)
+        return Code(self.module, name, self.arena + 8 * self.slots_in_lines() + self.apart, self.most)
 
-    def _slots_in_lines(self) -> int:
+    def slots_in_lines(self) -> int:
+        """Words of the slots, in whole cache lines."""
         return -(-len(self.slots) // 8) * 8
 
     def _function(self, name: str, steps: Sequence[Step], export: bool) -> None:
         """A function that runs some steps."""
         b = self.module.function(name, TABLES, i64, export=export)
-        frame = Frame(b, b.variable(b.const(i64, int(Status.OK))), self.program.buffers)
-        self._bases(frame, steps)
-        self._steps(frame, steps)
+        frame = self.frame(b, b.parameters)
+        self.bases(frame, steps)
+        self.steps(frame, steps)
         b.ret(b.get(frame.status))
+
+    def frame(self, b: Builder, tables: Sequence[Value]) -> Frame:
+        """What is known at the beginning of a function."""
+        return Frame(b, b.variable(b.const(i64, int(Status.OK))), self.program.buffers, tables)
 
     # ---- memory
 
-    def _bases(self, frame: Frame, steps: Sequence[Step]) -> None:
+    def bases(self, frame: Frame, steps: Sequence[Step]) -> None:
         """Base pointers are loaded once, at the start, so that they are known in every block."""
         b = frame.b
-        tables = dict(zip((table for table, _ in TABLES), b.parameters, strict=True))
+        tables = dict(zip((table for table, _ in TABLES), frame.tables, strict=True))
         frame.slots = b.offset(tables["workspace"], b.const(i64, self.arena), MEMORY["bool"])
         used: dict[Storage, None] = {}
         for step in steps:
@@ -208,7 +219,7 @@ class Writer:
 
     # ---- steps
 
-    def _steps(self, frame: Frame, steps: Sequence[Step]) -> None:
+    def steps(self, frame: Frame, steps: Sequence[Step]) -> None:
         for step in steps:
             self._step(frame, step)
 
@@ -291,7 +302,9 @@ class Writer:
             self._fill(frame, step.memories[root.memory], step.kernel, root.strides, neutral, root.dtype)
         chunks = self.cut(step)
         if chunks is not None:
-            results = self._in_chunks(frame, step, chunks, memories, invariants)
+            from consilience.lower.chunk_code import in_chunks
+
+            results = in_chunks(self, frame, step, chunks, memories, invariants)
         elif self.outline:
             results = self._call_loop(frame, step.kernel, memories, invariants)
         else:
@@ -303,93 +316,11 @@ class Writer:
 
     def cut(self, step: KernelStep) -> Chunks | None:
         """How a loop is cut into chunks, if it is."""
-        if math.prod(step.kernel.domain) < MANY_ELEMENTS:
+        if self.inside_chunk or math.prod(step.kernel.domain) < MANY_ELEMENTS:
             return None
         from consilience.lower.row_chunks import chunks_of  # few models have long loops
 
         return chunks_of(step)
-
-    def _in_chunks(
-        self,
-        frame: Frame,
-        step: KernelStep,
-        chunks: Chunks,
-        memories: Sequence[Value],
-        invariants: Sequence[Value],
-    ) -> list[Value]:
-        """A loop chunk by chunk, whoever does them; sums of chunks are added up in their order."""
-        b = frame.b
-        name = self.chunks.get((step.kernel, chunks))
-        if name is None:
-            name = self.chunks[step.kernel, chunks] = f"chunk_{len(self.chunks)}"
-            self._define_chunk(name, step, chunks)
-        self.apart = max(self.apart, chunks.count * chunks.size)
-        apart = b.offset(frame.slots, b.const(i64, self._slots_in_lines()), i64)
-        context = b.stack(i64, 1 + len(memories) + len(invariants))
-        for i, pointer in enumerate([apart, *memories]):
-            b.store(pointer, b.offset(context, b.const(i64, i), i64))
-        for i, (dtype, value) in enumerate(zip(step.kernel.invariants, invariants, strict=True)):
-            b.store(to_memory(b, dtype, value), b.offset(context, b.const(i64, 1 + len(memories) + i), i64))
-        count = b.const(i64, chunks.count)
-        if self.threads:
-            status = b.call(SHARED, i64, b.symbol(name, i64, ptr, i64), context, count)
-            b.set(frame.status, b.or_(b.get(frame.status), status))
-        else:
-            with b.for_(0, count) as number:
-                b.set(frame.status, b.or_(b.get(frame.status), b.call(name, i64, context, number)))
-        totals = [
-            b.variable(b.const(register_type(root.dtype), kernel_code.identity(root.kind, root.dtype)))
-            for root in step.kernel.results
-        ]
-        for own in chunks.private:
-            if own.first:
-                zero = fusion.fill_number(own.target, own.target.storage.dtype)
-                number = b.const(register_type(own.target.storage.dtype), 0)
-                pointers = [self.pointer(frame, own.target)]
-                kernel_code.write(b, zero.kernel, pointers, [number], None, self.target.lanes)
-        with b.for_(0, count) as number:
-            part = b.offset(apart, b.mul(number, b.const(i64, chunks.size)), MEMORY["bool"])
-            for i, (root, total) in enumerate(zip(step.kernel.results, totals, strict=True)):
-                value = from_memory(b, root.dtype, b.load(MEMORY[root.dtype], b.offset(part, b.const(i64, i), i64)))
-                b.set(total, combine(b, root.kind, b.get(total), value, root.dtype))
-            for own in chunks.private:
-                source = b.offset(part, b.const(i64, own.offset), MEMORY["bool"])
-                adding = fusion.accumulate(own.apart, own.target, own.target.storage.dtype)
-                pointers = [source, self.pointer(frame, own.target)]
-                kernel_code.write(b, adding.kernel, pointers, [], None, self.target.lanes)
-        return [b.get(total) for total in totals]
-
-    def _define_chunk(self, name: str, step: KernelStep, chunks: Chunks) -> None:
-        """`i64 name(ptr context, i64 number)`: the loop over the rows of one chunk."""
-        kernel = step.kernel
-        b = self.module.function(name, [("context", ptr), ("number", i64)], i64, export=False)
-        context, number = b.parameters
-
-        def given(i: int, type: Type) -> Value:
-            return b.load(type, b.offset(context, b.const(i64, i), i64))
-
-        part = b.offset(given(0, ptr), b.mul(number, b.const(i64, chunks.size)), MEMORY["bool"])
-        memories = [given(1 + i, ptr) for i in range(kernel.memories)]
-        invariants = [
-            from_memory(b, dtype, given(1 + kernel.memories + i, MEMORY[dtype]))
-            for i, dtype in enumerate(kernel.invariants)
-        ]
-        for own in chunks.private:
-            dtype = own.target.storage.dtype
-            beginning = b.offset(part, b.const(i64, own.offset), MEMORY["bool"])
-            flat = View(own.target.storage, 0, (1,), (own.span,))
-            zero = b.const(register_type(dtype), 0)
-            kernel_code.write(b, fusion.fill_number(flat, dtype).kernel, [beginning], [zero], None, self.target.lanes)
-            further = step.memories[own.memory].offset - own.target.offset
-            memories[own.memory] = b.offset(beginning, b.const(i64, further), MEMORY[dtype])
-        first = b.mul(number, b.const(i64, chunks.rows))
-        behind, length = b.add(first, b.const(i64, chunks.rows)), b.const(i64, kernel.domain[0])
-        rows = first, b.select(b.cmp("lt", behind, length), behind, length)
-        status = b.variable(b.const(i64, int(Status.OK)))
-        values = kernel_code.write(b, kernel, memories, invariants, status, self.target.lanes, rows=rows)
-        for i, (root, value) in enumerate(zip(kernel.results, values, strict=True)):
-            b.store(to_memory(b, root.dtype, value), b.offset(part, b.const(i64, i), i64))
-        b.ret(b.get(status))
 
     def _fill(
         self, frame: Frame, view: View, kernel: LoopKernel, strides: Sequence[int], number: float, dtype: str
@@ -443,14 +374,21 @@ class Writer:
     def _branch(self, frame: Frame, step: BranchStep) -> None:
         b = frame.b
         with b.if_(self.scalar(frame, step.condition)):
-            self._steps(frame.inner(step.buffers[0]), step.then)
+            self.steps(frame.inner(step.buffers[0]), step.then)
         with b.else_():
-            self._steps(frame.inner(step.buffers[1]), step.otherwise)
+            self.steps(frame.inner(step.buffers[1]), step.otherwise)
 
     # ---- loops
 
     def _loop(self, frame: Frame, step: LoopStep) -> None:
         b = frame.b
+        if not (step.numbers or step.tensors or step.stop or self.inside_chunk) and any(
+            step is own for own in self.program.steps
+        ):
+            from consilience.lower.chunk_code import loop_in_chunks  # few loops carry nothing
+
+            if loop_in_chunks(self, frame, step):
+                return
         limit = self.scalar(frame, step.limit)
         done = b.variable(b.const(i64, 0))
         registers = [b.variable(self.scalar(frame, number.initial)) for number in step.numbers]
@@ -458,7 +396,7 @@ class Writer:
             (b.variable(self.pointer(frame, t.current)), b.variable(self.pointer(frame, t.following)))
             for t in step.tensors
         ]
-        whole = [self._begin(frame, element.whole) for element in step.elements]
+        whole = [self.begin(frame, element.whole) for element in step.elements]
         with b.for_(0, limit) as index:
             place = b.sub(b.sub(limit, index), b.const(i64, 1)) if step.reverse else index
             inner = frame.inner(step.buffers)
@@ -468,8 +406,8 @@ class Writer:
                 inner.move(tensor.leaf, tensor.current, b.get(current))
                 inner.move(None, tensor.following, b.get(following))
             for element, start in zip(step.elements, whole, strict=True):
-                self._element(inner, element, start, place)
-            self._steps(inner, step.body)
+                self.element(inner, element, start, place)
+            self.steps(inner, step.body)
             following_numbers = [self.scalar(inner, number.following) for number in step.numbers]
             stop = None if step.stop is None else self.scalar(inner, step.stop)
             for register, value in zip(registers, following_numbers, strict=True):
@@ -495,11 +433,11 @@ class Writer:
             inner.move(None, tensor.current, b.get(current))
             self._kernel(inner, fusion.copy(tensor.current, tensor.last, tensor.leaf.dtype))
 
-    def _begin(self, frame: Frame, view: View) -> Value | None:
+    def begin(self, frame: Frame, view: View) -> Value | None:
         """Address of the first element; None for an iota, which has none."""
         return None if view.storage.place == "iota" else self.pointer(frame, view)
 
-    def _element(self, frame: Frame, element: Element, start: Value | None, place: Value) -> None:
+    def element(self, frame: Frame, element: Element, start: Value | None, place: Value) -> None:
         """What one step reads or writes of a sequence or trace."""
         b = frame.b
         step = b.const(i64, element.whole.strides[0] if element.whole.strides else 0)

@@ -62,7 +62,7 @@ CONVERGED, SOLVED, MOST_DOUBLINGS = 1e-15, 1e-6, 60
 
 
 class BandedLU(Op):
-    """y' with A y = b: from A's columns of diagonals, with free memory in front of each, and the rows of b'."""
+    """`y'` with A y = b: from A's columns of diagonals, with free memory in front of each, and the rows of b'."""
 
     below: int
     above: int

@@ -46,7 +46,7 @@ NODES = 8
 
 
 class RepeatedSquare(Op):
-    """x to the power 2 ** count; one count per matrix."""
+    """`x` to the power 2 ** count; one count per matrix."""
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type

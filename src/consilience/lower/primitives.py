@@ -6,8 +6,11 @@ from consilience.ir import Node, Op, TensorType, TupleType
 
 
 class LUFactor(Op):
-    """P A' = L U as LAPACK's getrf gives them, which sees rows as columns: the packed factors, transposed, and for
-    each column of A the one exchanged with it (int32, from 1). A singular matrix has factors too: a pivot is 0."""
+    """P A' = L U as LAPACK's getrf gives them, which sees rows as columns.
+
+    The packed factors, transposed, and for each column of A the one exchanged with it (int32, from 1). A singular
+    matrix has factors too: a pivot is 0.
+    """
 
     def result_type(self, *inputs: Node) -> TupleType:
         (x,) = inputs
@@ -22,14 +25,14 @@ class LUPivotSign(Op):
 
 
 class LUSolve(Op):
-    """y with A y = b from packed factors, row exchanges and a matrix b. A zero pivot fails."""
+    """`y` with A y = b from packed factors, row exchanges and a matrix b. A zero pivot fails."""
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[2].tensor_type
 
 
 class SmallSolve(Op):
-    """y with A y = b for matrices of few rows and matrices b. A zero pivot fails."""
+    """`y` with A y = b for matrices of few rows and matrices b. A zero pivot fails."""
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[1].tensor_type

@@ -1,11 +1,13 @@
 """Regressions in blocks of rows: X @ b and r @ X, where r follows row by row from X @ b, read X once.
 
 A static graph in, an equal one out: what lies between the two products runs block by block in a loop, whose blocks of
-X stay in the cache from the first product to the second. Sums over rows are carried from block to block.
+X stay in the cache from the first product to the second. Sums over rows are carried from block to block of a chunk, and
+chunks, which threads may take from each other, are added up in their order.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from consilience.ir import Constant, Node, constant, is_leaf, substitute, tensor_input, topological
@@ -13,6 +15,7 @@ from consilience.lower.views import static
 from consilience.ops import Cast, Elementwise, Index, IndexUpdate, MatMul, Reduce
 from consilience.ops.index import Gather, SliceIndex
 from consilience.ops.loop import closed
+from consilience.ops.reduce import reduce
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import broadcast_to, concatenate, reshape
 
@@ -21,7 +24,9 @@ LEAST_BYTES = 1 << 22
 BLOCK = 1 << 15
 # Matrices of `FEW_COLUMNS` are read column by column in the loop over rows; one block of more than the greatest number
 # would hold a handful of rows.
-COLUMNS = range(33, 2049)
+COLUMNS = range(33, 8193)
+# Sums that chunks keep for themselves take at most one element for so many of the matrices, all chunks together.
+ENTRIES_PER_SUM = 32
 
 Take = Callable[[Node], Node]
 
@@ -48,9 +53,14 @@ def _forward(node: Node) -> bool:
 class _Region:
     """What runs block by block.
 
-    vectors   X @ b, and what follows from it element by element
-    ends      sums over rows: numbers, r @ X, sums by group
-    traces    those of the vectors that are read elsewhere
+    Attributes
+    ----------
+    vectors
+        X @ b, and what follows from it element by element.
+    ends
+        Sums over rows: numbers, r @ X, sums by group.
+    traces
+        Those of the vectors that are read elsewhere.
     """
 
     def __init__(self, outputs: Sequence[Node], rows: int) -> None:
@@ -130,28 +140,49 @@ def _blocked(outputs: list[Node], rows: int) -> list[Node]:
     products = [end.inputs[1] for end in region.ends if isinstance(end.op, MatMul)]
     if not products:
         return outputs
+    from consilience.lower.row_chunks import MOST  # few models have wide matrices
+
     sequences = region.sequences()
     columns = sum(static(x.static_shape)[1] for x in sequences if x.ndim == 2)
-    block = max(16, BLOCK // columns // 8 * 8)
-    blocks, left = divmod(rows, block)
+    block = min(rows, max(16, BLOCK // columns // 8 * 8))
+    blocks = rows // block
+    sums = sum(math.prod(static(end.static_shape)) for end in region.ends)
+    each = -(-blocks // max(1, min(MOST, rows * columns // (ENTRIES_PER_SUM * sums))))
+    chunks, part = blocks // each, each * block
     begin = [region.beginning(end) for end in region.ends]
     last: list[Node] = []
-    if left:  # the rows behind the last whole block come first
-        taken = {s: _rows(s, blocks * block, None) for s in sequences}
+    if chunks * part < rows:  # the rows behind the last whole chunk come first
+        taken = {s: _rows(s, chunks * part, None) for s in sequences}
         last = region.following(lambda node: taken.get(node, node), begin)
         begin, last = last[: len(begin)], last[len(begin) :]
-    heads = {s: tensor_input(s.dtype, (block, *s.static_shape[1:])) for s in sequences}
+    zeros = [broadcast_to(constant(0.0, end.dtype), end.static_shape) for end in region.ends]
+    heads = {s: tensor_input(s.dtype, (part, *s.static_shape[1:])) for s in sequences}
+    loop = closed(
+        {},
+        {heads[s]: reshape(_rows(s, None, chunks * part), (chunks, *heads[s].static_shape)) for s in sequences},
+        _chunk(region, heads, zeros, block),
+        length=chunks,
+    )
+    totals = [first + reduce("sum", own, (0,)) for first, own in zip(begin, loop.traces, strict=False)]
+    whole = [reshape(trace, (chunks * part,)) for trace in loop.traces[len(totals) :]]
+    joined = [concatenate([trace, end]) for trace, end in zip(whole, last, strict=True)] if last else whole
+    return substitute(outputs, dict(zip([*region.ends, *region.traces], [*totals, *joined], strict=True)))
+
+
+def _chunk(region: _Region, given: dict[Node, Node], begin: list[Node], block: int) -> list[Node]:
+    """Sums over the rows of a chunk, block by block, and its rows of the traces."""
+    part = next(iter(given.values())).static_shape[0]
+    blocks = static((part,))[0] // block
+    heads = {s: tensor_input(s.dtype, (block, *s.static_shape[1:])) for s in given}
     states = [tensor_input(b.dtype, b.static_shape) for b in begin]
     wanted = region.following(lambda node: heads.get(node, node), states)
     loop = closed(
         {state: (first, following) for state, first, following in zip(states, begin, wanted, strict=False)},
-        {heads[s]: reshape(_rows(s, None, blocks * block), (blocks, *heads[s].static_shape)) for s in sequences},
+        {heads[s]: reshape(own, (blocks, *heads[s].static_shape)) for s, own in given.items()},
         wanted,
         length=blocks,
     )
-    whole = [reshape(trace, (blocks * block,)) for trace in loop.traces]
-    joined = [concatenate([trace, end]) for trace, end in zip(whole, last, strict=True)] if left else whole
-    return substitute(outputs, dict(zip([*region.ends, *region.traces], [*loop.last, *joined], strict=True)))
+    return [*loop.last, *(reshape(trace, (part,)) for trace in loop.traces)]
 
 
 def _rows(node: Node, start: int | None, stop: int | None) -> Node:

@@ -7,12 +7,14 @@ program alone, never from the number of threads, so that sums have the same bits
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from consilience.ir import numpy_dtype
+from consilience.ir import constant_value, numpy_dtype
 from consilience.lower.fusion import HEAVY_WEIGHT, KernelStep
 from consilience.lower.kernel_code import depths
 from consilience.lower.loop_kernel import LoopKernel, Reduction, StoreRoot
 from consilience.lower.scalar_code import HEAVY
+from consilience.lower.steps import CallStep, LoopStep, ScalarStep, Step
 from consilience.lower.views import View
 from consilience.record import Record, replace
 
@@ -140,3 +142,19 @@ def _uses(kernel: LoopKernel, memory: int) -> int:
 def _lines(size: int) -> int:
     """Bytes in whole cache lines."""
     return -(-size // 64) * 64
+
+
+def weight(steps: Sequence[Step]) -> int:
+    """Rough number of instructions of some steps; at least, where loops end by themselves."""
+    total = 0
+    for step in steps:
+        if isinstance(step, KernelStep):
+            total += instructions(step.kernel) if step.kernel.domain and 0 not in step.kernel.domain else 1
+        elif isinstance(step, ScalarStep):
+            total += len(step.nodes)
+        elif isinstance(step, CallStep):
+            total += 2 * max((view.size for view in (*step.sources, *step.targets)), default=0)
+        elif isinstance(step, LoopStep):
+            limit = constant_value(step.limit)
+            total += weight(step.body) * (1 if limit is None or step.stop is not None else int(limit))
+    return total

@@ -43,7 +43,10 @@ class CallStep(Record):
 class BranchStep(Record):
     """One of two step lists, chosen by a scalar.
 
-    buffers   places of the values that live inside one branch only, for each of the two
+    Parameters
+    ----------
+    buffers : tuple of (dict of TensorVariable to View, dict of TensorVariable to View)
+        Places of the values that live inside one branch only, for each of the two.
     """
 
     condition: Node
@@ -60,11 +63,18 @@ class BranchStep(Record):
 class CarriedScalar(Record):
     """A number carried from step to step in a register.
 
-    leaf       what the body reads
-    home       its copy in memory, for steps that read it there; None where there are none
-    initial    the number before the first step
-    following  the number after a step
-    last       where it lies after the loop
+    Parameters
+    ----------
+    leaf : TensorVariable
+        What the body reads.
+    home : View or None
+        Its copy in memory, for steps that read it there; None where there are none.
+    initial : TensorVariable
+        The number before the first step.
+    following : TensorVariable
+        The number after a step.
+    last : View
+        Where it lies after the loop.
     """
 
     leaf: Node
@@ -77,9 +87,16 @@ class CarriedScalar(Record):
 class CarriedTensor(Record):
     """A tensor carried from step to step in two blocks of memory that change places.
 
-    leaf, current   what the body reads, and where it lies before the loop; `current` is filled by an earlier step
-    following       where the body writes the next one
-    last            where it lies after the loop
+    Parameters
+    ----------
+    leaf : TensorVariable
+        What the body reads, and where it lies before the loop; `current` is filled by an earlier step.
+    current : View
+        What the body reads, and where it lies before the loop; `current` is filled by an earlier step.
+    following : View
+        Where the body writes the next one.
+    last : View
+        Where it lies after the loop.
     """
 
     leaf: Node
@@ -91,10 +108,16 @@ class CarriedTensor(Record):
 class Element(Record):
     """One element, along the first axis, of what is read or written from step to step.
 
-    leaf     what the body reads; None for what it writes
-    inside   its view inside the body, whose storage stands for the element
-    whole    all elements
-    home     a copy in memory of a number that has no place (of an iota), where steps read it there
+    Parameters
+    ----------
+    leaf : TensorVariable or None
+        What the body reads; None for what it writes.
+    inside : View
+        Its view inside the body, whose storage stands for the element.
+    whole : View
+        All elements.
+    home : View, optional
+        A copy in memory of a number that has no place (of an iota), where steps read it there.
     """
 
     leaf: Node | None
@@ -106,12 +129,20 @@ class Element(Record):
 class LoopStep(Record):
     """A list of steps, repeated.
 
-    limit    number of repetitions at most, int64
-    count    where the number of repetitions is written
-    stop     bool that ends the loop after its step, if any
-    reverse  repetition i reads and writes element `limit - 1 - i`
-    endless  whether nothing but its condition ends the loop
-    buffers  places of the values that live inside the body only
+    Parameters
+    ----------
+    limit : TensorVariable
+        Number of repetitions at most, int64.
+    count : View
+        Where the number of repetitions is written.
+    stop : TensorVariable or None
+        Bool that ends the loop after its step, if any.
+    reverse : bool
+        Repetition i reads and writes element `limit - 1 - i`.
+    endless : bool
+        Whether nothing but its condition ends the loop.
+    buffers : dict of TensorVariable to View
+        Places of the values that live inside the body only.
     """
 
     node: Node
@@ -146,10 +177,19 @@ def written(scalar: Node, target: View) -> Step:
 class Program:
     """Everything `entry` needs.
 
-    inputs      leaves in the order of the inputs table
-    data        leaves whose arrays come first in the constants table, bound later
-    constants   arrays of the constants table, after those of the data
-    blocks      workspace blocks (`Storage.number` counts them); `plan` gives them places
+    Parameters
+    ----------
+    inputs : list of TensorVariable
+        Leaves in the order of the inputs table.
+    data : list of TensorVariable
+        Leaves whose arrays come first in the constants table, bound later.
+
+    Attributes
+    ----------
+    constants
+        Arrays of the constants table, after those of the data.
+    blocks
+        Workspace blocks (`Storage.number` counts them); `plan` gives them places.
     """
 
     def __init__(self, inputs: list[Node], outputs: list[Node], data: list[Node]) -> None:

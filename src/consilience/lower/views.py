@@ -18,8 +18,12 @@ Lengths = tuple[int, ...]
 class Storage(Record):
     """A contiguous block: `place` is "inputs", "outputs", "constants", "workspace", "element" or "iota".
 
-    number   position in its table, or the workspace block, or the sequence of a loop of which it is one element
-    size     elements
+    Parameters
+    ----------
+    number : int
+        Position in its table, or the workspace block, or the sequence of a loop of which it is one element.
+    size : int
+        Elements.
     """
 
     place: str

@@ -30,6 +30,7 @@ from consilience.ops.reduce import reduce, softmax
 from consilience.ops.shape import broadcast_to, concatenate, reshape
 from consilience.record import Record
 from consilience.rewrite.rules import simplify
+from consilience.transforms.equal_terms import equal_terms_batched
 from consilience.transforms.gradient import gradient
 from consilience.transforms.vectorize import vectorize
 
@@ -41,10 +42,15 @@ LARGEST_TABLE: Final = 1000  # values of one element
 class Restricted(Record, eq=False):
     """A compiled log density of some variables given all others.
 
-    dimension   number of their coordinates; entry, constants, workspace as of `ModelDensity`. The entry takes their
-                values and the whole position; "table" gives f64[value, coordinate]
-    places      of the coordinates in the position, int64
-    bound       what keeps the code alive
+    Parameters
+    ----------
+    dimension : int
+        Number of their coordinates; entry, constants, workspace as of `ModelDensity`. The entry takes their values and
+        the whole position; "table" gives f64[value, coordinate].
+    places : ndarray
+        Of the coordinates in the position, int64.
+    bound : Bound
+        What keeps the code alive.
     """
 
     dimension: int
@@ -89,7 +95,7 @@ def total(terms: Sequence[Node]) -> Node:
     sums = [cast(reduce("sum", t), "float64") if t.ndim else cast(t, "float64") for t in terms]
     if not sums:
         return constant(0.0)
-    return sums[0] if len(sums) == 1 else Node(Elementwise("add"), *sums)
+    return equal_terms_batched([sums[0] if len(sums) == 1 else Node(Elementwise("add"), *sums)])[0]
 
 
 def flat(nodes: Sequence[Node]) -> Node:
@@ -110,9 +116,17 @@ def compile_block(
 ) -> Executable:
     """Code for the density of the variables `names` given the others.
 
-    terms    all terms of the log density, as functions of `values`, one for each stretch of the layout
-    slots    leaves of data
-    raises   ModelError for a "table" of a variable whose elements are not independent, or that has no finite range
+    Parameters
+    ----------
+    terms : sequence of TensorVariable
+        All terms of the log density, as functions of `values`, one for each stretch of the layout.
+    slots : sequence of TensorVariable
+        Leaves of data.
+
+    Raises
+    ------
+    ModelError
+        For a "table" of a variable whose elements are not independent, or that has no finite range.
     """
     with without_sources(), collection_paused():
         own = [value for value, s in zip(values, layout.stretches, strict=True) if s.variable.name in names]

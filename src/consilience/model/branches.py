@@ -20,7 +20,7 @@ MOST_BRANCHES: Final = 4  # of one expression
 
 
 class Branch(NamedTuple):
-    """where(condition, then, otherwise)."""
+    """`where(condition, then, otherwise)`."""
 
     condition: Node
     then: Tree

@@ -47,13 +47,28 @@ def centredness(
     is that of the greatest likelihood on the scale of theta: the least log sd(theta_raw) + (1 - c) mean(log sigma).
     Draws of a short run serve, and give c within a tenth or two.
 
-    draws       the group `posterior` of a result, or arrays (chain, draw, …) by name; all free variables that the
-                location and the scale depend on, two draws or more
-    var_names   variables of a family of a location and a scale, LogNormal, or MvNormal (the scale of an element is what
-                is left of it given those before); by default those whose scale is estimated
-    model       the model of the draws; the one around by default
-    returns     for each variable an array of its shape, multiples of 0.05
-    raises      KeyError for unknown names; ModelError for another distribution, and without draws of what is needed
+    Parameters
+    ----------
+    draws : mapping
+        The group `posterior` of a result, or arrays (chain, draw, …) by name; all free variables that the location and
+        the scale depend on, two draws or more.
+    var_names : str or TensorVariable or sequence of str or TensorVariable, optional
+        Variables of a family of a location and a scale, LogNormal, or MvNormal (the scale of an element is what is left
+        of it given those before); by default those whose scale is estimated.
+    model : Model, optional
+        The model of the draws; the one around by default.
+
+    Returns
+    -------
+    dict of str to ndarray
+        For each variable an array of its shape, multiples of 0.05.
+
+    Raises
+    ------
+    KeyError
+        For unknown names.
+    ModelError
+        For another distribution, and without draws of what is needed.
     """
     owner = modelcontext(model)
     if var_names is None:
@@ -106,9 +121,20 @@ def less_centred(model: Model, draws: Mapping[str, Any]) -> dict[str, npt.NDArra
     both, measured with groups of 1 to 2,000 rows. Random walks of steps with an estimated scale, and zero-sum arrays,
     have 0. A variable whose location or scale depends on one that is marginalized stays as it is.
 
-    draws    as for `centredness`, of all free variables
-    returns  arrays of the variables' shapes, or numbers, from 0 to 0.5; none where the coordinates are good as they are
-    raises   ModelError where `centredness` does
+    Parameters
+    ----------
+    draws : mapping
+        As for `centredness`, of all free variables.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Arrays of the variables' shapes, or numbers, from 0 to 0.5; none where the coordinates are good as they are.
+
+    Raises
+    ------
+    ModelError
+        Where `centredness` does.
     """
     summed = {v.node for v in model.marginalized}
     hierarchies = [n for n in centred_hierarchies(model) if summed.isdisjoint(topological([model.named[n]]))]

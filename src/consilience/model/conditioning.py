@@ -45,14 +45,37 @@ def do(
 ) -> Model:
     """A model in which variables have been set from outside: what acted on them does so no more.
 
-    vars_to_interventions       variable, or its name -> numbers, or an expression of other variables of the model,
-                                that fit its shape and type. An expression of the variable itself, as `m["x"] * 2`,
-                                leaves it as it is: the others see the deterministic `do_x` in its place, as in PyMC
-    prune_vars                  leave out what has no part in observed variables and potentials
-    make_interventions_shared   numbers become data, which `set_data` can exchange; False: constants, kept as
-                                deterministics
-    returns   a new model. The variable becomes data, or a deterministic where it depends on other variables
-    raises    ModelError for what is no variable of the model, or interventions that depend on each other in a circle
+    Parameters
+    ----------
+    model : Model
+        The model; by default that of the enclosing `with` block.
+    vars_to_interventions : Choice
+        Variable, or its name -> numbers, or an expression of other variables of the model, that fit its shape and type.
+        An expression of the variable itself, as `m["x"] * 2`, leaves it as it is: the others see the deterministic
+        `do_x` in its place, as in PyMC.
+    prune_vars : bool, default False
+        Leave out what has no part in observed variables and potentials.
+    make_interventions_shared : bool, default True
+        Numbers become data, which `set_data` can exchange; False: constants, kept as deterministics.
+
+    Returns
+    -------
+    Model
+        A new model. The variable becomes data, or a deterministic where it depends on other variables.
+
+    Raises
+    ------
+    ModelError
+        For what is no variable of the model, or interventions that depend on each other in a circle.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     y = pm.Normal("y", x)
+    >>> [variable.name for variable in pm.do(model, {"x": 1.0}).free_RVs]
+    ['y']
     """
     chosen = {named_in(model, key): value for key, value in vars_to_interventions.items()}
     for name in model.frozen.intersection(chosen):
@@ -76,11 +99,37 @@ def do(
 def observe(model: Model, vars_to_observations: Choice) -> Model:
     """A model in which variables have data.
 
-    vars_to_observations   random variable, or its name -> data of its shape and type, in place of any it has; or a
-                           deterministic of distributions without a name, as `pm.math.clip(pm.Normal.dist(mu), 0, 1)`
-    returns                a new model
-    raises                 ModelError for other variables, MissingRuleError for a deterministic whose density cannot be
-                           derived; ShapeError, SupportError as at definition
+    Parameters
+    ----------
+    model : Model
+        The model; by default that of the enclosing `with` block.
+    vars_to_observations : Choice
+        Random variable, or its name -> data of its shape and type, in place of any it has; or a deterministic of
+        distributions without a name, as `pm.math.clip(pm.Normal.dist(mu), 0, 1)`.
+
+    Returns
+    -------
+    Model
+        A new model.
+
+    Raises
+    ------
+    ModelError
+        For other variables.
+    MissingRuleError
+        For a deterministic whose density cannot be derived.
+    ShapeError
+    SupportError
+        As at definition.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     y = pm.Normal("y", x)
+    >>> [variable.name for variable in pm.observe(model, {"y": 1.0}).observed_RVs]
+    ['y']
     """
     chosen = {named_in(model, key): value for key, value in vars_to_observations.items()}
     random = {v.name for v in model.variables}
@@ -221,10 +270,16 @@ class Rebuilt:
     ) -> Model:
         """The new model.
 
-        kinds      of variables that become something else; a free one then has the default map to the line
-        observed   data of variables that get some
-        lengths    that become numbers, as those of the dimensions `fixed` do
-        pruned     whether to leave out what has no part in observed variables and potentials
+        Parameters
+        ----------
+        kinds : mapping of str to Kind, optional
+            Of variables that become something else; a free one then has the default map to the line.
+        observed : mapping of str to GivenData, optional
+            Data of variables that get some.
+        lengths : sequence of int, optional
+            That become numbers, as those of the dimensions `fixed` do.
+        pruned : bool, default False
+            Whether to leave out what has no part in observed variables and potentials.
         """
         old, given, self.lengths = self.old, observed or {}, lengths or {}
         with without_sources():
@@ -293,11 +348,29 @@ class Rebuilt:
 def change_value_transforms(model: Model, vars_to_transforms: Mapping[str | Node, Any]) -> Model:
     """A model with other maps of free variables to the line.
 
-    vars_to_transforms   free variable, or its name -> a transform of `pm.distributions.transforms`, one's own, or None
-                         for values on the variable's own scale
-    returns              a new model; `with change_value_transforms(…) as changed:` declares or samples in it
-    raises               KeyError, ModelError for what is no free variable, TypeError for what is no transform
+    Parameters
+    ----------
+    model : Model
+        The model; by default that of the enclosing `with` block.
+    vars_to_transforms : mapping
+        Free variable, or its name -> a transform of `pm.distributions.transforms`, one's own, or None for values on the
+        variable's own scale.
 
+    Returns
+    -------
+    Model
+        A new model; `with change_value_transforms(…) as changed:` declares or samples in it.
+
+    Raises
+    ------
+    KeyError
+    ModelError
+        For what is no free variable.
+    TypeError
+        For what is no transform.
+
+    Examples
+    --------
     >>> import consilience as pm
     >>> from consilience.model import change_value_transforms
     >>> with pm.Model() as model:
@@ -324,6 +397,17 @@ def remove_value_transforms(model: Model, vars: Sequence[str | Node] | None = No
     """A model whose free variables, or those in `vars`, have values on their own scales; for Hessians there, say.
 
     The density is then 0 outside the supports. Arguments are variables or names; see `change_value_transforms`.
+
+    Parameters
+    ----------
+    model : Model
+        The model; by default that of the enclosing `with` block.
+    vars : sequence of str or TensorVariable, optional
+        The variables to work on; all free variables of the model by default.
+
+    Returns
+    -------
+    Model
     """
     return change_value_transforms(model, dict.fromkeys([v.name for v in model.free] if vars is None else vars))
 
@@ -344,9 +428,23 @@ def extract_deterministics(
 
     What depends on them computes them in place, so the density is the same; results hold them no more.
 
-    var_names   names of deterministics; all by default
-    returns     a new model, and the deterministics in the order of declaration
-    raises      KeyError, ModelError for what is no deterministic
+    Parameters
+    ----------
+    model : Model
+        The model; by default that of the enclosing `with` block.
+    var_names : str or sequence of str, optional
+        Names of deterministics; all by default.
+
+    Returns
+    -------
+    tuple of (Model, list of DetachedDeterministic)
+        A new model, and the deterministics in the order of declaration.
+
+    Raises
+    ------
+    KeyError
+    ModelError
+        For what is no deterministic.
     """
     names = [*model.named_deterministics] if var_names is None else names_in(model, var_names)
     for name in names:
@@ -375,8 +473,22 @@ def extract_deterministics(
 def insert_deterministics(model: Model, deterministics: Sequence[DetachedDeterministic]) -> Model:
     """A model with the deterministics that `extract_deterministics` gave, over its variables of the same names.
 
-    returns   a new model
-    raises    ModelError where it has none of a name that is needed, or has the name of a deterministic already
+    Parameters
+    ----------
+    model : Model
+        The model; by default that of the enclosing `with` block.
+    deterministics : sequence of DetachedDeterministic
+        Names of the deterministics.
+
+    Returns
+    -------
+    Model
+        A new model.
+
+    Raises
+    ------
+    ModelError
+        Where it has none of a name that is needed, or has the name of a deterministic already.
     """
     made = model.copy()
     for one in deterministics:

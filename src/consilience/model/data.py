@@ -26,7 +26,7 @@ from consilience.ir import (
     numpy_dtype,
     shared_slot,
 )
-from consilience.ir.leaves import is_masked, stays
+from consilience.ir.leaves import LARGE, by_columns, is_masked, stays
 from consilience.ir.types import dtype_of
 from consilience.ops.dtypes import widened
 from consilience.ops.sparse.variable import SparseVariable, canonical, is_scipy_sparse
@@ -39,12 +39,18 @@ Mask = npt.NDArray[np.bool_]
 class GivenData(Record, eq=False):
     """Data as they came in.
 
-    values    an array of bool, int32, int64, float32 or float64; an expression of data and of rows of batches; or a
-              sparse matrix
-    missing   where an array has no value: masked elements, NaN, None, pandas' NA; None where all are there
-    masked    whether a mask says so
-    sizes     lengths of all data, of which these are a batch, along the first axes: whole numbers or expressions, None
-              for complete axes, `...` for all that are not named; None where these are all data
+    Parameters
+    ----------
+    values : object
+        An array of bool, int32, int64, float32 or float64; an expression of data and of rows of batches; or a sparse
+        matrix.
+    missing : Mask, optional
+        Where an array has no value: masked elements, NaN, None, pandas' NA; None where all are there.
+    masked : bool, default False
+        Whether a mask says so.
+    sizes : tuple, optional
+        Lengths of all data, of which these are a batch, along the first axes: whole numbers or expressions, None for
+        complete axes, `...` for all that are not named; None where these are all data.
     """
 
     name: str
@@ -62,7 +68,12 @@ class GivenData(Record, eq=False):
     def numbers(self) -> Array:
         """The values, for what has no variables in place of those that are missing: these are NaN.
 
-        raises   DtypeError for expressions and sparse matrices, SupportError for masked elements
+        Raises
+        ------
+        DtypeError
+            For expressions and sparse matrices.
+        SupportError
+            For masked elements.
         """
         if isinstance(self.values, Node):
             raise DtypeError(
@@ -84,7 +95,9 @@ class GivenData(Record, eq=False):
     def complete(self) -> Array:
         """The values, of which none is missing.
 
-        raises   as `numbers`, and SupportError
+        Raises
+        ------
+        SupportError
         """
         if self.missing is not None and not self.masked:
             place = tuple(int(i) for i in np.argwhere(self.missing)[0])
@@ -99,14 +112,25 @@ class GivenData(Record, eq=False):
         return replace(self, values=self.values[~missing], missing=None, masked=False)
 
 
-def given_data(name: str, value: Any, total_size: Any = None) -> GivenData:
+def given_data(name: str, value: Any, total_size: Any = None, columns: bool = False) -> GivenData:
     """Data of any kind.
 
-    name         for messages
-    total_size   length of all data along the first axis, or a list of lengths with None, or `...`, for axes that are
-                 complete; None: the data are no batch
-    raises       DtypeError for what is neither numbers nor an expression; ModelError for a batch with missing values,
-                 and for expressions of PyMC and PyTensor
+    Parameters
+    ----------
+    name : str
+        For messages.
+    total_size : int or sequence of int, optional
+        Length of all data along the first axis, or a list of lengths with None, or `...`, for axes that are complete;
+        None: the data are no batch.
+    columns : bool, default False
+        Whether a large matrix of few columns is copied column by column, as products read it.
+
+    Raises
+    ------
+    DtypeError
+        For what is neither numbers nor an expression.
+    ModelError
+        For a batch with missing values, and for expressions of PyMC and PyTensor.
     """
     if isinstance(value, GivenData):
         return value
@@ -114,7 +138,9 @@ def given_data(name: str, value: Any, total_size: Any = None) -> GivenData:
         raise ModelError(told)
     known = constant_value(value) if isinstance(value, Node) else None
     array = value if known is None else known
-    found = GivenData(name, array) if isinstance(array, Node) or hasattr(array, "tocsr") else _dense(name, array)
+    found = (
+        GivenData(name, array) if isinstance(array, Node) or hasattr(array, "tocsr") else _dense(name, array, columns)
+    )
     if total_size is None:
         return found
     if found.missing is not None:
@@ -137,7 +163,7 @@ def _sizes(found: GivenData, total_size: Any) -> tuple[Any, ...]:
 # ---- arrays
 
 
-def _dense(name: str, value: Any) -> GivenData:
+def _dense(name: str, value: Any, columns: bool) -> GivenData:
     """An array: short and unsigned integers as int64, float16 as float32, objects by value."""
     try:
         if hasattr(value, "detach"):
@@ -150,13 +176,24 @@ def _dense(name: str, value: Any) -> GivenData:
         wide = widened(dtype_of(array))
         if array.dtype == "uint64" and array.size and int(array.max()) > np.iinfo(wide).max:
             raise DtypeError(f"{array.max()} does not fit {wide}; rescale or use float64.")
-        array = array.astype(wide, copy=not stays(array, np.dtype(wide)))
+        array = _kept(array, np.dtype(wide), columns)
     except (DtypeError, ValueError, TypeError) as error:
         raise DtypeError(f"the data `{name}` must be an array of numbers: {error}") from None
     masked = is_masked(value) and bool(np.ma.getmaskarray(value).any())
     if masked:
         missing = np.ma.getmaskarray(value) if missing is None else missing | np.ma.getmaskarray(value)
     return GivenData(name, array, missing if missing is not None and missing.any() else None, masked)
+
+
+def _kept(array: Array, dtype: np.dtype[Any], columns: bool) -> Array:
+    """The one copy of what may be written to; a large one that nobody can write to is used where it lies."""
+    if stays(array, dtype):
+        return array
+    copy = by_columns(array, dtype) if columns else None
+    if copy is None:
+        copy = array.astype(dtype)
+        copy.setflags(write=copy.nbytes < LARGE)
+    return copy
 
 
 def _numbers(name: str, array: Array) -> tuple[Array, Mask | None]:
@@ -181,7 +218,9 @@ def _numbers(name: str, array: Array) -> tuple[Array, Mask | None]:
             f"they hold texts such as {text!r}. `codes, labels = pandas.factorize(values)` makes numbers of them: give "
             "the codes as data and as index, and the labels in `coords`."
         )
-    return array, np.isnan(array) if array.dtype.kind == "f" else None
+    # The least of numbers of which one is NaN is NaN: no array beside a large one, of which most are complete.
+    lacking = array.dtype.kind == "f" and array.size and bool(np.isnan(np.min(array)))
+    return array, np.isnan(array) if lacking else None
 
 
 def _is_missing(value: Any) -> bool:
@@ -218,7 +257,7 @@ def data_slot(name: str, array: Array, shape: Sequence[int | Dimension | None]) 
 
 def for_slot(name: str, slot: Node, value: Any) -> Array:
     """New values for a slot, in its dtype and with its number of axes."""
-    array = given_data(name, value).numbers()
+    array = given_data(name, value, columns=True).numbers()
     wanted = numpy_dtype(slot.dtype)
     if array.ndim != slot.ndim:
         raise ShapeError(f"the data `{name}` have {slot.ndim} axes, got an array of shape {array.shape}.")
@@ -244,8 +283,15 @@ def sparse_slots(name: str, matrix: Any, slot: Callable[[str, Array], Node]) -> 
 def with_sparse_parts(values: Mapping[str, Any], find: Callable[[str], Node | None]) -> dict[str, Any]:
     """New values of data by name, those of sparse data as their parts.
 
-    find     the slot of a name
-    raises   ShapeError for a sparse matrix with another number of columns than the data have
+    Parameters
+    ----------
+    find : callable
+        The slot of a name.
+
+    Raises
+    ------
+    ShapeError
+        For a sparse matrix with another number of columns than the data have.
     """
     found: dict[str, Any] = {}
     for name, value in values.items():

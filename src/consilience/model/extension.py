@@ -49,8 +49,12 @@ CARRYING = (Elementwise, Cast, ExpandDims, Squeeze, Transpose, MatMul, Concatena
 class Partly(Record):
     """Which elements of a variable have draws.
 
-    there   in the shape of the variable
-    axes    those along which some have none
+    Parameters
+    ----------
+    there : ndarray
+        In the shape of the variable.
+    axes : tuple of int
+        Those along which some have none.
     """
 
     there: Array
@@ -60,10 +64,16 @@ class Partly(Record):
 class Extended(Record):
     """Expressions for other lengths.
 
-    outputs   what was asked for
-    leaves    inputs for the draws of each given variable
-    there     inputs that tell which elements of the others have draws, by name
-    lengths   of all symbols
+    Parameters
+    ----------
+    outputs : list of TensorVariable
+        What was asked for.
+    leaves : list of TensorVariable
+        Inputs for the draws of each given variable.
+    there : dict of str to TensorVariable
+        Inputs that tell which elements of the others have draws, by name.
+    lengths : sequence of int or None
+        Of all symbols.
     """
 
     outputs: list[Node]
@@ -81,9 +91,18 @@ def extended(
 ) -> Extended:
     """The outputs, with leaves for the given variables.
 
-    lengths   that the present data decide
-    partly    those given variables of which some elements have no draws
-    raises    ModelError, ShapeError where an expression has no meaning for other lengths
+    Parameters
+    ----------
+    lengths : sequence of int or None
+        That the present data decide.
+    partly : mapping of str to Partly
+        Those given variables of which some elements have no draws.
+
+    Raises
+    ------
+    ModelError
+    ShapeError
+        Where an expression has no meaning for other lengths.
     """
     return _Extension(model, lengths, given, partly).of(outputs)
 

@@ -18,10 +18,26 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
 
     What depends on data alone is then computed once, when the model is compiled.
 
-    dims   names of dimensions whose lengths are fixed; all by default
-    data   names of data that become constants; all by default. Results hold them as before, `set_data` refuses them
-    returns   a new model; data that are not frozen are common to both
-    raises    KeyError for unknown names; ModelError where data that stay free decide a length that is fixed
+    Parameters
+    ----------
+    model : Model
+        The model; by default that of the enclosing `with` block.
+    dims : sequence of str, optional
+        Names of dimensions whose lengths are fixed; all by default.
+    data : sequence of str, optional
+        Names of data that become constants; all by default. Results hold them as before, `set_data` refuses them.
+
+    Returns
+    -------
+    Model
+        A new model; data that are not frozen are common to both.
+
+    Raises
+    ------
+    KeyError
+        For unknown names.
+    ModelError
+        Where data that stay free decide a length that is fixed.
     """
     known = model.coordinates.names()
     for name in dims or ():
@@ -57,7 +73,15 @@ def freeze_model(model: Model) -> Model:
     Functions of a model are compiled once here in any case, so `set_data` between predictions compiles nothing anew
     while lengths stay.
 
-    returns   a new model, as `freeze_dims_and_data` makes it
+    Parameters
+    ----------
+    model : Model
+        The model; by default that of the enclosing `with` block.
+
+    Returns
+    -------
+    Model
+        A new model, as `freeze_dims_and_data` makes it.
     """
     below = set(topological(model.free_RVs))
     needed = {atom for node in below for atom in _symbols(node)}

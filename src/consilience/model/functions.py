@@ -58,8 +58,15 @@ Outputs = Node | Sequence[Node] | Mapping[str, Node]
 class PointFunction:
     """A compiled function of a point: a mapping of the names of its inputs to values.
 
-    inputs   the variables a point must hold
-    f        the function of the inputs that occur in the outputs, by position
+    Parameters
+    ----------
+    inputs : sequence of TensorVariable
+        The variables a point must hold.
+
+    Attributes
+    ----------
+    f
+        The function of the inputs that occur in the outputs, by position.
     """
 
     def __init__(
@@ -114,7 +121,10 @@ class PointFunction:
 class LogpFunction:
     """The log density as a function of a point, -inf where it cannot be computed.
 
-    f   the function of the value variables beneath
+    Attributes
+    ----------
+    f
+        The function of the value variables beneath.
     """
 
     def __init__(self, compiled: Callable[..., Any], sum: bool) -> None:
@@ -160,7 +170,10 @@ class ModelFunctions(ModelVariables):
     def initial_point(self, random_seed: Any = None) -> dict[str, npt.NDArray[Any]]:
         """The default starting values on the unconstrained line, by PyMC's names (`tau_log__`).
 
-        random_seed   of the draws for variables with `initval="prior"`
+        Parameters
+        ----------
+        random_seed : int, sequence of int or Generator, optional
+            Of the draws for variables with `initval="prior"`.
         """
         return initial_point(self, random_seed)
 
@@ -171,10 +184,19 @@ class ModelFunctions(ModelVariables):
     def logp(self, vars: Chosen = None, jacobian: bool = True, sum: bool = True) -> Any:
         """The log density as a graph over `value_vars`.
 
-        vars       random variables and potentials, or their names; all by default
-        jacobian   whether the log Jacobians of the transforms are added
-        sum        one scalar; False: a list with one expression per variable, elementwise
-        raises     ModelError for what is no variable of this model
+        Parameters
+        ----------
+        vars : Chosen, optional
+            Random variables and potentials, or their names; all by default.
+        jacobian : bool, default True
+            Whether the log Jacobians of the transforms are added.
+        sum : bool, default True
+            One scalar; False: a list with one expression per variable, elementwise.
+
+        Raises
+        ------
+        ModelError
+            For what is no variable of this model.
         """
         return logp_graph(self, vars, jacobian, sum)
 
@@ -223,10 +245,16 @@ class ModelFunctions(ModelVariables):
     ) -> Callable[..., Any]:
         """A compiled function of graphs over the value variables.
 
-        outs       a graph, a list or a dict of graphs; results come in the same form
-        inputs     value variables in the order of the call; those that occur in `outs` by default
-        mode       "llvm" (machine code, the default), "c" (through the system's C compiler) or "reference" (NumPy)
-        point_fn   the function takes a point (a mapping of names to values); False: values by position
+        Parameters
+        ----------
+        outs : object
+            A graph, a list or a dict of graphs; results come in the same form.
+        inputs : sequence of TensorVariable, optional
+            Value variables in the order of the call; those that occur in `outs` by default.
+        mode : str, optional
+            "llvm" (machine code, the default), "c" (through the system's C compiler) or "reference" (NumPy).
+        point_fn : bool, default True
+            The function takes a point (a mapping of names to values); False: values by position.
         """
         check_compile_kwargs(ignored)
         return _compiled(self, outs, inputs, mode, point_fn)
@@ -243,9 +271,18 @@ class ModelFunctions(ModelVariables):
     ) -> Callable[..., Any]:
         """A function from a point (as `initial_point` gives) to the log density, for the data of the moment.
 
-        vars, jacobian, sum   as in `logp`; mode, point_fn as in `compile_fn`
-        returns               a function that gives a float, or a list of arrays with `sum=False`. Where a parameter
-                              is out of range or a matrix has no factor, the log density is -inf
+        Parameters
+        ----------
+        vars : Chosen, optional
+            As in `logp`; mode, point_fn as in `compile_fn`.
+        jacobian, sum : bool, default True
+            As in `logp`; mode, point_fn as in `compile_fn`.
+
+        Returns
+        -------
+        callable
+            A function that gives a float, or a list of arrays with `sum=False`. Where a parameter is out of range or a
+            matrix has no factor, the log density is -inf.
         """
         check_compile_kwargs(ignored)
         graph = logp_graph(self, vars, jacobian, sum)
@@ -289,12 +326,18 @@ class ModelFunctions(ModelVariables):
     ) -> LogpDlogp:
         """A compiled function that gives the log density and its gradient at once.
 
-        grad_vars       continuous free variables along which the gradient is taken, and which the call gives; all by
-                        default. The others are extra values, which `set_extra_values` changes
-        tempered        the density is that of the free variables plus weights times that of data and potentials;
-                        `set_weights` changes the weights, at first 1
-        initial_point   extra values; the default starting point if none is given
-        ravel_inputs    whether a call takes one flat vector, or one value per variable
+        Parameters
+        ----------
+        grad_vars : Chosen, optional
+            Continuous free variables along which the gradient is taken, and which the call gives; all by default. The
+            others are extra values, which `set_extra_values` changes.
+        tempered : bool, default False
+            The density is that of the free variables plus weights times that of data and potentials; `set_weights`
+            changes the weights, at first 1.
+        initial_point : Point, optional
+            Extra values; the default starting point if none is given.
+        ravel_inputs : bool, optional
+            Whether a call takes one flat vector, or one value per variable.
         """
         check_compile_kwargs(ignored)
         return LogpDlogp(self, grad_vars, tempered, initial_point, bool(ravel_inputs))
@@ -306,9 +349,14 @@ class ModelFunctions(ModelVariables):
     ) -> KernelProfile:
         """Where the time of a compiled function of graphs over the value variables goes; print it, or its `summary`.
 
-        outs    a graph, a list or a dict of graphs
-        n       number of calls
-        point   where; the default starting point if none is given
+        Parameters
+        ----------
+        outs : object
+            A graph, a list or a dict of graphs.
+        n : int, default 1000
+            Number of calls.
+        point : Point, optional
+            Where; the default starting point if none is given.
         """
         check_compile_kwargs(ignored)
         at = self.initial_point() if point is None else point
@@ -325,8 +373,12 @@ class ModelFunctions(ModelVariables):
     def point_logps(self, point: Point | None = None, round_vals: int | None = None) -> dict[str, float]:
         """Log density of each variable with its Jacobian, and each potential; they sum to the model's.
 
-        point        values as `initial_point` gives; the default starting point if none is given
-        round_vals   decimals to round to; exact by default
+        Parameters
+        ----------
+        point : Point, optional
+            Values as `initial_point` gives; the default starting point if none is given.
+        round_vals : int, optional
+            Decimals to round to; exact by default.
         """
         values = diagnosis.point_logps(self, position_of(self, point))
         return values if round_vals is None else {name: round(value, round_vals) for name, value in values.items()}
@@ -349,8 +401,12 @@ class ModelFunctions(ModelVariables):
     def debug(self, point: Point | None = None, fn: str = "logp", verbose: bool = False) -> None:
         """Print the log density of each variable at a point, and what is at fault if one is not finite.
 
-        fn        "logp"; "dlogp": the gradient too; "random": whether each variable can be drawn
-        verbose   print the graph of each term that is not finite
+        Parameters
+        ----------
+        fn : str, default 'logp'
+            "logp"; "dlogp": the gradient too; "random": whether each variable can be drawn.
+        verbose : bool, default False
+            Print the graph of each term that is not finite.
         """
         print(_report(self, point, fn, verbose))
 

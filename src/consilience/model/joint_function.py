@@ -31,7 +31,10 @@ Array = npt.NDArray[Any]
 class LogpDlogp:
     """A function of the chosen variables' unconstrained values that gives (log density, flat gradient).
 
-    f   the function beneath, of all values by position and, if tempered, of the weight
+    Attributes
+    ----------
+    f
+        The function beneath, of all values by position and, if tempered, of the weight.
     """
 
     def __init__(
@@ -82,7 +85,10 @@ class LogpDlogp:
     def __call__(self, grad_vars: Any, *, extra_vars: Mapping[str, Any] | None = None) -> tuple[Array, Array]:
         """The log density and the gradient, flat, in the order of the variables.
 
-        grad_vars   a flat vector, a value per variable, or a point by name
+        Parameters
+        ----------
+        grad_vars : object
+            A flat vector, a value per variable, or a point by name.
         """
         if extra_vars is not None:
             self.set_extra_values(extra_vars)

@@ -46,7 +46,10 @@ class Stretch(Record):
 class Layout(Record):
     """All stretches, in the order in which the variables were declared.
 
-    lengths   those that data decide, for maps whose bounds depend on data
+    Parameters
+    ----------
+    lengths : mapping of dims.Atom to int or Dimension
+        Those that data decide, for maps whose bounds depend on data.
     """
 
     stretches: tuple[Stretch, ...]
@@ -127,7 +130,12 @@ def point_arrays(
 ) -> dict[str, npt.NDArray[Any]]:
     """Values of the entries that a point must have, in the order of `shapes`; it may have `others` besides.
 
-    raises   ModelError for entries that are missing or unknown, ShapeError for values of another shape
+    Raises
+    ------
+    ModelError
+        For entries that are missing or unknown.
+    ShapeError
+        For values of another shape.
     """
     unknown = [str(name) for name in point if name not in shapes and name not in others]
     if unknown:

@@ -45,6 +45,17 @@ class ModelDensity:
     graph_seconds, compile_seconds time that went into building its graph, and in all
     batches                        of rows drawn at random. If there are any, the entry takes a second input: their
                                    rows, float64, one batch after the other; here they are the first ones
+
+    Parameters
+    ----------
+    model : ModelVariables
+        The model; by default that of the enclosing `with` block.
+    programs : DensityPrograms
+        Compiled parts.
+    bound : Bound
+        Data bound to them.
+    values : list of ndarray
+        Values of the variables.
     """
 
     def __init__(self, model: ModelVariables, programs: DensityPrograms, bound: Bound, values: list[Array]) -> None:
@@ -85,6 +96,20 @@ class ModelDensity:
 
         return why_whole(self.model, self._programs.terms)
 
+    def of_terms(self, numbers: Sequence[int]) -> Bound:
+        """The sum of some of the terms and its gradient, of a position; they are numbered as in `graph`."""
+        return self._programs.chosen(tuple(numbers)).bind(self._data)
+
+    def row_terms(self, names: Sequence[str]) -> list[int]:
+        """Numbers of the terms that are sums over the rows of these data; an error where rows are joined."""
+        from consilience.model.row_terms import row_terms  # of shards alone
+
+        return row_terms(self.model, self._programs.terms, [self.model.data[name] for name in names])
+
+    def note(self) -> str:
+        """What a run is to say of its density at its end; empty for most."""
+        return ""
+
     def graph(self) -> list[Node]:
         """All terms that are summed, as functions of each variable's unconstrained value and of the data."""
         return self._programs.terms.all
@@ -108,7 +133,10 @@ class ModelDensity:
     def cffi(self) -> Any:
         """The function at `address` for cffi.
 
-        raises   MissingPackageError without cffi
+        Raises
+        ------
+        MissingPackageError
+            Without cffi.
         """
         try:
             cffi = import_module("cffi")
@@ -149,8 +177,12 @@ class ModelDensity:
     def restricted(self, names: Sequence[str], needs: Needs) -> Restricted:
         """The log density of some variables given all others, compiled when it is first asked for.
 
-        names   of free variables; none: all
-        needs   "logp", "gradient", or "table": of all values of every element of one discrete variable; see `blocks`
+        Parameters
+        ----------
+        names : sequence of str
+            Of free variables; none: all.
+        needs : Needs
+            "logp", "gradient", or "table": of all values of every element of one discrete variable; see `blocks`.
         """
         chosen = tuple(names) or tuple(v.name for v in self.model.free)
         return restricted(self._programs.block(chosen, needs).bind(self._data), self.layout, chosen)
@@ -166,8 +198,13 @@ class ModelDensity:
     ) -> dict[str, Array]:
         """Named values on their own scales for positions (draws, dimension); leading axis draws.
 
-        deterministics   whether what is `derived` is computed too, or names of values of any kind: then these alone
+        Parameters
+        ----------
+        deterministics : bool or sequence of str, default True
+            Whether what is `derived` is computed too, or names of values of any kind: then these alone.
 
+        Notes
+        -----
         Where a deterministic has no value, as the inverse of a singular matrix, those of the draw are
         NaN, with a warning.
         """
@@ -197,8 +234,15 @@ class ModelDensity:
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Log densities of the free variables, and of data and potentials, at positions (draws, dimension).
 
-        seeds    int64 (draws,), of the simulations where there are `simulated` variables
-        raises   ModelError where seeds are missing
+        Parameters
+        ----------
+        seeds : ndarray, optional
+            Int64 (draws,), of the simulations where there are `simulated` variables.
+
+        Raises
+        ------
+        ModelError
+            Where seeds are missing.
         """
         if self.simulated and seeds is None:
             raise ModelError(f"the log density of `{self.simulated[0]}` is random, and this needs a known one.")
@@ -227,8 +271,17 @@ class ModelDensity:
     def unconstrained(self, draws: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
         """Positions (draws, dimension) of values on the variables' own scales: what `expand` undoes.
 
-        draws    for every free variable an array (draws, ...)
-        raises   ModelError where a free variable is missing; ShapeError where a shape is another
+        Parameters
+        ----------
+        draws : mapping of str to array_like
+            For every free variable an array (draws, ...)
+
+        Raises
+        ------
+        ModelError
+            Where a free variable is missing.
+        ShapeError
+            Where a shape is another.
         """
         arrays: list[tuple[Array, bool]] = []
         count = None
@@ -290,11 +343,30 @@ def model_density(
 ) -> ModelDensity:
     """The model's density for its present data; compiled again only when shapes or the model changed.
 
-    backend   "llvm" (machine code), "c" (through the system's C compiler) or "reference" (NumPy, slow)
-    jacobian  whether it is the density on the unconstrained scale, or that on the variables' own scales
-    batches   whether `pm.Minibatch` is allowed, of rows that are an input of the density
-    raises    ModelError without free variables; ShapeError, ParameterError and
-              SupportError where the present data do not fit the model
+    Parameters
+    ----------
+    model : ModelVariables
+        The model; by default that of the enclosing `with` block.
+    backend : str, default 'llvm'
+        "llvm" (machine code), "c" (through the system's C compiler) or "reference" (NumPy, slow).
+    jacobian : bool, default True
+        Whether it is the density on the unconstrained scale, or that on the variables' own scales.
+    batches : bool, default False
+        Whether `pm.Minibatch` is allowed, of rows that are an input of the density.
+
+    Returns
+    -------
+    ModelDensity
+
+    Raises
+    ------
+    ModelError
+        Without free variables.
+    ShapeError
+    ParameterError
+        And.
+    SupportError
+        Where the present data do not fit the model.
     """
     if not model.free:
         raise ModelError(

@@ -21,14 +21,28 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
     potential. Elements that act together otherwise are summed over all combinations (10,000 at most).
     `pm.recover_marginals` draws the variables afterwards.
 
-    rvs_to_marginalize   free discrete variables with a least value, or their names. Of infinitely many values (Poisson,
-                         NegativeBinomial, …) as many are summed as have all but 1e-12 of the sum; where that would take
-                         more there is no density, and samplers see a lower one. `pm.sample` begins again with more
-                         where draws come near
-    returns   a new model, which shares its data with the old one. The variables are in `model.marginalized`, no more
-              among its free ones; deterministics of them wait for `recover_marginals`
-    raises    KeyError for unknown names; ModelError for variables that are not free, not discrete or have infinitely
-              many values in all directions, and where elements that act together have too many combinations
+    Parameters
+    ----------
+    model : Model
+        The model; by default that of the enclosing `with` block.
+    rvs_to_marginalize : str or TensorVariable or sequence of str or TensorVariable
+        Free discrete variables with a least value, or their names. Of infinitely many values (Poisson,
+        NegativeBinomial, …) as many are summed as have all but 1e-12 of the sum; where that would take more there is no
+        density, and samplers see a lower one. `pm.sample` begins again with more where draws come near.
+
+    Returns
+    -------
+    Model
+        A new model, which shares its data with the old one. The variables are in `model.marginalized`, no more among
+        its free ones; deterministics of them wait for `recover_marginals`.
+
+    Raises
+    ------
+    KeyError
+        For unknown names.
+    ModelError
+        For variables that are not free, not discrete or have infinitely many values in all directions, and where
+        elements that act together have too many combinations.
     """
     names = names_in(model, rvs_to_marginalize)
     for name in names:

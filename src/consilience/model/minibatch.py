@@ -32,11 +32,31 @@ def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
     Give `total_size=` to the distribution that observes them. The density is then right on average and differs from
     one evaluation to the next, which `pm.sample` refuses.
 
-    variable, variables   arrays or `pm.Data` with first axes of one length
-    batch_size            number of rows
-    returns               an expression, or a list of them for several arrays
-    raises                ModelError for random variables and for batches longer than the data; ShapeError for first
-                          axes of different lengths
+    Parameters
+    ----------
+    variable, *variables : object
+        Arrays or `pm.Data` with first axes of one length.
+    batch_size : int
+        Number of rows.
+
+    Returns
+    -------
+    object
+        An expression, or a list of them for several arrays.
+
+    Raises
+    ------
+    ModelError
+        For random variables and for batches longer than the data.
+    ShapeError
+        For first axes of different lengths.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> import numpy as np
+    >>> pm.Minibatch(np.arange(100.0), batch_size=10).eval().shape
+    (10,)
     """
     from consilience.distributions.whole_intervals import DiscreteUniform
 
@@ -87,9 +107,14 @@ def check_length(batch: int, data: int) -> None:
 class Batch(Record):
     """Rows drawn at random.
 
-    node     the variable that draws them
-    length   how many
-    data     length of the data they are drawn from
+    Parameters
+    ----------
+    node : TensorVariable
+        The variable that draws them.
+    length : int
+        How many.
+    data : int
+        Length of the data they are drawn from.
     """
 
     node: Node
@@ -100,7 +125,12 @@ class Batch(Record):
 def batches_of(outputs: Iterable[Node], lengths: Lengths) -> list[Batch]:
     """All batches that expressions depend on, at these lengths.
 
-    raises   ModelError where one is longer than the data; ShapeError where its data have several lengths
+    Raises
+    ------
+    ModelError
+        Where one is longer than the data.
+    ShapeError
+        Where its data have several lengths.
     """
     outputs = list(outputs)
     found = [node for node in random_variables(outputs) if is_rows(node)]

@@ -23,7 +23,10 @@ def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Mask]:
 
     Vectors that lack as wholes are elements of their batch; those of which some numbers lack are divided.
 
-    raises   ModelError for distributions whose elements are neither independent nor can be parted
+    Raises
+    ------
+    ModelError
+        For distributions whose elements are neither independent nor can be parted.
     """
     bound = distribution_of(rv)
     rank = bound.event_rank

@@ -60,11 +60,32 @@ class InitialValues(dict[Node, Any]):
 class Model(ModelFunctions):
     """A probabilistic model in PyMC's vocabulary; use it as a context manager.
 
-    name           prefix `name::` of all variables
-    coords         labels of dimensions: name -> sequence of labels
-    check_bounds   False leaves out of the density what makes it NaN for parameters out of range, such as a negative
-                   scale: for models in which none can occur; a part of another model does as that one
-    model          the model of which this is a part; the one around by default
+    Parameters
+    ----------
+    *arguments : TensorLike
+        Arguments.
+    **named : TensorLike
+        Arguments by name.
+
+    Attributes
+    ----------
+    name
+        Prefix `name::` of all variables.
+    coords
+        Labels of dimensions: name -> sequence of labels.
+    check_bounds
+        False leaves out of the density what makes it NaN for parameters out of range, such as a negative scale: for
+        models in which none can occur; a part of another model does as that one.
+    model
+        The model of which this is a part; the one around by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model(coords={"city": ["Bern", "Rome"]}) as model:
+    ...     mu = pm.Normal("mu", dims="city")
+    >>> [variable.name for variable in model.free_RVs]
+    ['mu']
     """
 
     @naming({})
@@ -141,7 +162,10 @@ class Model(ModelFunctions):
 
         The arguments are those of distributions, such as `pm.Normal`.
 
-        returns   `rv_var`, or the deterministic of observed and free parts where values are missing
+        Returns
+        -------
+        TensorVariable
+            `rv_var`, or the deterministic of observed and free parts where values are missing.
         """
         variable_of(rv_var, "register_rv")
         return self.register(
@@ -194,7 +218,12 @@ class Model(ModelFunctions):
     def set_dim(self, name: str, new_length: int, coord_values: Labels = None) -> None:
         """Change the length and the labels of a dimension whose length data decide; set all data along it, too.
 
-        raises   ModelError for a dimension of fixed length, ShapeError where labels do not fit the length
+        Raises
+        ------
+        ModelError
+            For a dimension of fixed length.
+        ShapeError
+            Where labels do not fit the length.
         """
         self.coordinates.resize(name, new_length, coord_values)
 
@@ -272,7 +301,24 @@ class Model(ModelFunctions):
 
 
 def modelcontext(model: Model | None = None) -> Model:
-    """The given model, or the innermost one of the context stack."""
+    """The given model, or the innermost one of the context stack.
+
+    Parameters
+    ----------
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     pm.modelcontext(None) is model
+    True
+    """
     if told := elsewhere(model):
         raise ModelError(told)
     if model is not None:
@@ -286,17 +332,77 @@ def modelcontext(model: Model | None = None) -> Model:
 
 
 def clone_model(model: Model) -> Model:
-    """A model of its own with the same variables and data, which can be extended: `with clone_model(model): …`."""
+    """A model of its own with the same variables and data, which can be extended: `with clone_model(model): …`.
+
+    Parameters
+    ----------
+    model : Model
+        The model; by default that of the enclosing `with` block.
+
+    Returns
+    -------
+    Model
+    """
     return model.copy()
 
 
 def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
-    """Keep the values of an expression under a name."""
+    """Keep the values of an expression under a name.
+
+    Parameters
+    ----------
+    name : str
+        Name shown when the expression is printed.
+    var : TensorLike
+        The expression.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    dims : DimensionNames, optional
+        Names of the axes; their lengths come from the model's coords.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     y = pm.Deterministic("y", x**2)
+    >>> [variable.name for variable in model.deterministics]
+    ['y']
+    """
     return modelcontext(model).add_deterministic(name, as_tensor(var), dims)
 
 
 def Potential(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
-    """Add a term to the model's log density; all its elements are summed."""
+    """Add a term to the model's log density; all its elements are summed.
+
+    Parameters
+    ----------
+    name : str
+        Name shown when the expression is printed.
+    var : TensorLike
+        The expression.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    dims : DimensionNames, optional
+        Names of the axes; their lengths come from the model's coords.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     p = pm.Potential("p", -(x**2))
+    >>> [variable.name for variable in model.potentials]
+    ['p']
+    """
     return modelcontext(model).add_potential(name, as_tensor(var), dims)
 
 
@@ -313,14 +419,36 @@ def model_to_graphviz(
 ) -> Any:
     """What depends on what in a model, as a `graphviz.Source`, with plates of equal axes.
 
-    var_names             leave out all but these and what they depend on
-    formatting            "plain", or "plain_with_params" to show parameters
-    save                  a file to draw it into, its format by its suffix (needs the programs of Graphviz)
-    figsize, dpi          width and height in inches, and dots per inch
-    node_formatters       per kind of variable, such as "Free Random Variable" (`NodeType`), a function that takes the
-                          variable and gives attributes of Graphviz in place of ours: label, shape, style
-    include_dim_lengths   whether plates tell the lengths of dims
-    raises                ImportError without the package `graphviz`, ValueError for another kind
+    Parameters
+    ----------
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    var_names : sequence of str, optional
+        Leave out all but these and what they depend on.
+    formatting : str, default 'plain'
+        "plain", or "plain_with_params" to show parameters.
+    save : str, optional
+        A file to draw it into, its format by its suffix (needs the programs of Graphviz).
+    figsize : tuple of (float, float), optional
+        Width and height in inches, and dots per inch.
+    dpi : int, default 300
+        Width and height in inches, and dots per inch.
+    node_formatters : model_graph.Formatters, optional
+        Per kind of variable, such as "Free Random Variable" (`NodeType`), a function that takes the variable and gives
+        attributes of Graphviz in place of ours: label, shape, style.
+    include_dim_lengths : bool, default True
+        Whether plates tell the lengths of dims.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    ImportError
+        Without the package `graphviz`.
+    ValueError
+        For another kind.
     """
     owner = modelcontext(model)
     graph = model_graph.model_graph(owner, var_names, formatting, include_dim_lengths)
@@ -334,7 +462,23 @@ def model_to_mermaid(
     formatting: str = "plain",
     include_dim_lengths: bool = True,
 ) -> str:
-    """What depends on what in a model, in Mermaid's language, which Markdown pages show; as `model_to_graphviz`."""
+    """What depends on what in a model, in Mermaid's language, which Markdown pages show; as `model_to_graphviz`.
+
+    Parameters
+    ----------
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    var_names : sequence of str, optional
+        Names of the variables to include; all by default.
+    formatting : str, default 'plain'
+        "plain" or "latex" labels.
+    include_dim_lengths : bool, default True
+        Whether plates show the lengths of their dims.
+
+    Returns
+    -------
+    str
+    """
     return model_graph.mermaid(model_graph.model_graph(modelcontext(model), var_names, formatting, include_dim_lengths))
 
 
@@ -348,9 +492,28 @@ def model_to_networkx(
 ) -> Any:
     """What depends on what in a model, as a `networkx.DiGraph`; as `model_to_graphviz`.
 
-    node_formatters   per kind of variable, such as "Free Random Variable" (`NodeType`), a function that takes the
-                      variable and gives attributes of its node
-    raises            ValueError for another kind
+    Parameters
+    ----------
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    var_names : sequence of str, optional
+        Names of the variables to include; all by default.
+    formatting : str, default 'plain'
+        "plain" or "latex" labels.
+    node_formatters : model_graph.Formatters, optional
+        Per kind of variable, such as "Free Random Variable" (`NodeType`), a function that takes the variable and gives
+        attributes of its node.
+    include_dim_lengths : bool, default True
+        Whether plates show the lengths of their dims.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    ValueError
+        For another kind.
     """
     owner = modelcontext(model)
     graph = model_graph.model_graph(owner, var_names, formatting, include_dim_lengths)
@@ -360,7 +523,20 @@ def model_to_networkx(
 def Point(*points: Any, model: Model | None = None, filter_model_vars: bool = False, **values: Any) -> dict[str, Any]:
     """A point as a dictionary of arrays: `pm.Point(mu=0.0, tau_log__=1.0)`, or from dictionaries.
 
-    filter_model_vars   leave out what is no value variable of the model
+    Parameters
+    ----------
+    *points : object
+        Mappings of names to values.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    filter_model_vars : bool, default False
+        Leave out what is no value variable of the model.
+    **values : object
+        Values by name.
+
+    Returns
+    -------
+    dict
     """
     owner = modelcontext(model)
     known = {str(v.name) for v in owner.value_vars}
@@ -381,12 +557,35 @@ def Data(
 ) -> Node:
     """Data under a name that can be exchanged later with `set_data`.
 
-    value                   an array; a sparse matrix of SciPy gives a sparse variable. Its parts are data "name.data",
-                            "name.indices", "name.indptr" and "name.shape"; its number of columns stays
-    dims                    names of the axes; a length that has no labels yet is the data's
-    coords                  labels of dimensions
-    infer_dims_and_coords   take both from the named axes of a `DataArray`, `DataFrame` or `Series`
-    mutable                 of no effect, for PyMC's sake: all data can be exchanged
+    Parameters
+    ----------
+    name : str
+        Name shown when the expression is printed.
+    value : array_like
+        An array; a sparse matrix of SciPy gives a sparse variable. Its parts are data "name.data", "name.indices",
+        "name.indptr" and "name.shape"; its number of columns stays.
+    dims : DimensionNames, optional
+        Names of the axes; a length that has no labels yet is the data's.
+    coords : mapping of str to Labels, optional
+        Labels of dimensions.
+    infer_dims_and_coords : bool, default False
+        Take both from the named axes of a `DataArray`, `DataFrame` or `Series`.
+    mutable : bool, optional
+        Of no effect, for PyMC's sake: all data can be exchanged.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Data("x", [1.0, 2.0])
+    >>> x.ndim
+    1
     """
     del mutable
     owner = modelcontext(model)
@@ -410,5 +609,28 @@ def set_data(
     *,
     coords: Mapping[str, Labels] | None = None,
 ) -> None:
-    """Exchange the values of several data slots; `coords` gives new labels of dimensions that change."""
+    """Exchange the values of several data slots; `coords` gives new labels of dimensions that change.
+
+    Parameters
+    ----------
+    new_data : mapping of str to array_like
+        New values by the name of the data.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    coords : mapping of str to Labels, optional
+        Labels of dims.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Data("x", [1.0, 2.0])
+    ...     pm.set_data({"x": [3.0, 4.0]})
+    >>> x.get_value().tolist()
+    [3.0, 4.0]
+    """
     modelcontext(model).set_all(new_data, coords)

@@ -31,7 +31,25 @@ STYLES: Final = {
 
 
 class NodeType(StrEnum):
-    """Kinds of variables in pictures, by PyMC's names."""
+    """Kinds of variables in pictures, by PyMC's names.
+
+    Parameters
+    ----------
+    value : TensorLike
+        Value at which the function is computed.
+    names : object, optional
+        Names.
+    module : object, optional
+        Module.
+    qualname : object, optional
+        Qualified name.
+    type : object, optional
+        Type.
+    start : object, default 1
+        Starting values by name; the model's starting point by default.
+    boundary : object, optional
+        Boundary.
+    """
 
     POTENTIAL = "Potential"
     FREE_RV = "Free Random Variable"
@@ -78,9 +96,14 @@ def model_graph(
 ) -> ModelGraph:
     """What depends on what among the named variables.
 
-    var_names             leave out all but these and what they depend on
-    formatting            "plain": names of distributions; "plain_with_params": their parameters, too
-    include_dim_lengths   whether plates tell the lengths of dims
+    Parameters
+    ----------
+    var_names : sequence of str, optional
+        Leave out all but these and what they depend on.
+    formatting : str, default 'plain'
+        "plain": names of distributions; "plain_with_params": their parameters, too.
+    include_dim_lengths : bool, default True
+        Whether plates tell the lengths of dims.
     """
     if formatting not in FORMATS:
         raise ValueError(f"`formatting` must be one of {', '.join(map(repr, FORMATS))}, got {formatting!r}.")
@@ -203,7 +226,10 @@ def graphviz(
 ) -> Any:
     """The graph as a `graphviz.Source`, which notebooks show.
 
-    save   a file to draw it into, its format by its suffix (needs the programs of Graphviz)
+    Parameters
+    ----------
+    save : str, optional
+        A file to draw it into, its format by its suffix (needs the programs of Graphviz).
     """
     try:
         import graphviz as library

@@ -49,15 +49,34 @@ def predict(
     seed: int,
     with_data: bool = False,
     partly: Mapping[str, Partly] | None = None,
+    first: int = 0,
 ) -> dict[str, Array]:
     """Values of named variables in `count` draws; draw number i depends on the seed and i alone.
 
-    names       random variables and deterministics wanted
-    given       values of variables that are not drawn anew: arrays (count, …)
-    with_data   whether observed variables are their data, and not drawn anew
-    partly      given variables of which only some elements have values; the others are drawn
-    returns     per name an array (count, …)
-    raises      ModelError for unknown names; ShapeError where given values do not fit the present data
+    Parameters
+    ----------
+    names : sequence of str
+        Random variables and deterministics wanted.
+    given : mapping of str to ndarray
+        Values of variables that are not drawn anew: arrays (count, …).
+    with_data : bool, default False
+        Whether observed variables are their data, and not drawn anew.
+    partly : mapping of str to Partly, optional
+        Given variables of which only some elements have values; the others are drawn.
+    first : int, default 0
+        Number of the first draw.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Per name an array (count, …).
+
+    Raises
+    ------
+    ModelError
+        For unknown names.
+    ShapeError
+        Where given values do not fit the present data.
     """
     slots, values, _, lengths = slot_values(model)
     _check_known(model, [*names, *given])
@@ -76,7 +95,7 @@ def predict(
             return _compile_draws(model, names, fixed, slots, lengths, with_data, some)
 
     compiled = kept(model.cache, "predictive", key, compile_draws)
-    inputs = _given(seed, count, arrays)
+    inputs = _given(seed, count, arrays, first)
     inputs += [(np.ascontiguousarray(known.there), False) for known in some.values()]
     results, complete = values_of_draws(compiled.bind(values), inputs, count, names)
     drawn = dict(zip(names, results, strict=True))
@@ -121,9 +140,17 @@ def log_likelihood(
 ) -> dict[str, Array]:
     """Log density of each event of random variables on their own scales, given draws of all free ones.
 
-    names     observed variables, or free ones
-    given     values of the free variables: arrays (count, …)
-    returns   per name an array (count, …) with the batch shape of the variable
+    Parameters
+    ----------
+    names : sequence of str
+        Observed variables, or free ones.
+    given : mapping of str to ndarray
+        Values of the free variables: arrays (count, …).
+
+    Returns
+    -------
+    dict of str to ndarray
+        Per name an array (count, …) with the batch shape of the variable.
     """
     slots, values, _, lengths = slot_values(model)
     check_fit(model, lengths)
@@ -178,9 +205,16 @@ def recover(
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Draws of the marginalized variables for draws of all free ones, data included in what is known.
 
-    given     values of the free variables: arrays (count, …)
-    returns   per marginalized variable an array (count, …), and log probabilities of its values (count, …, values),
-              for those on which anything depends
+    Parameters
+    ----------
+    given : mapping of str to ndarray
+        Values of the free variables: arrays (count, …).
+
+    Returns
+    -------
+    tuple of (dict of str to ndarray, dict of str to ndarray)
+        Per marginalized variable an array (count, …), and log probabilities of its values (count, …, values), for those
+        on which anything depends.
     """
     (drawn, weights, _), results = _recovered(model, given, count, seed, "llvm")
     rest = iter(results)
@@ -203,8 +237,11 @@ def _recovered(
 ) -> tuple[tuple[list[str], list[str], list[str]], list[Array]]:
     """Draws of marginalized variables and log probabilities of their values, or which sums fewer of these settle.
 
-    returns   names of those that are drawn, of those that have probabilities, and of those without end; arrays of the
-              first two one after the other, or of the third
+    Returns
+    -------
+    tuple of (tuple of (list of str, list of str, list of str), list of ndarray)
+        Names of those that are drawn, of those that have probabilities, and of those without end; arrays of the first
+        two one after the other, or of the third.
     """
     slots, values, _, lengths = slot_values(model)
     fixed = list(given)
@@ -262,9 +299,9 @@ def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, c
     return np.ascontiguousarray(array, dtype=numpy_dtype(node.dtype))
 
 
-def _given(seed: int, count: int, arrays: Sequence[Array]) -> list[tuple[Array, bool]]:
+def _given(seed: int, count: int, arrays: Sequence[Array], first: int = 0) -> list[tuple[Array, bool]]:
     """A seed, numbers of draws and given values, and whether they count draws."""
-    numbers = np.arange(count, dtype="int64")
+    numbers = np.arange(first, first + count, dtype="int64")
     return [(np.asarray(seed & (2**63 - 1), "int64"), False), *((array, True) for array in (numbers, *arrays))]
 
 
@@ -305,7 +342,10 @@ def _compiled(
 def redrawn(model: ModelVariables, names: Sequence[str], given: Sequence[str]) -> list[str]:
     """The free variables that predictions of `names` draw from their prior, `given` being known.
 
-    raises   ModelError where one has no random generator
+    Raises
+    ------
+    ModelError
+        Where one has no random generator.
     """
     _check_known(model, names)
     stop = {model.named[n] for n in given}

@@ -37,6 +37,7 @@ from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to
 from consilience.record import replace
 from consilience.rewrite.rules import simplify
+from consilience.transforms.equal_terms import equal_terms_batched
 from consilience.transforms.gradient import gradient
 
 Array = npt.NDArray[Any]
@@ -83,11 +84,16 @@ def once(
 class DensityPrograms:
     """The log density of a model for data of given shapes, and other programs made of its terms.
 
-    inputs, outputs   of `compiled`: the position, and the rows of batches where there are any; log density and gradient
-    static_slots      the leaves of data in `outputs`
-    deterministics    by name, as expressions of the variables' values
-    summed            by name, as declared, variables that are drawn again after they were summed out, and
-                      deterministics of them
+    Attributes
+    ----------
+    inputs, outputs
+        Of `compiled`: the position, and the rows of batches where there are any; log density and gradient.
+    static_slots
+        The leaves of data in `outputs`.
+    deterministics
+        By name, as expressions of the variables' values.
+    summed
+        By name, as declared, variables that are drawn again after they were summed out, and deterministics of them.
     """
 
     def __init__(
@@ -121,7 +127,7 @@ class DensityPrograms:
             self.position = tensor_input("float64", (self.layout.dimension,), "position")
             self._parts_of_position = [part_of(self.position, s.start, s) for s in self.layout.stretches]
             (logp, *slopes), self.static_slots = self._at_position(simplify([logp, *gradients]))
-            self.outputs = [logp, flat(slopes)]
+            self.outputs = equal_terms_batched([logp, flat(slopes)])
             self.operations = operations(self.outputs)
             self.graph_seconds = time.perf_counter() - began
             self.inputs = [self.position, *rows]
@@ -182,6 +188,15 @@ class DensityPrograms:
         return self._compile([self.position, power], [prior, likelihood, flat(slopes)], {}, slots)
 
     @once
+    def chosen(self, numbers: tuple[int, ...]) -> Executable:
+        """The sum of some of all terms, and its gradient; they are numbered as in `terms.all`."""
+        value = total([self.terms.all[number] for number in numbers])
+        slopes = gradient(value, self.terms.values)
+        with without_sources():
+            (value, *slopes), slots = self._at_position(simplify([value, *slopes]))
+        return self._compile([self.position], [value, flat(slopes)], {}, slots)
+
+    @once
     def inverse(self) -> Executable:
         """Each variable's unconstrained value as a function of all values on their own scales."""
         given = {v.node: tensor_input(v.node.dtype, v.node.static_shape, v.name) for v in self.free}
@@ -239,10 +254,18 @@ def values_of_draws(
 ) -> tuple[list[Array], bool]:
     """One array (count, …) per output, and whether every draw has values.
 
-    inputs   per input an array, and whether its first axis counts draws
-    names    of the outputs, for messages
-    raises   OutOfBoundsError; LinearAlgebraError where no draw has its matrix factorisations. Where some have
-             not, their values are NaN, with a warning
+    Parameters
+    ----------
+    inputs : sequence of tuple of (ndarray, bool)
+        Per input an array, and whether its first axis counts draws.
+    names : sequence of str
+        Of the outputs, for messages.
+
+    Raises
+    ------
+    OutOfBoundsError
+    LinearAlgebraError
+        Where no draw has its matrix factorisations. Where some have not, their values are NaN, with a warning.
     """
     results, status = code.map(inputs, count)
     if status == Status.OK:

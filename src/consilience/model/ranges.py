@@ -40,7 +40,10 @@ Ranges: TypeAlias = Mapping[Node, "Range | ModelError"]
 def ranges_of(variables: Sequence[FreeVariable], values: Mapping[str, int]) -> Ranges:
     """The range of each variable, given those of the others among them.
 
-    values   how many to sum of variables without end, by name
+    Parameters
+    ----------
+    values : mapping of str to int
+        How many to sum of variables without end, by name.
     """
     found: dict[Node, Range | ModelError] = {}
     order = {node: place for place, node in enumerate(topological([v.node for v in variables]))}

@@ -68,19 +68,33 @@ def noncenter(model: Model, var_names: Names | Mapping[str, Any] | Mapping[str |
     has an easier way in the new coordinates; `pm.recenter` is the way back. Where data speak for some elements more
     than for others, a centredness of each serves best: `pm.noncenter(model, {"theta": [0.1, 0.8, 0.3]})`.
 
-    var_names   free variables, or their names: of a location-scale family (Normal, StudentT, Laplace, Cauchy, Logistic,
-                Gumbel, Moyal, HalfNormal, HalfCauchy, HalfStudentT); of a distribution that draws by a function of
-                standard normal numbers, such as LogNormal (on its log scale) and MvNormal (by its Cholesky factor);
-                RandomWalk and AR, written by their innovations; ZeroSumNormal. Or a mapping of variables to their
-                centredness: numbers from 0 (a standard variable) to 1 (the variable itself), one for all elements or
-                one for each; with c between them theta_raw has location c mu and scale sigma^c. For families of a
-                location and a scale, LogNormal, and MvNormal; row i of theta_raw's Cholesky factor is
-                L_ii^c ((1 - c) e_i + c L_i / L_ii)
-    returns     a new model with the free variable `theta_raw` of `theta`'s shape and dims, and `theta` as a
-                deterministic. Series have `theta_raw` for the innovations, time first, and `theta_init_raw` for the
-                first values. A starting value given with `theta` is not carried over
-    raises      KeyError for unknown names; ModelError for what is no free variable, has a transform of its own, or
-                is of another distribution, and for a centredness outside [0, 1]
+    Parameters
+    ----------
+    model : Model
+        The model; by default that of the enclosing `with` block.
+    var_names : Names or mapping
+        Free variables, or their names: of a location-scale family (Normal, StudentT, Laplace, Cauchy, Logistic, Gumbel,
+        Moyal, HalfNormal, HalfCauchy, HalfStudentT); of a distribution that draws by a function of standard normal
+        numbers, such as LogNormal (on its log scale) and MvNormal (by its Cholesky factor); RandomWalk and AR, written
+        by their innovations; ZeroSumNormal. Or a mapping of variables to their centredness: numbers from 0 (a standard
+        variable) to 1 (the variable itself), one for all elements or one for each; with c between them theta_raw has
+        location c mu and scale sigma^c. For families of a location and a scale, LogNormal, and MvNormal; row i of
+        theta_raw's Cholesky factor is L_ii^c ((1 - c) e_i + c L_i / L_ii).
+
+    Returns
+    -------
+    Model
+        A new model with the free variable `theta_raw` of `theta`'s shape and dims, and `theta` as a deterministic.
+        Series have `theta_raw` for the innovations, time first, and `theta_init_raw` for the first values. A starting
+        value given with `theta` is not carried over.
+
+    Raises
+    ------
+    KeyError
+        For unknown names.
+    ModelError
+        For what is no free variable, has a transform of its own, or is of another distribution, and for a centredness
+        outside [0, 1].
     """
     wanted = dict(var_names) if isinstance(var_names, Mapping) else dict.fromkeys(names_in(model, var_names), 0.0)
     degrees = {named_in(model, key): degree for key, degree in wanted.items()}
@@ -129,8 +143,12 @@ def _degree(name: str, node: Node, given: Any) -> Node | None:
 def written_by(model: Model, graphs: Mapping[str, Node], raws: Mapping[str, Mapping[str, Node]]) -> Model:
     """The model with free variables as functions of others, which take their places.
 
-    graphs   the functions by the names of the variables
-    raws     the others by the ends of their names, for each variable
+    Parameters
+    ----------
+    graphs : mapping of str to TensorVariable
+        The functions by the names of the variables.
+    raws : mapping of str to mapping of str to TensorVariable
+        The others by the ends of their names, for each variable.
     """
     rebuilt = Rebuilt(model, graphs, set()).model(dict.fromkeys(graphs, "named_deterministics"))
     made = {v.name: [v] for v in rebuilt.free}
@@ -277,11 +295,26 @@ def _by_normal_numbers(rv: Node, bound: Distribution) -> tuple[dict[str, Node], 
 def recenter(model: Model, var_names: Names) -> Model:
     """The model with deterministics of the form `mu + sigma * raw` as free variables: the inverse of `noncenter`.
 
-    var_names   deterministics, or their names: affine in a free variable of their shape, element by element, which is
-                Normal, StudentT, Laplace, Cauchy or Logistic; or the exponential of such an expression of a Normal; or
-                vectors `mu + matrix @ raw` of a Normal vector with a square matrix, which become MvNormal
-    returns     a new model in which `theta` is free, and `raw` the deterministic `(theta - mu) / sigma`
-    raises      KeyError for unknown names; ModelError for what is no such deterministic
+    Parameters
+    ----------
+    model : Model
+        The model; by default that of the enclosing `with` block.
+    var_names : Names
+        Deterministics, or their names: affine in a free variable of their shape, element by element, which is Normal,
+        StudentT, Laplace, Cauchy or Logistic; or the exponential of such an expression of a Normal; or vectors `mu +
+        matrix @ raw` of a Normal vector with a square matrix, which become MvNormal.
+
+    Returns
+    -------
+    Model
+        A new model in which `theta` is free, and `raw` the deterministic `(theta - mu) / sigma`.
+
+    Raises
+    ------
+    KeyError
+        For unknown names.
+    ModelError
+        For what is no such deterministic.
     """
     names = names_in(model, var_names)
     graphs: dict[str, Node] = {}

@@ -17,11 +17,18 @@ from consilience.record import Record
 class Resampling(Record):
     """What happens to each variable that predictions need; all mappings are from names to reasons in words.
 
-    outputs   names of the variables that are returned
-    drawn     random variables that are drawn anew
-    computed  deterministics, which are computed from the others
-    taken     variables whose draws of the trace are used
-    doubtful  those among `taken` on which something acts that has changed, or is drawn anew
+    Parameters
+    ----------
+    outputs : tuple of str
+        Names of the variables that are returned.
+    drawn : mapping of str to str
+        Random variables that are drawn anew.
+    computed : mapping of str to str
+        Deterministics, which are computed from the others.
+    taken : mapping of str to str
+        Variables whose draws of the trace are used.
+    doubtful : mapping of str to str
+        Those among `taken` on which something acts that has changed, or is drawn anew.
     """
 
     outputs: tuple[str, ...]
@@ -64,12 +71,23 @@ def resampling(
 ) -> Resampling:
     """What is drawn, computed and taken from a trace for predictions of `outputs`.
 
-    in_trace      names that the trace has draws of
-    changed       names of data and dimensions that differ from those of the trace -> how
-    sample_vars   random variables to be drawn although the trace has them, and deterministics
-    freeze_vars   variables of the trace to be used without doubt, deterministics too
-    lacking       labels along variables of which the trace holds draws, but none for these -> in words
-    raises        ModelError where names are unknown, on both lists, or frozen without draws
+    Parameters
+    ----------
+    in_trace : collection of str
+        Names that the trace has draws of.
+    changed : mapping of str to str
+        Names of data and dimensions that differ from those of the trace -> how.
+    sample_vars : collection of str, default ()
+        Random variables to be drawn although the trace has them, and deterministics.
+    freeze_vars : collection of str, default ()
+        Variables of the trace to be used without doubt, deterministics too.
+    lacking : mapping of str to str, optional
+        Labels along variables of which the trace holds draws, but none for these -> in words.
+
+    Raises
+    ------
+    ModelError
+        Where names are unknown, on both lists, or frozen without draws.
     """
     random = {v.name: v.node for v in (*model.variables, *model.marginalized)}
     deterministics = {**model.named_deterministics, **model.conditional_deterministics}

@@ -32,9 +32,14 @@ MOST: Final = 5e8
 class Summability(Record):
     """Which discrete variables of a model are to be summed out of its density, at what cost, and why others are not.
 
-    summed      names, in the order of declaration
-    operations  floating-point operations of one log density with these summed out, estimated
-    refused     by name, in a sentence, why a variable is not summed out
+    Parameters
+    ----------
+    summed : tuple of str
+        Names, in the order of declaration.
+    operations : float
+        Floating-point operations of one log density with these summed out, estimated.
+    refused : mapping of str to str
+        By name, in a sentence, why a variable is not summed out.
     """
 
     summed: tuple[str, ...]
@@ -48,7 +53,10 @@ def summable(model: Model, staying: Collection[str] = ()) -> tuple[str, ...]:
     All of them, if they can be and the density costs no more than is worth it; else as many as can be, the cheapest
     ones first. None where no continuous variable would be left to be moved.
 
-    staying   names of variables that are not summed out
+    Parameters
+    ----------
+    staying : collection of str, default ()
+        Names of variables that are not summed out.
     """
     if not any(v.continuous for v in model.free):
         return ()
@@ -58,8 +66,13 @@ def summable(model: Model, staying: Collection[str] = ()) -> tuple[str, ...]:
 def summability(model: Model, staying: Collection[str] = ()) -> Summability:
     """Which discrete variables can be summed out together, the cheapest first where not all can; nothing is compiled.
 
-    staying   names of variables that are not summed out
+    Parameters
+    ----------
+    staying : collection of str, default ()
+        Names of variables that are not summed out.
 
+    Examples
+    --------
     >>> import consilience as pm
     >>> from consilience.model.summation import summability
     >>> with pm.Model() as model:
@@ -117,8 +130,15 @@ def cost(model: Model, names: Sequence[str]) -> tuple[float, str]:
 def without(model: Model, names: Sequence[str], values: Mapping[str, int] | None = None) -> Model:
     """The model with variables summed out, the same one while its data are the same; itself without any.
 
-    values   how many to sum at least of variables without end, by name
-    raises   ModelError where a variable without end would take too many values
+    Parameters
+    ----------
+    values : mapping of str to int, optional
+        How many to sum at least of variables without end, by name.
+
+    Raises
+    ------
+    ModelError
+        Where a variable without end would take too many values.
     """
     if not names:
         return model

@@ -14,8 +14,9 @@ from consilience.errors import ModelError
 from consilience.ir import Node, substitute, tensor_input, topological
 from consilience.model.marginal import Sum, placeholders, summed_out
 from consilience.model.minibatch import is_rows
-from consilience.model.variables import ModelVariables
+from consilience.model.variables import ModelVariables, ObservedVariable
 from consilience.ops import cast
+from consilience.ops.formulas import number, where
 from consilience.ops.parameter_check import released
 from consilience.ops.random import Key, fold_in
 from consilience.ops.reduce import reduce
@@ -94,10 +95,7 @@ def _terms(model: ModelVariables, jacobian: bool, sampled: bool) -> Terms:
         formula = density if inside else supported_density
         term = formula(variable.node, constrained[variable.node])
         priors.append(with_jacobian(term, correction) if jacobian and correction is not None else term)
-    likelihoods = [
-        density_of_data(v.node, v.data) if v.weight is None else v.weight * density_of_data(v.node, v.data)
-        for v in model.observed
-    ]
+    likelihoods = [_likelihood(v) for v in model.observed]
     replacements = {**constrained, **data, **placeholders(model.marginalized)}
     groups = [priors, likelihoods, list(model.named_potentials.values()), list(model.named_deterministics.values())]
     sums: list[Sum] = []
@@ -110,6 +108,14 @@ def _terms(model: ModelVariables, jacobian: bool, sampled: bool) -> Terms:
         done[:3] = [[next(rest) for _ in group] for group in done[:3]]
     terms, likelihoods, potentials, derived = done
     return Terms(values, list(constrained.values()), terms, likelihoods, potentials, derived, sums, replacements)
+
+
+def _likelihood(variable: ObservedVariable) -> Node:
+    """Log density of data; where the weight is a truth value, those that have none do not count, whatever they are."""
+    term = density_of_data(variable.node, variable.data)
+    if variable.weight is None:
+        return term
+    return where(variable.weight, term, number(term, 0)) if variable.weight.dtype == "bool" else variable.weight * term
 
 
 def with_jacobian(term: Node, correction: Node) -> Node:

@@ -48,12 +48,18 @@ DimensionNames = str | Sequence[str | None] | None
 class FreeVariable(Record):
     """A random variable to be inferred.
 
-    transform   map to the unconstrained line that users see; None for none
-    initval     the user's starting value or strategy, None for the default
-    inside      whether every position leads into the support, as with the default transform; if not, the density must
-                look
-    value       the value variable: an input for the unconstrained value, named as PyMC names it (`tau_log__`)
-    sampled     map to the positions of samplers: `transform`, or one of better geometry where that is a default
+    Parameters
+    ----------
+    transform : Transform or None
+        Map to the unconstrained line that users see; None for none.
+    initval : array_like or str
+        The user's starting value or strategy, None for the default.
+    inside : bool
+        Whether every position leads into the support, as with the default transform; if not, the density must look.
+    value : TensorVariable
+        The value variable: an input for the unconstrained value, named as PyMC names it (`tau_log__`).
+    sampled : Transform or None
+        Map to the positions of samplers: `transform`, or one of better geometry where that is a default.
     """
 
     name: str
@@ -78,7 +84,11 @@ class FreeVariable(Record):
 class ObservedVariable(Record):
     """A random variable with data: a constant or a shared slot.
 
-    weight   how many observations each one stands for, where the data are a batch; None: itself
+    Parameters
+    ----------
+    weight : TensorVariable, optional
+        How many observations each one stands for, where the data are a batch, or truth values: whether it counts;
+        None: itself.
     """
 
     name: str
@@ -116,11 +126,17 @@ class Declaring(type):
 class ModelVariables(metaclass=Declaring):
     """The variables of one model, as they were declared.
 
-    name     prefix `name::` of all variables
-    coords   labels of dimensions: name -> sequence of labels
-    check_bounds   whether densities are NaN for parameters out of range
-    model    the model of which this is a part: its variables belong to both, dimensions are common. By
-             default the one in whose `with` block this one is made; None for a model of its own
+    Parameters
+    ----------
+    name : str, default ''
+        Prefix `name::` of all variables.
+    coords : mapping of str to Labels, optional
+        Labels of dimensions: name -> sequence of labels.
+    check_bounds : bool, default True
+        Whether densities are NaN for parameters out of range.
+    model : ModelVariables or context.Default or None, default context.DEFAULT
+        The model of which this is a part: its variables belong to both, dimensions are common. By default the one in
+        whose `with` block this one is made; None for a model of its own.
     """
 
     # Names of marginalized variables, and of deterministics of them, of which the values at a position include draws.
@@ -496,7 +512,7 @@ class ModelVariables(metaclass=Declaring):
     def add_data(self, name: str, value: npt.ArrayLike, dims: DimensionNames = None) -> Node:
         """A named slot for data that can be exchanged with `set_data`."""
         full = self._full_name(name)
-        array = given_data(full, value).numbers()
+        array = given_data(full, value, columns=True).numbers()
         names = (dims,) if isinstance(dims, str) else tuple(dims) if dims is not None else (None,) * array.ndim
         if len(names) != array.ndim:
             raise ShapeError(f"the data `{full}` have {array.ndim} axes of shape {array.shape}, but {len(names)} dims.")
@@ -518,7 +534,13 @@ class ModelVariables(metaclass=Declaring):
         labels in `coords` and set all data along it before the model is used, or all at once by
         `pm.set_data`.
 
-        raises   KeyError for an unknown name; DtypeError, ShapeError; then nothing is changed
+        Raises
+        ------
+        KeyError
+            For an unknown name.
+        DtypeError
+        ShapeError
+            Then nothing is changed.
         """
         self.set_all({name: values}, coords)
 

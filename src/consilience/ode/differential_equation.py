@@ -19,15 +19,23 @@ from consilience.ode.solution import solve
 
 
 class DifferentialEquation:
-    """dy/dt = func(y, t, p) from t0 on, to be called with y0 and theta as in PyMC.
+    """Dy/dt = func(y, t, p) from t0 on, to be called with y0 and theta as in PyMC.
 
-    func       function of the state (n_states,), the time and the parameters (n_theta,); gives n_states derivatives,
-               for one state perhaps as a scalar
-    times      times of the wanted states, ascending, none before t0; t0 itself is not added
-    n_states   number of states, >= 1
-    n_theta    number of parameters, >= 1
-    t0         time of the initial state
-    settings   method, rtol, atol, max_steps and sensitivity of `solve`
+    Parameters
+    ----------
+    func : callable
+        Function of the state (n_states,), the time and the parameters (n_theta,); gives n_states derivatives, for one
+        state perhaps as a scalar.
+    times : object
+        Times of the wanted states, ascending, none before t0; t0 itself is not added.
+    n_states : int
+        Number of states, >= 1.
+    n_theta : int
+        Number of parameters, >= 1.
+    t0 : float, default 0.0
+        Time of the initial state.
+    **settings : object
+        Method, rtol, atol, max_steps and sensitivity of `solve`.
     """
 
     def __init__(
@@ -57,11 +65,20 @@ class DifferentialEquation:
     def __call__(self, y0: Any, theta: Any, return_sens: bool = False) -> Any:
         """States at the times, shape (times, n_states).
 
-        y0           initial states, shape (n_states,)
-        theta        parameters, shape (n_theta,)
-        return_sens  whether the derivatives are given as well: (states, sensitivities), the latter of shape
-                     (times, n_states, n_states + n_theta), by initial states and parameters
-        raises       ShapeError for other lengths
+        Parameters
+        ----------
+        y0 : object
+            Initial states, shape (n_states,).
+        theta : object
+            Parameters, shape (n_theta,).
+        return_sens : bool, default False
+            Whether the derivatives are given as well: (states, sensitivities), the latter of shape (times, n_states,
+            n_states + n_theta), by initial states and parameters.
+
+        Raises
+        ------
+        ShapeError
+            For other lengths.
         """
         initial, parameters = self._vector(y0, "y0", self.n_states), self._vector(theta, "theta", self.n_theta)
         if not return_sens:

@@ -39,15 +39,25 @@ REASONS: Final = (
 class OdeResult(Record, eq=False):
     """A solution and how it was found.
 
-    states         the states, shape (times, *y0.shape); NaN behind the time that was reached
-    status         int64: 0 if the last time was reached, otherwise why not, as `REASONS` says
-    steps          int64: number of steps tried
-    rejected       int64: number of those whose error was not tolerated
-    reached        float64: the last time that was reached
-    sensitivities  with sensitivity="forward" the derivatives of the states, shape (times, *y0.shape, p): by the
-                   elements of y0, of the parameters in theta, and of what f uses besides
-    event_time     with `event` the time at which it happened, NaN if it did not
-    event_state    with `event` the state at this time, shape y0.shape
+    Parameters
+    ----------
+    states : TensorVariable
+        The states, shape (times, *y0.shape); NaN behind the time that was reached.
+    status : TensorVariable
+        Int64: 0 if the last time was reached, otherwise why not, as `REASONS` says.
+    steps : TensorVariable
+        Int64: number of steps tried.
+    rejected : TensorVariable
+        Int64: number of those whose error was not tolerated.
+    reached : TensorVariable
+        Float64: the last time that was reached.
+    sensitivities : TensorVariable, optional
+        With sensitivity="forward" the derivatives of the states, shape (times, *y0.shape, p): by the elements of y0, of
+        the parameters in theta, and of what f uses besides.
+    event_time : TensorVariable, optional
+        With `event` the time at which it happened, NaN if it did not.
+    event_state : TensorVariable, optional
+        With `event` the state at this time, shape y0.shape.
     """
 
     states: Node
@@ -113,25 +123,46 @@ def solve(
 ) -> Node | OdeResult:
     """Solution of dy/dt = f(y, t, theta) with y(t0) = y0 at the times t, shape (times, *y0.shape).
 
-    f            function (y, t, theta) -> dy/dt, written with tensors: y has the shape of y0, t is a scalar; it gives a
-                 tensor of the shape of y, or a list of numbers. Other tensors that it uses need no listing.
-    y0           initial state: a tensor of any shape with at least one element, or a list of scalars
-    t            times in ascending order, none before t0; times may be repeated
-    theta        parameters: a tensor, or tuples, lists and dicts of them, which f gets in the same form
-    t0           time of the initial state; the first of t if not given
-    method       "rk45" (Dormand and Prince) or "tsit5" (Tsitouras), explicit of order 5, for smooth equations;
-                 "stiff" (Rodas5P), implicit of order 5, where fast and slow changes meet
-    rtol, atol   an error e of a step is tolerated if the root mean square of e / (atol + rtol |y|) is at most 1;
-                 numbers > 0, atol perhaps one for every element of y0
-    max_steps    most steps that are tried; memory is used for so many
-    sensitivity  how derivatives are computed. "adjoint": the recorded steps backwards, at a cost that hardly grows with
-                 the number of parameters. "forward": derivatives by all parameters are integrated with the state and
-                 their error is held to the tolerance too, also where no derivative is asked for.
-    event        function (y, t, theta) -> number: the integration ends where it changes its sign, at a time and state
-                 that `full_output` gives, with derivatives; later states are NaN. Two changes within one step are
-                 not seen.
-    full_output  whether to give an `OdeResult`, which says how the states were found
+    Parameters
+    ----------
+    f : callable
+        Function (y, t, theta) -> dy/dt, written with tensors: y has the shape of y0, t is a scalar; it gives a tensor
+        of the shape of y, or a list of numbers. Other tensors that it uses need no listing.
+    y0 : object
+        Initial state: a tensor of any shape with at least one element, or a list of scalars.
+    t : object
+        Times in ascending order, none before t0; times may be repeated.
+    theta : object, default ()
+        Parameters: a tensor, or tuples, lists and dicts of them, which f gets in the same form.
+    t0 : object, optional
+        Time of the initial state; the first of t if not given.
+    method : str, default 'rk45'
+        "rk45" (Dormand and Prince) or "tsit5" (Tsitouras), explicit of order 5, for smooth equations; "stiff"
+        (Rodas5P), implicit of order 5, where fast and slow changes meet.
+    rtol : float, default 1e-06
+        An error e of a step is tolerated if the root mean square of e / (atol + rtol |y|) is at most 1; numbers > 0,
+        atol perhaps one for every element of y0.
+    atol : object, default 1e-08
+        An error e of a step is tolerated if the root mean square of e / (atol + rtol |y|) is at most 1; numbers > 0,
+        atol perhaps one for every element of y0.
+    max_steps : int, default 1000
+        Most steps that are tried; memory is used for so many.
+    sensitivity : str, default 'adjoint'
+        How derivatives are computed. "adjoint": the recorded steps backwards, at a cost that hardly grows with the
+        number of parameters. "forward": derivatives by all parameters are integrated with the state and their error is
+        held to the tolerance too, also where no derivative is asked for.
+    event : callable, optional
+        Function (y, t, theta) -> number: the integration ends where it changes its sign, at a time and state that
+        `full_output` gives, with derivatives; later states are NaN. Two changes within one step are not seen.
+    full_output : bool, default False
+        Whether to give an `OdeResult`, which says how the states were found.
 
+    Returns
+    -------
+    TensorVariable or OdeResult
+
+    Notes
+    -----
     Derivatives reach y0, theta, t0, t, and what f uses from around it. Where the solution cannot be continued to a time
     (f not finite, tolerance not met, too many steps) the state is NaN: a sampler takes that for a divergence. Integers
     become float64, as are states.

@@ -30,16 +30,33 @@ def sde(
 ) -> Node:
     """Path of dy = f dt + g dW at the times t, with one step from each to the next; shape (times, *y0.shape).
 
-    f, g      functions (y, t, theta) of the state; f gives the drift, a tensor of the shape of y or a list of numbers.
-              g gives the diffusion of every element by a noise of its own, of the same shape.
-    y0        initial state, at the first time: a tensor with at least one element, or a list of scalars
-    t         at least two times, ascending
-    theta     parameters: a tensor, or tuples, lists and dicts of them, which f and g get in the same form
-    noise     standard normal numbers, shape (times - 1, *y0.shape): drawn ones, or a latent `pm.Normal`
-    method    "euler-maruyama": of strong order 1/2; "milstein": of strong order 1, by the derivative of g, for g_i that
-              depend on y_i alone among the states
-    raises    ParameterError for times out of order and other methods; ShapeError for noise and functions that do not
-              fit
+    Parameters
+    ----------
+    f, g : callable
+        Functions (y, t, theta) of the state; f gives the drift, a tensor of the shape of y or a list of numbers. g
+        gives the diffusion of every element by a noise of its own, of the same shape.
+    y0 : object
+        Initial state, at the first time: a tensor with at least one element, or a list of scalars.
+    t : object
+        At least two times, ascending.
+    theta : object, default ()
+        Parameters: a tensor, or tuples, lists and dicts of them, which f and g get in the same form.
+    noise : object
+        Standard normal numbers, shape (times - 1, *y0.shape): drawn ones, or a latent `pm.Normal`.
+    method : str, default 'euler-maruyama'
+        "euler-maruyama": of strong order 1/2; "milstein": of strong order 1, by the derivative of g, for g_i that
+        depend on y_i alone among the states.
+
+    Returns
+    -------
+    TensorVariable
+
+    Raises
+    ------
+    ParameterError
+        For times out of order and other methods.
+    ShapeError
+        For noise and functions that do not fit.
     """
     for name, function in (("f", f), ("g", g)):
         if not callable(function):

@@ -34,7 +34,25 @@ from consilience.ops.shape import (
 
 
 def flatten(x: TensorLike, ndim: int = 1) -> Node:
-    """The same elements with rank `ndim`: the last axes become one."""
+    """The same elements with rank `ndim`: the last axes become one.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    ndim : int, default 1
+        Rank.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.flatten([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    """
     node = as_tensor(x)
     if ndim < 1 or ndim > max(node.ndim, 1):
         raise ShapeError(f"a rank from 1 to {max(node.ndim, 1)} was needed, got {ndim}, for {describe(node)}.")
@@ -47,7 +65,24 @@ def flatten(x: TensorLike, ndim: int = 1) -> Node:
 def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
     """Every element `repeats` times in a row along `axis`, of the flattened tensor for None.
 
-    repeats   one number for all elements, or a vector with one per element of the axis
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    repeats : TensorLike
+        One number for all elements, or a vector with one per element of the axis.
+    axis : int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.repeat([1.0, 2.0], 2).eval().tolist()
+    [1.0, 1.0, 2.0, 2.0]
     """
     node = flatten(a) if axis is None else as_tensor(a)
     place = one_axis(0 if axis is None else axis, node)
@@ -73,7 +108,26 @@ def _repeated(counts: Node) -> Node:
 def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str = "raise") -> Node:
     """The elements at `indices` along `axis`, of the flattened tensor for None.
 
-    mode   beyond the ends: "raise" an OutOfBoundsError, "clip" to the nearest end, "wrap" around
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    indices : TensorLike
+        Places, counted from 0.
+    axis : int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    mode : str, default 'raise'
+        Beyond the ends: "raise" an OutOfBoundsError, "clip" to the nearest end, "wrap" around.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.take([1.0, 2.0, 3.0], [2, 0]).eval().tolist()
+    [3.0, 1.0]
     """
     if mode not in ("raise", "clip", "wrap"):
         raise ValueError(f"mode must be 'raise', 'clip' or 'wrap', got {mode!r}.")
@@ -88,7 +142,27 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
 
 
 def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) -> Node:
-    """Elements at positions along an axis, one set of positions per place on the other axes, which broadcast."""
+    """Elements at positions along an axis, one set of positions per place on the other axes, which broadcast.
+
+    Parameters
+    ----------
+    arr : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    indices : TensorLike
+        Places, counted from 0.
+    axis : int or None, default 0
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.take_along_axis(pt.as_tensor([[3.0, 5.0]]), [[1, 0]], 1).eval().tolist()
+    [[5.0, 3.0]]
+    """
     node, positions = as_tensor(arr), as_tensor(indices)
     if axis is None:
         node, axis = flatten(node), 0
@@ -103,7 +177,25 @@ def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) 
 
 
 def dimshuffle(x: TensorLike, *pattern: Any) -> Node:
-    """Axes in the order of `pattern`; "x" is a new axis of length 1, an axis left out must have length 1."""
+    """Axes in the order of `pattern`; "x" is a new axis of length 1, an axis left out must have length 1.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    *pattern : object
+        Axes in their new order; "x" makes a new axis of length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.dimshuffle(pt.as_tensor([1.0, 2.0]), 0, "x").eval().tolist()
+    [[1.0], [2.0]]
+    """
     node = as_tensor(x)
     order: list[Any] = list(pattern if len(pattern) != 1 or is_integer(pattern[0]) else pattern[0])
     kept = [one_axis(p, node) for p in order if p != "x"]
@@ -123,16 +215,80 @@ def diagonal_positions(rows: Dim, columns: Dim, k: int) -> tuple[Node, Node]:
 
 
 def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
-    """Diagonal `offset` of the matrices over two axes, as the last axis of the result."""
+    """Diagonal `offset` of the matrices over two axes, as the last axis of the result.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    offset : int, default 0
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    axis1 : int, default 0
+        First of the two axes.
+    axis2 : int, default 1
+        Second of the two axes.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.diagonal([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [1.0, 4.0]
+    """
     return linalg.diagonal(a, offset, axis1, axis2)
 
 
 def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
-    """Sum of diagonal `offset` of the matrices over two axes."""
+    """Sum of diagonal `offset` of the matrices over two axes.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    offset : int, default 0
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    axis1 : int, default 0
+        First of the two axes.
+    axis2 : int, default 1
+        Second of the two axes.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.trace([[1.0, 2.0], [3.0, 4.0]]).eval().item()
+    5.0
+    """
     return reduce("sum", diagonal(a, offset, axis1, axis2), -1)
 
 
 def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
-    """`fill_value` with the shape and (unless given) dtype of a."""
+    """`fill_value` with the shape and (unless given) dtype of a.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    fill_value : TensorLike
+        Value of every element.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.full_like([1.0, 2.0], 3.0).eval().tolist()
+    [3.0, 3.0]
+    """
     node = as_tensor(a)
     return full(node.static_shape, fill_value, node.dtype if dtype is None else dtype)

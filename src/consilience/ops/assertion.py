@@ -18,8 +18,12 @@ Fact = tuple[str, bool | float]
 class Assume(Op):
     """The value itself, of which facts hold that the user asserted; `rewrite.facts` knows their names.
 
-    facts   (name, True) or (name, bound), sorted
-    name    of a value that is another one's under a name of its own
+    Attributes
+    ----------
+    facts : tuple of Fact
+        (name, True) or (name, bound), sorted.
+    name : str
+        Of a value that is another one's under a name of its own.
     """
 
     facts: tuple[Fact, ...]

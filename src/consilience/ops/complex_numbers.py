@@ -10,36 +10,136 @@ from consilience.ops.shape import full
 
 @means("real")
 def real(x: TensorLike) -> Node:
-    """The real part; a real tensor itself."""
+    """The real part; a real tensor itself.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.real(1 + 2j).eval().item()
+    1.0
+    """
     node = as_tensor(x)
     return apply("real", node) if node.dtype in COMPLEXES else node
 
 
 @means("imag")
 def imag(x: TensorLike) -> Node:
-    """The imaginary part; zeros of the same dtype for a real tensor."""
+    """The imaginary part; zeros of the same dtype for a real tensor.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.imag(1 + 2j).eval().item()
+    2.0
+    """
     node = as_tensor(x)
     return apply("imag", node) if node.dtype in COMPLEXES else full(node.static_shape, 0, node.dtype)
 
 
 @means("conj")
 def conj(x: TensorLike) -> Node:
-    """The complex conjugate; a real tensor itself."""
+    """The complex conjugate; a real tensor itself.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.conj(1 + 2j).eval().item()
+    (1-2j)
+    """
     node = as_tensor(x)
     return apply("conj", node) if node.dtype in COMPLEXES else node
 
 
 def angle(z: TensorLike) -> Node:
-    """The angle in radians, in (-pi, pi]; 0 or pi for a real tensor."""
+    """The angle in radians, in (-pi, pi]; 0 or pi for a real tensor.
+
+    Parameters
+    ----------
+    z : TensorLike
+        Tensor, complex where that makes sense.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.angle(1j).eval().round(4).item()
+    1.5708
+    """
     x = as_tensor(z)
     return apply("angle", x) if x.dtype in COMPLEXES else apply("arctan2", imag(x), x)
 
 
 def complex(real: TensorLike, imag: TensorLike) -> Node:
-    """real + 1j * imag: complex64 of float32, complex128 of anything else that is real."""
+    """Real + 1j * imag: complex64 of float32, complex128 of anything else that is real.
+
+    Parameters
+    ----------
+    real : TensorLike
+        Real parts.
+    imag : TensorLike
+        Imaginary parts.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.complex(1.0, 2.0).eval().item()
+    (1+2j)
+    """
     return apply("complex", real, imag)
 
 
 def complex_from_polar(abs: TensorLike, angle: TensorLike) -> Node:
-    """The complex number of a size `abs` and an angle in radians."""
+    """The complex number of a size `abs` and an angle in radians.
+
+    Parameters
+    ----------
+    abs : TensorLike
+        Moduli.
+    angle : TensorLike
+        Angles, in radians.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.complex_from_polar(2.0, 0.0).eval().item()
+    (2+0j)
+    """
     return complex(apply("mul", abs, apply("cos", angle)), apply("mul", abs, apply("sin", angle)))

@@ -54,8 +54,12 @@ class Cond(Op):
 
     Inputs: the condition, then the operands of both regions, which have equal parameters and ranks of results.
 
-    owed     what either region requires of lengths, checked where it is chosen
-    choice   the condition as a length, 1 or 0, where lengths depend on it; None: results have equal lengths
+    Attributes
+    ----------
+    owed : tuple of (tuple of ShapeConstraint, tuple of ShapeConstraint)
+        What either region requires of lengths, checked where it is chosen.
+    choice : int or Dimension or None
+        The condition as a length, 1 or 0, where lengths depend on it; None: results have equal lengths.
     """
 
     then: Region
@@ -96,6 +100,19 @@ def cond(
 
     Both are one tensor or equally many, of equal ranks; dtypes are promoted pairwise. Where lengths differ, those of
     the result are known when the condition is; what a loop's step or a batch results in must have equal ones.
+
+    Parameters
+    ----------
+    condition : TensorLike
+        Boolean expression; a number other than 0 counts as true.
+    then : TensorLike or sequence of TensorLike
+        Value where the condition holds.
+    otherwise : TensorLike or sequence of TensorLike
+        Value elsewhere.
+
+    Returns
+    -------
+    TensorVariable or list of TensorVariable
     """
     chosen = as_tensor(condition)
     if chosen.ndim:
@@ -210,5 +227,25 @@ def compatible_shapes(left: Shape, right: Shape) -> bool:
 
 
 def ifelse(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> Node | list[Node]:
-    """PyTensor's name for `cond`."""
+    """PyTensor's name for `cond`.
+
+    Parameters
+    ----------
+    condition : TensorLike
+        Boolean expression; a number other than 0 counts as true.
+    then : TensorLike
+        Value where the condition holds.
+    otherwise : TensorLike
+        Value elsewhere.
+
+    Returns
+    -------
+    TensorVariable or list of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ifelse(pt.as_tensor(True), pt.as_tensor(1.0), pt.as_tensor(2.0)).eval().item()
+    1.0
+    """
     return cond(condition, then, otherwise)

@@ -13,7 +13,7 @@ from consilience.ops.shape import at_least_zero
 
 
 class Correlate(Op):
-    """y[..., i, j] = sum over k, l of x[..., i + k, j + l] h[..., k, l], where all of h lies on x.
+    """`y[..., i, j]` = sum over k, l of x[..., i + k, j + l] h[..., k, l], where all of h lies on x.
 
     Shapes (..., H, W) and (..., h, w) of one batch, with 1 <= h <= H and 1 <= w <= W; the result is
     (..., H - h + 1, W - w + 1).

@@ -25,7 +25,7 @@ from consilience.ir import (
     numpy_dtype,
 )
 from consilience.ir.arithmetic import meaning
-from consilience.ir.leaves import stays
+from consilience.ir.leaves import FEW_COLUMNS, stays
 from consilience.ir.settings import config
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
@@ -34,9 +34,6 @@ from consilience.ops.dtypes import fitted, float_dtype, is_weak, kind_of, named,
 from consilience.ops.scalar import DRAWS, TABLE
 
 TensorLike: TypeAlias = Node | npt.ArrayLike
-
-# A product with at most this many columns is a sum of scaled columns in a loop over rows.
-FEW_COLUMNS = 32
 
 
 def as_tensor(value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
@@ -157,8 +154,11 @@ class StopGradient(Op):
 class AlteredGradient(Op):
     """The value itself; derivatives pass in another way.
 
-    kind      "zero": they are zero. "undefined": to take one is an error. "scale": times `numbers[0]`.
-              "clip": brought between `numbers[0]` and `numbers[1]`
+    Attributes
+    ----------
+    kind : str
+        "zero": they are zero. "undefined": to take one is an error. "scale": times `numbers[0]`. "clip": brought
+        between `numbers[0]` and `numbers[1]`.
     """
 
     kind: str
@@ -169,9 +169,26 @@ class AlteredGradient(Op):
 
 
 def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
-    """x with another element type: its name, or NumPy's object for it.
+    """`x` with another element type: its name, or NumPy's object for it.
 
     Integers wrap around, floats are rounded to the nearest; what leaves the range of an integer as a float saturates.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    dtype : dtype or None
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.cast([1.7, 2.2], "int64").eval().tolist()
+    [1, 2]
     """
     node, wanted = as_tensor(x), named(dtype)
     if node.dtype == wanted:

@@ -98,8 +98,11 @@ class SingularValues(_Factorisation):
 class QR(_Factorisation):
     """Q with orthonormal columns and upper triangular R with x = Q R, by Householder reflections.
 
-    mode   "reduced": Q has as many columns as R has rows, the smaller length of x; "full": Q is square, R has the shape
-           of x; "r": R of "reduced" alone
+    Attributes
+    ----------
+    mode : str
+        "reduced": Q has as many columns as R has rows, the smaller length of x; "full": Q is square, R has the shape of
+        x; "r": R of "reduced" alone.
     """
 
     mode: str = "reduced"
@@ -204,8 +207,11 @@ class ComplexSchur(_SquareFactorisation):
 
 
 class PseudoInverse(_Factorisation):
-    """Moore and Penrose's inverse. Inputs: the matrix, and the share of the greatest singular value up to which one
-    counts as 0, a number per matrix. `hermitian` reads the lower triangle of a symmetric matrix."""
+    """Moore and Penrose's inverse.
+
+    Inputs: the matrix, and the share of the greatest singular value up to which one counts as 0, a number per matrix.
+    `hermitian` reads the lower triangle of a symmetric matrix.
+    """
 
     hermitian: bool = False
 

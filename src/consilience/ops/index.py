@@ -135,7 +135,7 @@ class Index(Op):
 
 
 class IndexUpdate(Op):
-    """x with `x[specification]` set to (mode "set") or increased by (mode "inc") the values.
+    """`x` with `x[specification]` set to (mode "set") or increased by (mode "inc") the values.
 
     Inputs: x, values of exactly the shape of `x[specification]`, then the index arrays. Repeated
     positions: the last value wins for "set", all are added for "inc".
@@ -170,8 +170,12 @@ class IndexUpdate(Op):
 class MaskPositions(Op):
     """Flat row-major positions (int64) where a bool tensor is True.
 
-    count     their number, a computed length
-    covered   lengths of the axes that the mask selects from
+    Attributes
+    ----------
+    count : int or Dimension
+        Their number, a computed length.
+    covered : tuple of int
+        Lengths of the axes that the mask selects from.
     """
 
     count: Dim
@@ -205,12 +209,44 @@ def nonzero(a: TensorLike) -> tuple[Node, ...]:
 
 
 def flatnonzero(a: TensorLike) -> Node:
-    """Positions in the flattened tensor of the elements that are not zero (or True), as an int64 vector."""
+    """Positions in the flattened tensor of the elements that are not zero (or True), as an int64 vector.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.flatnonzero([0, 1, 1]).eval().tolist()
+    [1, 2]
+    """
     return nonzero(reshape(a, (-1,)))[0]
 
 
 def argwhere(a: TensorLike) -> Node:
-    """Positions of the elements that are not zero (or True): int64, one row per element, one column per axis."""
+    """Positions of the elements that are not zero (or True): int64, one row per element, one column per axis.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.argwhere([0, 1, 1]).eval().tolist()
+    [[1], [2]]
+    """
     return stack(nonzero(a), 1)
 
 
@@ -394,7 +430,10 @@ def index_set(part: Node, values: TensorLike) -> Node:
 def index_inc(part: Node, values: TensorLike, ignore_duplicates: bool = False) -> Node:
     """`x[i].inc(values)`: x with the values added to that part, repeated positions summed.
 
-    ignore_duplicates   of repeated positions only the last counts, as in NumPy's `x[i] += values`
+    Parameters
+    ----------
+    ignore_duplicates : bool, default False
+        Of repeated positions only the last counts, as in NumPy's `x[i] += values`.
     """
     return _update(part, apply("add", part, values), "set") if ignore_duplicates else _update(part, values, "inc")
 

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import Dim, Node, Op, TensorType
+from consilience.ir import Dim, Node, Op, TensorType, constant
 from consilience.ir.arithmetic import meaning
 from consilience.ir.dimension import maximum, minimum
+from consilience.ir.leaves import by_columns
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ir.types import COMPLEXES, FLOATS, Shape
@@ -99,7 +100,7 @@ class Cholesky(_Square):
 
 
 class SolveTriangular(_Square):
-    """y with A y = b (A' y = b when `transposed`) for triangular A; b is a matrix with A's batch shape."""
+    """`y` with A y = b (A' y = b when `transposed`) for triangular A; b is a matrix with A's batch shape."""
 
     lower: bool = True
     transposed: bool = False
@@ -112,7 +113,7 @@ class SolveTriangular(_Square):
 
 
 class Solve(_Square):
-    """y with A y = b; b is a matrix with A's batch shape. `assume` is "general" or "positive definite"."""
+    """`y` with A y = b; b is a matrix with A's batch shape. `assume` is "general" or "positive definite"."""
 
     assume: str = "general"
 
@@ -142,7 +143,7 @@ def _solve_shape_constraints(inputs: tuple[Node, ...]) -> tuple[ShapeConstraint,
 
 
 class InverseQuadratic(_Square):
-    """b' A^-1 b for every column b of a matrix; A is symmetric positive definite, with the matrix' batch shape."""
+    """`b' A^-1 b` for every column b of a matrix; A is symmetric positive definite, with the matrix' batch shape."""
 
     def result_type(self, *inputs: Node) -> TensorType:
         of = _solution(inputs, "inverse_quadratic")
@@ -199,11 +200,31 @@ def _float(value: TensorLike) -> Node:
 
 
 def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
-    """NumPy's matmul, as `dtype` if one is given; rank 0 is an error. Operands may be sparse, as in `sparse.dot`."""
+    """NumPy's matmul, as `dtype` if one is given; rank 0 is an error. Operands may be sparse, as in `sparse.dot`.
+
+    Parameters
+    ----------
+    x1 : TensorLike
+        First operand; leading axes are a batch.
+    x2 : TensorLike
+        Second operand; leading axes are a batch.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).eval().tolist()
+    [3.0, 7.0]
+    """
     if is_sparse(x1) or is_sparse(x2):
         product: Node = meaning("sparse_dot")(x1, x2)
         return product if dtype is None else product.astype(dtype)
-    (a, b), common = promote([x1, x2])
+    (a, b), common = promote([_by_columns(x1), x2])
     if dtype is not None:  # computed no less precisely than the operands are
         wide = np.result_type(common, named(dtype)).name
         return cast(matmul(cast(a, wide), cast(b, wide)), dtype)
@@ -216,15 +237,38 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     return Node(MatMul(), a, b)
 
 
+def _by_columns(x: TensorLike) -> TensorLike:
+    """A large matrix of few columns that is copied is so column by column, as products read it."""
+    copy = by_columns(x, x.dtype) if isinstance(x, np.ndarray) and x.dtype.name in FLOATS else None
+    return x if copy is None else transpose(constant(copy.T))
+
+
 def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
     """NumPy's dot: product with numbers, inner product of vectors, sum over the last and second last axis.
 
     Operands may be sparse, as in `sparse.dot`.
+
+    Parameters
+    ----------
+    l : TensorLike
+        Left operand.
+    r : TensorLike
+        Right operand.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.dot([1.0, 2.0], [3.0, 4.0]).eval().item()
+    11.0
     """
     if is_sparse(l) or is_sparse(r):
         product: Node = meaning("sparse_dot")(l, r)
         return product
-    (a, b), _ = promote([l, r])
+    (a, b), _ = promote([_by_columns(l), r])
     if not a.ndim or not b.ndim:
         return apply("mul", a, b)
     if a.ndim <= 2 and b.ndim <= 2:
@@ -233,7 +277,27 @@ def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
 
 
 def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) -> Node:
-    """Sum of products over pairs of axes: the last `axes` of a with the first of b, or the given ones."""
+    """Sum of products over pairs of axes: the last `axes` of a with the first of b, or the given ones.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike
+        Second operand, broadcast against the first.
+    axes : int or sequence, default 2
+        The axes meant, negative ones counted from the end.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.tensordot([[1.0, 2.0]], [[3.0], [4.0]], 1).eval().tolist()
+    [[11.0]]
+    """
     (a, b), _ = promote([a, b])
     if is_integer(axes):
         (count,) = integers(axes)
@@ -269,13 +333,47 @@ def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) ->
 
 
 def outer(x: TensorLike, y: TensorLike) -> Node:
-    """All products of the elements of two flattened tensors, shape (size of x, size of y)."""
+    """All products of the elements of two flattened tensors, shape (size of x, size of y).
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.outer([1.0, 2.0], [3.0, 4.0]).eval().tolist()
+    [[3.0, 4.0], [6.0, 8.0]]
+    """
     a, b = reshape(x, (-1,)), reshape(y, (-1,))
     return apply("mul", expand_dims(a, 1), expand_dims(b, 0))
 
 
 def matrix_transpose(x: TensorLike) -> Node:
-    """The last two axes exchanged."""
+    """The last two axes exchanged.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.matrix_transpose([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 3.0], [2.0, 4.0]]
+    """
     x = as_tensor(x)
     if x.ndim < 2:
         raise ShapeError(f"a matrix transpose needs rank 2 or more, got {describe(x)}.")
@@ -329,17 +427,65 @@ def inverse_quadratic(a: TensorLike, b: TensorLike) -> Node:
 
 
 def inv(a: TensorLike) -> Node:
-    """Matrix inverse."""
+    """Matrix inverse.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.inv([[4.0, 2.0], [2.0, 5.0]]).eval().tolist()
+    [[0.3125, -0.125], [-0.125, 0.25]]
+    """
     return Node(Inverse(), _float(a))
 
 
 def det(a: TensorLike) -> Node:
-    """Determinant."""
+    """Determinant.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.det([[4.0, 2.0], [2.0, 5.0]]).eval().item()
+    16.0
+    """
     return Node(Det(), _float(a))
 
 
 def slogdet(x: TensorLike) -> tuple[Node, Node]:
-    """Sign and logarithm of the absolute value of the determinant."""
+    """Sign and logarithm of the absolute value of the determinant.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().round(4).item() for x in pt.slogdet([[4.0, 2.0], [2.0, 5.0]])]
+    [1.0, 2.7726]
+    """
     x = _float(x)
     return Node(DetSign(), x), Node(LogAbsDet(), x)
 
@@ -347,7 +493,26 @@ def slogdet(x: TensorLike) -> tuple[Node, Node]:
 def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Node:
     """Elements whose positions on `axis2` and `axis1` differ by `offset`; their axis comes last.
 
-    offset   the diagonal: above the main one if positive, below it if negative
+    Parameters
+    ----------
+    value : TensorLike
+        Value at which the function is computed.
+    offset : int, default 0
+        The diagonal: above the main one if positive, below it if negative.
+    axis1 : int, default -2
+        First of the two axes.
+    axis2 : int, default -1
+        Second of the two axes.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.diagonal([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [1.0, 4.0]
     """
     x = as_tensor(value)
     for axis in (axis1, axis2):
@@ -372,5 +537,21 @@ def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -
 
 
 def trace(value: TensorLike) -> Node:
-    """Sum of the main diagonal of the last two axes."""
+    """Sum of the main diagonal of the last two axes.
+
+    Parameters
+    ----------
+    value : TensorLike
+        Value at which the function is computed.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.trace([[1.0, 2.0], [3.0, 4.0]]).eval().item()
+    5.0
+    """
     return reduce("sum", diagonal(value), -1)

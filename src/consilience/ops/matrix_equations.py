@@ -71,7 +71,7 @@ class SolveRiccati(Op):
 
 
 class SolveBanded(Op):
-    """y with A y = b for a matrix A that is zero but for `below` diagonals below the main one and `above` above it.
+    """`y` with A y = b for a matrix A that is zero but for `below` diagonals below the main one and `above` above it.
 
     The first operand holds the diagonals as rows, the highest first: element (i, j) of A stands at
     (above + i - j, j). Elements that are outside of A are not read. It fails where A is singular.
@@ -117,7 +117,7 @@ class TridiagonalLU(Op):
 
 
 class TridiagonalLUSolve(Op):
-    """y with A y = b, or A' y = b when `transposed`, from the results of `TridiagonalLU`; fails where A is singular."""
+    """`y` with A y = b, or A' y = b if `transposed`, from results of `TridiagonalLU`; fails where A is singular."""
 
     transposed: bool = False
 

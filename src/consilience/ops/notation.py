@@ -40,7 +40,25 @@ WHOLE_POWERS = 64
 
 @means("pow")
 def power(x: TensorLike, y: TensorLike) -> Node:
-    """x ** y. Integers stay integers; negative exponents of them are refused, but for constants, which give float64."""
+    """`x ** y`. Integers stay integers; negative exponents of them are refused, but for constants, which give float64.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.pow(2.0, 3).eval().item()
+    8.0
+    """
     a, b = as_tensor(x), as_tensor(y)
     known = constant_value(b)
     if known is not None and known.ndim == 0 and kind_of(b.dtype) == "int" and kind_of(a.dtype) != "key":
@@ -63,7 +81,25 @@ def power(x: TensorLike, y: TensorLike) -> Node:
 
 @means("float power")
 def float_power(x: TensorLike, y: TensorLike) -> Node:
-    """x ** y in float64."""
+    """`x ** y` in float64.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.float_power(2, -1).eval().item()
+    0.5
+    """
     return apply("pow", cast(x, "float64"), cast(y, "float64"))
 
 
@@ -100,7 +136,27 @@ def _integer_power(base: Node, exponent: int) -> Node:
 
 @means("clip")
 def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Node:
-    """x limited to [min, max]; None leaves a side open, and so do whole Python numbers beyond an integer dtype."""
+    """`x` limited to [min, max]; None leaves a side open, and so do whole Python numbers beyond an integer dtype.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    min : TensorLike, optional
+        Least value; None for no bound.
+    max : TensorLike, optional
+        Greatest value; None for no bound.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.clip([-2.0, 0.5, 3.0], -1.0, 1.0).eval().tolist()
+    [-1.0, 0.5, 1.0]
+    """
     node = as_tensor(x)
     lowest: Any = min
     highest: Any = max
@@ -118,7 +174,10 @@ _ROUNDINGS = ("half_to_even", "half_away_from_zero")
 def round_to(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) -> Node:
     """The nearest multiple of 10 ** -decimals; integers stay as they are where no digit before the point is rounded.
 
-    mode   what becomes of halves: "half_to_even" (also for None) or "half_away_from_zero". NumPy has `decimals` here.
+    Parameters
+    ----------
+    mode : str or int, optional
+        What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero". NumPy has `decimals` here.
     """
     if is_integer(mode):
         return round_to(a, decimals=integers(mode)[0])
@@ -152,7 +211,23 @@ class Lengths(tuple[Any, ...]):
 
 @means("shape")
 def shape_of(x: TensorLike) -> Lengths:
-    """Lengths of all axes: integers where static, else int64 scalar nodes that can be used as lengths."""
+    """Lengths of all axes: integers where static, else int64 scalar nodes that can be used as lengths.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    sequence of int or None
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.shape(pt.zeros((2, 3)))
+    (2, 3)
+    """
     return Lengths(n if isinstance(n, int) else shape.length_of(n) for n in as_tensor(x).static_shape)
 
 

@@ -73,8 +73,30 @@ def sort(
 ) -> Node:
     """The elements along `axis` in ascending order, of the flattened tensor for None; equal ones in their order.
 
-    kind, stable   change nothing: sorting is stable
-    descending     the greatest first, NaN before it
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or None, default -1
+        Axis to sort along; None sorts all elements as one vector.
+    kind : str, optional
+        Change nothing: sorting is stable.
+    order : None
+        Fields of structured arrays, which tensors are not: None.
+    stable : bool, optional
+        Change nothing: sorting is stable.
+    descending : bool, default False
+        The greatest first, NaN before it.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.sort([3.0, 5.0, 1.0]).eval().tolist()
+    [1.0, 3.0, 5.0]
     """
     x, place = _ordered(a, axis, kind)
     return _flipped(Node(Sort(place), _flipped(x, place)), place) if descending else Node(Sort(place), x)
@@ -89,7 +111,33 @@ def argsort(
     *,
     descending: bool = False,
 ) -> Node:
-    """Positions (int64) that put the elements along `axis` in ascending order; the parameters are those of `sort`."""
+    """Positions (int64) that put the elements along `axis` in ascending order; the parameters are those of `sort`.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or None, default -1
+        Axis to sort along; None sorts all elements as one vector.
+    kind : str, optional
+        Taken for NumPy's sake: sorting is stable.
+    order : None
+        Fields of structured arrays, which tensors are not: None.
+    stable : bool, optional
+        Taken for NumPy's sake: sorting is stable.
+    descending : bool, default False
+        Whether the greatest comes first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.argsort([3.0, 5.0, 1.0]).eval().tolist()
+    [2, 0, 1]
+    """
     x, place = _ordered(a, axis if as_tensor(a).ndim else None, kind)
     if not descending:
         return Node(ArgSort(place), x)
@@ -100,8 +148,24 @@ def argsort(
 def searchsorted(x: TensorLike, v: TensorLike, side: str = "left", sorter: TensorLike | None = None) -> Node:
     """Where to put the elements of v into an ascending vector x so that it stays ascending (int64, v's shape).
 
-    side     before ("left") or behind ("right") equal elements; NaN is behind all numbers
-    sorter   positions that sort x, where it is not ascending itself
+    Parameters
+    ----------
+    x, v : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    side : str, default 'left'
+        Before ("left") or behind ("right") equal elements; NaN is behind all numbers.
+    sorter : TensorLike, optional
+        Positions that sort x, where it is not ascending itself.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.searchsorted([1.0, 2.0, 3.0], 2.5).eval().item()
+    2
     """
     if side not in ("left", "right"):
         raise ValueError(f"side must be 'left' or 'right', got {side!r}.")

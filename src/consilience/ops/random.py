@@ -33,8 +33,12 @@ def _key(key: TensorLike) -> TensorLike:
 def draw(function: str, key: TensorLike, shape: object, *parameters: TensorLike) -> Node:
     """Independent draws of a given shape; parameters broadcast against it.
 
-    function   one of ops.scalar.DRAWS
-    key        a random key, or what has one as its attribute `key`; the same key gives the same draws
+    Parameters
+    ----------
+    function : str
+        One of ops.scalar.DRAWS.
+    key : TensorLike
+        A random key, or what has one as its attribute `key`; the same key gives the same draws.
     """
     node = as_tensor(_key(key))
     if node.dtype != "key":
@@ -43,10 +47,34 @@ def draw(function: str, key: TensorLike, shape: object, *parameters: TensorLike)
 
 
 def fold_in(key: TensorLike, data: TensorLike) -> Node:
-    """A new key from a key and an integer; different integers give independent streams."""
+    """A new key from a key and an integer; different integers give independent streams.
+
+    Parameters
+    ----------
+    key : TensorLike
+        Random key, of `pt.random.key(seed)`.
+    data : TensorLike
+        Number, or numbers, that make the new key.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return apply("fold_in", _key(key), data)
 
 
 def split(key: TensorLike, number: int) -> list[Node]:
-    """Several independent keys from one."""
+    """Several independent keys from one.
+
+    Parameters
+    ----------
+    key : TensorLike
+        Random key, of `pt.random.key(seed)`.
+    number : int
+        Number of keys.
+
+    Returns
+    -------
+    list of TensorVariable
+    """
     return [fold_in(key, i) for i in range(number)]

@@ -66,7 +66,7 @@ class Cumulative(Op):
 
 
 class Softmax(Op):
-    """exp(x) / sum(exp(x)) over `axes` (sorted, non-negative), or its logarithm; the greatest element is taken off."""
+    """`exp(x) / sum(exp(x))` over `axes` (sorted, >= 0), or its logarithm; the greatest element is taken off."""
 
     axes: tuple[int, ...]
     logarithm: bool = False

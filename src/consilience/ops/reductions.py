@@ -28,7 +28,28 @@ def sum(
 ) -> Node:
     """Sum over `axis` (all axes for None); 0 when empty. bool and integers sum as int64, unless `dtype` says otherwise.
 
-    acc_dtype   the type in which elements are added; `dtype` for None
+    Parameters
+    ----------
+    input : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+    acc_dtype : dtype, optional
+        The type in which elements are added; `dtype` for None.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.sum([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
+    [4.0, 7.0]
     """
     return _total("sum", input, axis, dtype, keepdims, acc_dtype)
 
@@ -41,7 +62,33 @@ def prod(
     acc_dtype: npt.DTypeLike | None = None,
     no_zeros_in_input: bool = False,
 ) -> Node:
-    """Product over `axis`; 1 when empty. `dtype` and `acc_dtype` as in `sum`; the derivative is right at zeros too."""
+    """Product over `axis`; 1 when empty. `dtype` and `acc_dtype` as in `sum`; the derivative is right at zeros too.
+
+    Parameters
+    ----------
+    input : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+    acc_dtype : dtype, optional
+        Taken for PyTensor's sake and without effect: sums are made in float64.
+    no_zeros_in_input : bool, default False
+        Taken for PyTensor's sake and without effect.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.prod([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
+    [3.0, 10.0]
+    """
     return _total("prod", input, axis, dtype, keepdims, acc_dtype)
 
 
@@ -62,6 +109,27 @@ def max(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
     """Greatest element over `axis`, and `initial`; NaN when one is NaN.
 
     An empty axis is a ShapeError unless `initial` is given.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+    initial : TensorLike, optional
+        Value that the result is compared with.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.max([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
+    [3.0, 5.0]
     """
     return _extreme("max", "maximum", x, axis, keepdims, initial)
 
@@ -70,6 +138,27 @@ def min(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
     """Least element over `axis`, and `initial`; NaN when one is NaN.
 
     An empty axis is a ShapeError unless `initial` is given.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+    initial : TensorLike, optional
+        Value that the result is compared with.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.min([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
+    [1.0, 2.0]
     """
     return _extreme("min", "minimum", x, axis, keepdims, initial)
 
@@ -88,27 +177,127 @@ def _extreme(
 
 
 def any(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
-    """Whether some element is true (not zero); False when empty."""
+    """Whether some element is true (not zero); False when empty.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.any([[True, False], [False, False]], axis=1).eval().tolist()
+    [True, False]
+    """
     return reduce("any", x, axis, keepdims)
 
 
 def all(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
-    """Whether every element is true (not zero); True when empty."""
+    """Whether every element is true (not zero); True when empty.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.all([[True, False], [True, True]], axis=1).eval().tolist()
+    [False, True]
+    """
     return reduce("all", x, axis, keepdims)
 
 
 def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
-    """log(sum(exp(x))) over `axis` without overflow; -inf when empty."""
+    """`log(sum(exp(x)))` over `axis` without overflow; -inf when empty.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.logsumexp([1.0, 2.0]).eval().round(4).item()
+    2.3133
+    """
     return reduce("logsumexp", x, axis, keepdims)
 
 
 def argmax(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
-    """Position of the first greatest element (int64), in row-major order over several axes."""
+    """Position of the first greatest element (int64), in row-major order over several axes.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.argmax([3.0, 5.0, 1.0]).eval().item()
+    1
+    """
     return _position("max", x, axis, keepdims)
 
 
 def argmin(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
-    """Position of the first least element (int64), in row-major order over several axes."""
+    """Position of the first least element (int64), in row-major order over several axes.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.argmin([3.0, 5.0, 1.0]).eval().item()
+    2
+    """
     return _position("min", x, axis, keepdims)
 
 
@@ -131,7 +320,31 @@ def mean(
     keepdims: bool = False,
     acc_dtype: npt.DTypeLike | None = None,
 ) -> Node:
-    """Arithmetic mean; NaN for no elements. bool and integers give float64. `dtype` and `acc_dtype` as in `sum`."""
+    """Arithmetic mean; NaN for no elements. bool and integers give float64. `dtype` and `acc_dtype` as in `sum`.
+
+    Parameters
+    ----------
+    input : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+    acc_dtype : dtype, optional
+        Taken for PyTensor's sake and without effect: sums are made in float64.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.mean([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
+    [2.0, 3.5]
+    """
     x = as_tensor(input)
     if x.dtype == "float16":
         found = mean(cast(x, "float32"), axis, dtype, keepdims, acc_dtype)
@@ -147,7 +360,28 @@ def mean(
 def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Node:
     """Mean squared deviation from the mean, divided by (number - ddof).
 
-    corrected   subtract the square of the mean deviation, which is 0 but for rounding
+    Parameters
+    ----------
+    input : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    ddof : int, default 0
+        What is taken off the number of elements in the divisor.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+    corrected : bool, default False
+        Subtract the square of the mean deviation, which is 0 but for rounding.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.var([1.0, 2.0, 4.0]).eval().round(4).item()
+    1.5556
     """
     x = as_tensor(input)
     if x.dtype == "float16":
@@ -170,20 +404,100 @@ def _squared_size(x: Node) -> Node:
 
 
 def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Node:
-    """Square root of the variance."""
+    """Square root of the variance.
+
+    Parameters
+    ----------
+    input : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    ddof : int, default 0
+        What is taken off the number of elements in the divisor.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+    corrected : bool, default False
+        Whether the divisor is n - 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.std([1.0, 2.0, 4.0]).eval().round(4).item()
+    1.2472
+    """
     return apply("sqrt", var(input, axis, ddof, keepdims, corrected))
 
 
 def cumsum(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
-    """Running sum along an axis, over the flattened tensor for None."""
+    """Running sum along an axis, over the flattened tensor for None.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.cumsum([1.0, 2.0, 3.0]).eval().tolist()
+    [1.0, 3.0, 6.0]
+    """
     return cumulative("sum", x, axis)
 
 
 def cumprod(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
-    """Running product along an axis, over the flattened tensor for None."""
+    """Running product along an axis, over the flattened tensor for None.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.cumprod([1.0, 2.0, 3.0]).eval().tolist()
+    [1.0, 2.0, 6.0]
+    """
     return cumulative("prod", x, axis)
 
 
 def ptp(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
-    """Greatest element minus least element over `axis`."""
+    """Greatest element minus least element over `axis`.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ptp([1.0, 5.0, 3.0]).eval().item()
+    4.0
+    """
     return apply("sub", max(a, axis, keepdims), min(a, axis, keepdims))

@@ -245,7 +245,27 @@ def lengths_listed(value: object) -> list[object]:
 
 
 def reshape(x: TensorLike, newshape: object, *, ndim: int | None = None) -> Node:
-    """Another shape for the same elements; one length may be -1. `ndim`, if given, is the rank that it must have."""
+    """Another shape for the same elements; one length may be -1. `ndim`, if given, is the rank that it must have.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    newshape : object
+        Lengths of the result; one may be -1, which follows from the others.
+    ndim : int, optional
+        Rank.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.reshape([1.0, 2.0, 3.0, 4.0], (2, 2)).eval().tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     x = as_tensor(x)
     given = lengths_listed(newshape)
     if ndim is not None and len(given) != ndim:
@@ -278,7 +298,27 @@ def transpose(value: TensorLike, *axes: object) -> Node:
 
 
 def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Node:
-    """Axes at other places, the others in order."""
+    """Axes at other places, the others in order.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    source : int or sequence of int
+        The axes to move.
+    destination : int or sequence of int
+        Their new places.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.moveaxis(pt.zeros((2, 3)), 0, 1).eval().tolist()
+    [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    """
     x = as_tensor(a)
     pairs = [distinct(integers(given), x.ndim) for given in (source, destination)]
     if len(pairs[0]) != len(pairs[1]):
@@ -290,7 +330,27 @@ def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequ
 
 
 def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
-    """Two axes exchanged."""
+    """Two axes exchanged.
+
+    Parameters
+    ----------
+    y : TensorLike
+        Second operand, broadcast against the first.
+    axis1 : int
+        First of the two axes.
+    axis2 : int
+        Second of the two axes.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.swapaxes(pt.as_tensor([[1.0, 2.0]]), 0, 1).eval().tolist()
+    [[1.0], [2.0]]
+    """
     x = as_tensor(y)
     order, (i, j) = list(range(x.ndim)), (one_axis(axis1, x), one_axis(axis2, x))
     order[i], order[j] = j, i
@@ -298,7 +358,25 @@ def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
 
 
 def expand_dims(a: TensorLike, axis: int | Sequence[int]) -> Node:
-    """New axes of length 1 at the given positions of the result."""
+    """New axes of length 1 at the given positions of the result.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.expand_dims([1.0, 2.0], 0).eval().tolist()
+    [[1.0, 2.0]]
+    """
     x = as_tensor(a)
     given = integers(axis)
     axes = normalised_axes(given, x.ndim + len(given))
@@ -306,7 +384,25 @@ def expand_dims(a: TensorLike, axis: int | Sequence[int]) -> Node:
 
 
 def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
-    """Drop axes of length 1: the given ones, or all whose length is statically 1."""
+    """Drop axes of length 1: the given ones, or all whose length is statically 1.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.squeeze([[1.0, 2.0]]).eval().tolist()
+    [1.0, 2.0]
+    """
     x = as_tensor(x)
     if axis is None:
         axes = tuple(i for i, n in enumerate(x.static_shape) if n == 1)
@@ -316,7 +412,25 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
 
 
 def broadcast_to(x: TensorLike, shape: object) -> Node:
-    """x repeated to a shape. A length that cannot exceed 1, such as that of `x[:1]`, must be 1 to be repeated."""
+    """`x` repeated to a shape. A length that cannot exceed 1, such as that of `x[:1]`, must be 1 to be repeated.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    shape : int or sequence of int
+        Lengths of the axes.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.broadcast_to([1.0, 2.0], (2, 2)).eval().tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
+    """
     x = as_tensor(x)
     target = as_shape(shape)
     pairs = zip(x.static_shape, target[len(target) - x.ndim :], strict=False)
@@ -332,14 +446,48 @@ def _at_most_one(length: Dim) -> bool:
 
 
 def broadcast_arrays(*args: TensorLike) -> list[Node]:
-    """All values at their common broadcast shape."""
+    """All values at their common broadcast shape.
+
+    Parameters
+    ----------
+    *args : TensorLike
+        The tensors, in order.
+
+    Returns
+    -------
+    list of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.broadcast_arrays([1.0, 2.0], 3.0)]
+    [[1.0, 2.0], [3.0, 3.0]]
+    """
     nodes = [as_tensor(v) for v in args]
     shape, _ = broadcast_shape(nodes)
     return [broadcast_to(node, shape) for node in nodes]
 
 
 def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
-    """Join tensors along an existing axis."""
+    """Join tensors along an existing axis.
+
+    Parameters
+    ----------
+    tensor_list : sequence of TensorLike
+        The tensors to join.
+    axis : int, default 0
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.concat([[1.0, 2.0], [3.0]]).eval().tolist()
+    [1.0, 2.0, 3.0]
+    """
     if not len(tensor_list):
         raise ShapeError("concatenate needs at least one tensor.")
     nodes = [as_tensor(value) for value in tensor_list]
@@ -353,7 +501,25 @@ def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
 
 
 def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Node:
-    """Join tensors of equal shape along a new axis."""
+    """Join tensors of equal shape along a new axis.
+
+    Parameters
+    ----------
+    tensors : sequence of TensorLike
+        The tensors, in order.
+    axis : int, default 0
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.stack([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     nodes, _ = promote(tensors)
     return concatenate([expand_dims(node, axis) for node in nodes], axis)
 
@@ -361,7 +527,29 @@ def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Node:
 def arange(
     start: TensorLike, stop: TensorLike | None = None, step: TensorLike = 1, dtype: npt.DTypeLike | None = None
 ) -> Node:
-    """start, start + step, … below stop (above it for a negative step); all may be scalar tensors."""
+    """Start, start + step, … below stop (above it for a negative step); all may be scalar tensors.
+
+    Parameters
+    ----------
+    start : TensorLike
+        Starting values by name; the model's starting point by default.
+    stop : TensorLike, optional
+        End; not included.
+    step : TensorLike, default 1
+        Distance of neighbours.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.arange(0, 6, 2).eval().tolist()
+    [0, 2, 4]
+    """
     low, high, stride = (as_tensor(v) for v in ((0, start, step) if stop is None else (start, stop, step)))
     for bound in (low, high, stride):
         if bound.ndim:
@@ -393,7 +581,27 @@ def _steps(low: Node, high: Node, stride: Node) -> Dim:
 
 
 def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
-    """A tensor of one repeated value."""
+    """A tensor of one repeated value.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Lengths of the axes.
+    fill_value : TensorLike
+        Value of every element.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.full((2,), 3.0).eval().tolist()
+    [3.0, 3.0]
+    """
     x = as_tensor(fill_value) if dtype is None else as_tensor(fill_value, dtype)
     if x.dtype == "key":
         raise DtypeError("a random key is not repeated; derive keys with `fold_in`.")
@@ -401,7 +609,29 @@ def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = No
 
 
 def eye(n: object, m: object | None = None, k: Any = 0, dtype: npt.DTypeLike | None = None) -> Node:
-    """Ones where column - row equals `k`, zeros elsewhere: n x m (n x n for None), of `config.floatX` unless said."""
+    """Ones where column - row equals `k`, zeros elsewhere: n x m (n x n for None), of `config.floatX` unless said.
+
+    Parameters
+    ----------
+    n : object
+        Number of rows or elements.
+    m : object, optional
+        Number of columns; as many as rows by default.
+    k : object, default 0
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.eye(2).eval().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     rows = as_length(n)
     columns = rows if m is None else as_length(m)
     row_index = expand_dims(Node(Iota(rows)), 1)

@@ -34,8 +34,12 @@ class Step(Record):
 class Rewriting:
     """One run of a table of rules; `steps` records what was applied.
 
-    strict    rules that undo each other raise VerificationError instead of being stopped
-    observe   called with (rule, node, result) at every application
+    Parameters
+    ----------
+    strict : bool, default False
+        Rules that undo each other raise VerificationError instead of being stopped.
+    observe : callable, optional
+        Called with (rule, node, result) at every application.
     """
 
     def __init__(

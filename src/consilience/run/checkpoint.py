@@ -34,9 +34,17 @@ OLDER: Final[Mapping[str, str]] = {
 class Checkpoint:
     """The checkpoint of one run, made by `create` or `resume`; called as `supervisor.Keep`.
 
-    identity   what has to be equal for a run to be resumed: names with strings or numbers
-    about      further things that whoever resumes the run wants to know
-    fault      why nothing is written any more; the run goes on in memory
+    Parameters
+    ----------
+    identity : mapping
+        What has to be equal for a run to be resumed: names with strings or numbers.
+    about : mapping
+        Further things that whoever resumes the run wants to know.
+
+    Attributes
+    ----------
+    fault
+        Why nothing is written any more; the run goes on in memory.
     """
 
     def __init__(

@@ -32,16 +32,27 @@ def superchains_of(chains: int) -> int:
 class Chains(Record, eq=False):
     """The chains of an engine, and how draws are judged: few chains make many draws each, many chains make few.
 
-    count        how many begin
-    dimension    their coordinates
-    columns      their statistics
-    longest      transitions of a segment at most; None: no limit
-    superchains  how many the chains make up (`diagnostics.superchains`): R-hat, E-BFMI and disagreement are theirs, and
-                 the draws at the first check are shared; 0: chains are judged one by one
-    every_check  whether every check looks at the draws, however few they were worth at the one before
-    memory       whether a scalar in which chains were once far from each other has to be known at all its quantiles
-    at_the_end   whether draws may be given up for a remedy at the end, too
-    once         whether other coordinates are thought of once in a run, and not once in every attempt to sample
+    Parameters
+    ----------
+    count : int
+        How many begin.
+    dimension : int
+        Their coordinates.
+    columns : Columns
+        Their statistics.
+    longest : int, optional
+        Transitions of a segment at most; None: no limit.
+    superchains : int, default 0
+        How many the chains make up (`diagnostics.superchains`): R-hat, E-BFMI and disagreement are theirs, and the
+        draws at the first check are shared; 0: chains are judged one by one.
+    every_check : bool, default False
+        Whether every check looks at the draws, however few they were worth at the one before.
+    memory : bool, default True
+        Whether a scalar in which chains were once far from each other has to be known at all its quantiles.
+    at_the_end : bool, default False
+        Whether draws may be given up for a remedy at the end, too.
+    once : bool, default False
+        Whether other coordinates are thought of once in a run, and not once in every attempt to sample.
     """
 
     count: int
@@ -74,10 +85,19 @@ class Overseer(Protocol):
 class Engine(ABC):
     """The chains of one run, and how they are moved; what is not abstract is that of chains which move all at once.
 
-    chains    what is to be known of them
-    threads   how many threads move them
-    stopping  whether a stop was asked for
-    lost      in words, why chains can't go on though nobody asked them to stop; empty while they can
+    Parameters
+    ----------
+    chains : Chains
+        What is to be known of them.
+
+    Attributes
+    ----------
+    threads : int
+        How many threads move them.
+    stopping
+        Whether a stop was asked for.
+    lost : str
+        In words, why chains can't go on though nobody asked them to stop; empty while they can.
     """
 
     threads: int = 1
@@ -149,8 +169,14 @@ class Engine(ABC):
     ) -> tuple[ChainProgress, ...]:
         """Where the chains are.
 
-        drawn, divergences   draws of each chain in the windows taken in, and their divergences by chain
-        taken                the last of these windows
+        Parameters
+        ----------
+        drawn : int
+            Draws of each chain in the windows taken in, and their divergences by chain.
+        taken : mapping of int to Window
+            The last of these windows.
+        divergences : mapping of int to int
+            Draws of each chain in the windows taken in, and their divergences by chain.
         """
 
     # --- what the supervisor's thread calls
@@ -164,7 +190,11 @@ class Engine(ABC):
     def advance(self, segment: Segment, overseer: Overseer) -> dict[int, Window] | None:
         """The windows of a segment by chain, those left out missing; None once a stop is asked for.
 
-        raises   InitialPointError, SamplingError where no chain is left
+        Raises
+        ------
+        InitialPointError
+        SamplingError
+            Where no chain is left.
         """
 
     def cut_short(self) -> dict[int, Window]:
@@ -189,7 +219,10 @@ class Engine(ABC):
     def save(self, living: Sequence[int]) -> list[dict[str, Any]]:
         """States of all chains after the last window, as numbers, strings and arrays in dictionaries and lists.
 
-        living   chains that were not left out then
+        Parameters
+        ----------
+        living : sequence of int
+            Chains that were not left out then.
         """
         raise SamplingError(f"{type(self).__name__} has no checkpoints.")
 

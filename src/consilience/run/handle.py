@@ -49,7 +49,10 @@ class Listeners:
 
     `post` may be called from any thread; `deliver` calls the listeners.
 
-    stop   called when a listener asks for the end of the run by raising KeyboardInterrupt
+    Parameters
+    ----------
+    stop : callable
+        Called when a listener asks for the end of the run by raising KeyboardInterrupt.
     """
 
     def __init__(self, listeners: Iterable[Listener], stop: Callable[[], None]) -> None:
@@ -103,8 +106,15 @@ class Listeners:
 class Running:
     """A run at work in a thread of its own.
 
-    supervisor       the run; whoever only wants to use it has no need to know it
-    waited_seconds   time until the chains could begin, since what they need was still being compiled
+    Parameters
+    ----------
+    supervisor : Supervisor
+        The run; whoever only wants to use it has no need to know it.
+
+    Attributes
+    ----------
+    waited_seconds
+        Time until the chains could begin, since what they need was still being compiled.
     """
 
     def __init__(self, supervisor: Supervisor, listeners: Iterable[Listener]) -> None:
@@ -232,8 +242,16 @@ class Running:
     def wait(self, timeout: float | None = None) -> Run:
         """The result, once the run is over.
 
-        timeout   seconds to wait at most; then TimeoutError, and the run goes on
-        raises    InitialPointError, SamplingError where no chain was left
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait at most; then TimeoutError, and the run goes on.
+
+        Raises
+        ------
+        InitialPointError
+        SamplingError
+            Where no chain was left.
         """
         end = None if timeout is None else time.perf_counter() + timeout
         if self._pump is None:

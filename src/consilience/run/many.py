@@ -18,6 +18,7 @@ from consilience.cluster.workers import Workers
 from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
 from consilience.events import Listener
 from consilience.output.display.words import clock
+from consilience.output.storage.study_file import StudyFile
 from consilience.run.steps import Stepwise
 
 R = TypeVar("R")
@@ -26,11 +27,23 @@ R = TypeVar("R")
 class Many(Stepwise[R]):
     """What `function(value, item)` gives for each of `count` items, as a mapping of plain values; each is a step.
 
-    title      what they are, in words: "data sets"
-    executor   where it is computed, see `consilience.cluster.Workers`; None for `cores` threads of this process
-    limit      seconds that each may take
-    tolerated  errors that make {"error": message} of an item, where others end the study
-    done       what there is, by number
+    Parameters
+    ----------
+    title : str
+        What they are, in words: "data sets".
+    executor : Executor
+        Where it is computed, see `consilience.cluster.Workers`; None for `cores` threads of this process.
+    limit : float, optional
+        Seconds that each may take.
+    tolerated : type, default ConsilienceError
+        Errors that make {"error": message} of an item, where others end the study.
+
+    Attributes
+    ----------
+    done
+        What there is, by number.
+    file
+        Where it is kept as it comes, if anywhere.
     """
 
     def __init__(
@@ -53,6 +66,7 @@ class Many(Stepwise[R]):
         self._title, self._count, self._executor, self._cores = title, count, executor, cores
         self._limit, self._tolerated = limit, tolerated
         self.done: dict[int, dict[str, Any]] = {}
+        self.file: StudyFile | None = None
         self._here, self._first = 0, 0.0  # those of this call, and when the first of them came
 
     @abstractmethod
@@ -70,13 +84,17 @@ class Many(Stepwise[R]):
     def keep(self, number: int, found: Mapping[str, Any]) -> None:
         """Something has come."""
         self.done[number] = dict(found)
+        if self.file is not None:
+            self.file.append(number, found)
 
     @abstractmethod
     def of_all(self, found: dict[int, dict[str, Any]]) -> R:
         """What is made of what there is."""
 
     def release(self) -> None:
-        """Nothing more is written."""
+        """Let others write the file."""
+        if self.file is not None:
+            self.file.close()
 
     def work(self) -> None:
         """All that there isn't yet."""
@@ -89,18 +107,18 @@ class Many(Stepwise[R]):
 
     def _compute(self, missing: Sequence[int]) -> None:
         threads = max(1, min(len(missing), self._cores or os.cpu_count() or 1))
-        # Filters are the whole process's: a thread of its own must not exchange them under the feet of others.
-        with contextlib.nullcontext() if self.in_background else warnings.catch_warnings():
+        with Workers(self._executor, threads) as workers, contextlib.ExitStack() as quiet:
+            value = workers.share(self.shared(), self._what)
+            # Filters are the whole process's: a thread of its own must not exchange them under the feet of others.
             if not self.in_background:
+                quiet.enter_context(warnings.catch_warnings())
                 warnings.simplefilter("ignore", ConsilienceWarning)  # what they tell is counted
-            with Workers(self._executor, threads) as workers:
-                value = workers.share(self.shared(), self._what)
-                for task in workers.each(_numbered, self._items(missing), value, self.function(), limit=self._limit):
-                    if self.stopping:  # Ctrl-C reaches workers too, whose samplers then end with the draws they have
-                        return
-                    if task is not None:
-                        self._note(task.item[0], task)
-                    self.tell()
+            for task in workers.each(_numbered, self._items(missing), value, self.function(), limit=self._limit):
+                if task is not None:
+                    self._note(task.item[0], task)
+                elif self.stopping:
+                    return
+                self.tell()
 
     @property
     def _what(self) -> str:
@@ -115,6 +133,8 @@ class Many(Stepwise[R]):
     def _note(self, k: int, task: Any) -> None:
         if task.error is None:
             self.keep(k, task.result())
+        elif self.stopping:
+            return  # it may have been stopped itself
         elif isinstance(task.error, self._tolerated):
             self.keep(k, {"error": f"{type(task.error).__name__}: {task.error}"})
         else:

@@ -21,33 +21,64 @@ from consilience.run.verdicts import Sight, Verdict
 class Run(Record):
     """The result of a run.
 
-    chains              numbers of the chains that are part of it; the first axes below follow them
-    draws               float64 (chain, draw, coordinate), unconstrained
-    statistics          per statistic an array (chain, draw)
-    warmup_draws        float64 (chain, tuning transition, coordinate); no transitions unless they were kept
-    warmup_statistics   per statistic an array (chain, tuning transition)
-    divergences         per chain, of the draws
-    tuning              per chain: step size and metric
-    evaluations         per chain: evaluations of the log density, those of tuning included
-    tuner_evaluations   those that the tuner made itself, beside the chains', as for a curvature
-    tuning_evaluations  of chains and tuner, by the end of tuning, draws that were given up included
-    tuned               transitions of each chain in the first tuning
-    windows             what the tuner reports
-    restarts            reasons for which draws were given up
-    verdict             how it ended
-    check               what the last check found
-    rank                directions of the metric
-    diverged            what draws showed that were given up for divergences; None: there are none
-    notes               faults of chains of which the draws bear traces, in words
-    moves               chains that went on elsewhere while tuning, in words
-    constants           monitored quantities that never vary
-    chain_seconds       per chain: time spent on it
-    tuning_seconds      of all chains
-    check_seconds       time spent on checks and other decisions
-    seconds             time of the whole run
-    interrupted         whether the user stopped it before its end
-    seed                the seed
-    superchains         how many the chains make up, by which R-hat judges; 0: they are judged one by one
+    Parameters
+    ----------
+    chains : tuple of int
+        Numbers of the chains that are part of it; the first axes below follow them.
+    draws : ndarray
+        Float64 (chain, draw, coordinate), unconstrained.
+    statistics : mapping of str to ndarray
+        Per statistic an array (chain, draw).
+    warmup_draws : ndarray
+        Float64 (chain, tuning transition, coordinate); no transitions unless they were kept.
+    warmup_statistics : mapping of str to ndarray
+        Per statistic an array (chain, tuning transition).
+    divergences : tuple of Divergences
+        Per chain, of the draws.
+    tuning : tuple of ChainTuning
+        Per chain: step size and metric.
+    evaluations : tuple of int
+        Per chain: evaluations of the log density, those of tuning included.
+    tuner_evaluations : int
+        Those that the tuner made itself, beside the chains', as for a curvature.
+    tuning_evaluations : int
+        Of chains and tuner, by the end of tuning, draws that were given up included.
+    tuned : int
+        Transitions of each chain in the first tuning.
+    windows : tuple
+        What the tuner reports.
+    restarts : tuple of str
+        Reasons for which draws were given up.
+    verdict : Verdict
+        How it ended.
+    check : CheckFigures or None
+        What the last check found.
+    rank : int
+        Directions of the metric.
+    moves : tuple of str
+        Chains that went on elsewhere while tuning, in words.
+    constants : tuple of str
+        Monitored quantities that never vary.
+    chain_seconds : tuple of float
+        Per chain: time spent on it.
+    tuning_seconds : float
+        Of all chains.
+    check_seconds : float
+        Time spent on checks and other decisions.
+    seconds : float
+        Time of the whole run.
+    interrupted : bool
+        Whether the user stopped it before its end.
+    seed : int
+        The seed.
+    superchains : int, default 0
+        How many the chains make up, by which R-hat judges; 0: they are judged one by one.
+    diverged : Sight, optional
+        What draws showed that were given up for divergences; None: there are none.
+
+    Notes
+    -----
+    Faults of chains of which the draws bear traces, in words.
     """
 
     chains: tuple[int, ...]

@@ -85,8 +85,15 @@ class Background(Generic[R]):
     def wait(self, timeout: float | None = None) -> R:
         """The result, once it is over.
 
-        timeout   seconds to wait at most; then TimeoutError, and it goes on
-        raises    what the call would have raised without `blocking=False`, as SamplingError
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait at most; then TimeoutError, and it goes on.
+
+        Raises
+        ------
+        Exception
+            What the call would have raised without `blocking=False`, as SamplingError.
         """
         return self._ended(timeout)
 
@@ -104,11 +111,19 @@ class Background(Generic[R]):
 class Stepwise(ABC, Generic[R]):
     """An estimator at work. It asks `step` before every step, and calls `tell` now and then.
 
-    progressbar   whether a line is shown
-    callback      called with `StepProgress` in the thread that calls `tell`; KeyboardInterrupt raised in it is a stop
+    Parameters
+    ----------
+    progressbar : bool, default False
+        Whether a line is shown.
+    callback : Listener, optional
+        Called with `StepProgress` in the thread that calls `tell`; KeyboardInterrupt raised in it is a stop.
 
-    stopping        whether it is to end with what it has
-    in_background   whether it works in a thread of its own
+    Attributes
+    ----------
+    stopping
+        Whether it is to end with what it has.
+    in_background
+        Whether it works in a thread of its own.
     """
 
     def __init__(self, progressbar: bool = False, callback: Listener | None = None) -> None:

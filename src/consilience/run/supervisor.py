@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from consilience.errors import SamplingError
+from consilience.errors import WorkerLostError
 from consilience.events import CheckFigures, DrawsMade, Event, Progress, RunEnded, RunStarted
 from consilience.inference.messages import Window
 from consilience.record import replace
@@ -37,10 +37,19 @@ class Keep(Protocol):
 class Supervisor:
     """A run at work.
 
-    course   what is to be done and what has come of it
-    engine       the chains
-    keep         called after every segment, and closed at the end
-    send         takes the events of the run, in order
+    Parameters
+    ----------
+    course : RunCourse
+        What is to be done and what has come of it.
+    engine : Engine
+        The chains.
+    keep : Keep, optional
+        Called after every segment, and closed at the end.
+
+    Attributes
+    ----------
+    send
+        Takes the events of the run, in order.
     """
 
     clock = staticmethod(time.perf_counter)
@@ -228,7 +237,7 @@ class Supervisor:
                 self.send(DrawsMade(attempt.count, draws, name_statistics(table, self.engine.chains.columns)))
             drawn = attempt.count + made
         if self.engine.lost and not drawn:
-            raise SamplingError(self.engine.lost)
+            raise WorkerLostError(self.engine.lost)
         kept = f"the first {drawn} draws of each chain are kept" if drawn else "no draws had been made"
         if self.engine.lost:
             return Verdict("interrupted", f"{self.engine.lost.rstrip('.')}; {kept}")

@@ -34,15 +34,15 @@ NOWHERE: Final = "Steps end where the model has no density"
 def warn(work: Work, run: Run, stacklevel: int) -> None:
     """Say what is to be known of the run; only a converged one is silent.
 
-    raises   SamplingError where a Python function broke its declaration, so that the density was another one
+    Raises
+    ------
+    SamplingError
+        Where a Python function broke its declaration, so that the density was another one.
     """
     if run.interrupted:
         print(f"Sampling was interrupted: the first {run.draws.shape[1]} draws of each chain are kept.")
     elif run.verdict.status == "interrupted":  # by what happened to the workers
-        further = (
-            "" if work.checkpoint is None else f" Go on with `pm.resume({str(work.checkpoint.path)!r}, executor=…)`."
-        )
-        message = f"the run was cut short: {run.verdict.reason}.{further}"
+        message = f"the run was cut short: {run.verdict.reason}. {way_on(work)}"
         warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
     for note in (*run.notes, *work.notes):
         warnings.warn(f"{note.removesuffix('.')}.", ConsilienceWarning, stacklevel=stacklevel + 1)
@@ -67,6 +67,13 @@ def warn(work: Work, run: Run, stacklevel: int) -> None:
         warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
 
 
+def way_on(work: Work) -> str:
+    """How a run goes on that lost its workers."""
+    if work.checkpoint is None:
+        return "With `save=pm.Save(checkpoint=…)` a run that lost its workers goes on by `pm.resume(…, executor=…)`."
+    return f"Go on with `pm.resume({str(work.checkpoint.path)!r}, executor=…)`."
+
+
 def failures() -> str:
     """What Python functions of the model raised since the last call, with the first traceback; empty if nothing."""
     if not FAILURES:
@@ -83,7 +90,10 @@ def failures() -> str:
 def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
     """Why the draws should not be trusted as they are: the verdict, and what the statistics add to it.
 
-    raised   whether Python functions of the model raised: why there was no density is said already
+    Parameters
+    ----------
+    raised : bool
+        Whether Python functions of the model raised: why there was no density is said already.
     """
     where = divergence_location(work, run, raised)
     verdict = run.verdict
@@ -137,7 +147,10 @@ def divergence_location(work: Work, run: Run, raised: bool) -> str:
 def without_density(model: ModelVariables, ends: npt.NDArray[np.float64]) -> str:
     """In words, why steps that diverged end where there is no density, with the term and its parameters; else empty.
 
-    ends   positions (divergence, coordinate) at which they ended
+    Parameters
+    ----------
+    ends : ndarray
+        Positions (divergence, coordinate) at which they ended.
     """
     looked_at = ends[:: -(-len(ends) // ENDS)]
     found = [lines for lines in (diagnosis(model, end) for end in looked_at) if lines]

@@ -23,25 +23,54 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
+class Unread:
+    """Draws of a variable that are read when they are asked for: an array, or what xarray reads from a disk.
+
+    shape   with all axes of draws as one
+    """
+
+    def __init__(self, values: Any, axes: int) -> None:
+        self._values = values
+        self.shape: tuple[int, ...] = (int(np.prod(values.shape[:axes])), *values.shape[axes:])
+
+    def part(self, place: tuple[int, ...], draws: slice) -> Array:
+        """Some draws along the last axis of draws, at a place of the others."""
+        return np.asarray(self._values[(*place, draws)])
+
+
 class Given(Record):
     """Draws of a model's free variables.
 
-    values   arrays (draw of all axes, …) by name
-    axes     names of the axes of draws, `shape` their lengths, `labels` their labels
+    Parameters
+    ----------
+    values : dict of str to ndarray
+        Arrays (draw of all axes, …) by name; `Unread` where they were asked for so.
+    axes : tuple of str
+        Names of the axes of draws, `shape` their lengths, `labels` their labels.
     """
 
-    values: dict[str, Array]
+    values: dict[str, Any]
     axes: tuple[str, ...]
     shape: tuple[int, ...]
     labels: dict[str, Array]
 
     @classmethod
     def of(
-        cls, model: Model, trace: Any, sample_dims: Sequence[str] | None, names: Sequence[str] | None = None
+        cls,
+        model: Model,
+        trace: Any,
+        sample_dims: Sequence[str] | None,
+        names: Sequence[str] | None = None,
+        whole: bool = True,
     ) -> Given:
         """Draws from a tree with the group `posterior`, a data set, or a dictionary of arrays.
 
-        names   variables to take, as far as there are draws of them; the free ones by default
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Variables to take, as far as there are draws of them; the free ones by default.
+        whole : bool, default True
+            False: nothing is read yet.
         """
         wanted = [v.name for v in model.free] if names is None else list(names)
         axes = (
@@ -61,18 +90,26 @@ class Given(Record):
                 raise ModelError(
                     f"the draws have no axis `{missing[0]}`, but {list(posterior.sizes)}; see `sample_dims`."
                 )
-            arrays = {name: posterior[name].transpose(*axes, ...).to_numpy() for name in wanted if name in posterior}
+            arrays = {name: posterior[name].transpose(*axes, ...) for name in wanted if name in posterior}
             shape = tuple(int(posterior.sizes[axis]) for axis in axes)
             plain = {axis: posterior.indexes[axis] for axis in axes if axis in posterior.indexes}
             labels = {axis: index.to_numpy() for axis, index in plain.items() if index.nlevels == 1}
-        count = int(np.prod(shape))
-        folded = {name: array.reshape(count, *array.shape[len(axes) :]) for name, array in arrays.items()}
+        if not whole:
+            return cls({name: Unread(array, len(axes)) for name, array in arrays.items()}, axes, shape, labels)
+        count, read = int(np.prod(shape)), {name: np.asarray(array) for name, array in arrays.items()}
+        folded = {name: array.reshape(count, *array.shape[len(axes) :]) for name, array in read.items()}
         return cls(folded, axes, shape, labels)
 
     @property
     def count(self) -> int:
         """Number of draws in all."""
         return int(np.prod(self.shape))
+
+    def first(self) -> Given:
+        """The first draw of those that are not read yet."""
+        place = (0,) * (len(self.shape) - 1)
+        read = {name: one.part(place, slice(0, 1)) for name, one in self.values.items()}
+        return Given(read, self.axes, (1,) * len(self.shape), {})
 
     def unfolded(self, values: Mapping[str, Array]) -> dict[str, Array]:
         """Values (draw, …) with the axes of the draws in place of the first."""
@@ -86,15 +123,19 @@ class Given(Record):
     def result(
         self,
         model: Model,
-        groups: Mapping[str, Mapping[str, Array]],
+        groups: Mapping[str, Any],
         onto: Any,
         dims: Mapping[str, Any] | None = None,
     ) -> Any:
-        """A tree of these groups, or the tree `onto` with them."""
+        """A tree of these groups, which are arrays by name or data sets, or the tree `onto` with them."""
         import xarray
 
         axes = model.named_vars_to_dims if dims is None else dims
-        made = {name: self.dataset(model, arrays, axes, name) for name, arrays in groups.items() if arrays}
+        made = {
+            name: arrays if isinstance(arrays, xarray.Dataset) else self.dataset(model, arrays, axes, name)
+            for name, arrays in groups.items()
+            if len(arrays)
+        }
         if onto is None:
             return xarray.DataTree.from_dict(made)
         if not isinstance(onto, xarray.DataTree):

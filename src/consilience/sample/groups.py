@@ -26,23 +26,44 @@ from consilience.sample.arguments import one_of
 class Stop(Record):
     """When draws are good enough, and where a run ends all the same: `pm.sample(stop=pm.Stop(ess=1000))`.
 
-    ess         effective draws asked for of every scalar, the smaller of bulk and tail, above 0; None: only that the
-                chains agree
-    rhat        between 1 and 2: R-hat may be above it only as far as noise explains, and never by 0.04
-    strict      whether R-hat must be below `rhat` whatever the noise
-    min_draws   kept draws of each chain at the first check, at least 4; by default 400, or `max_draws` if that is less
-    max_draws   kept draws of each chain at most, at least 4
-    max_time    seconds from where chains begin, at least 0; the run then ends with the draws it has
-                Without these two the run goes on while its own forecast, of draws and seconds, says that it ends within
-                a minute, or five times what tuning and the first check took if that is more. It ends before where it
-                should take longer, where eight times the draws have brought it hardly nearer to its goal, or where
-                draws would fill more than half of the free memory. `max_time` alone lets it take as long
-    monitor     names of deterministics to watch besides the free variables, whose coordinates and, of simplexes and
-                the like, up to 32 elements are watched always. Others may be worth fewer draws than `ess`; to watch 85
-                or 200 elements takes 10 ms of a run of 120 or 45 ms, and compiling them comes first
-    raises      SamplingError for values out of range
+    Parameters
+    ----------
+    ess : float or None, default 400
+        Effective draws asked for of every scalar, the smaller of bulk and tail, above 0; None: only that the chains
+        agree.
+    rhat : float, default 1.01
+        Between 1 and 2: R-hat may be above it only as far as noise explains, and never by 0.04.
+    strict : bool, default False
+        Whether R-hat must be below `rhat` whatever the noise.
+    min_draws : int, optional
+        Kept draws of each chain at the first check, at least 4; by default 400, or `max_draws` if that is less.
+    max_draws : int, optional
+        Kept draws of each chain at most, at least 4.
+    max_time : float, optional
+        Seconds from where chains begin, at least 0; the run then ends with the draws it has Without these two the run
+        goes on while its own forecast, of draws and seconds, says that it ends within a minute, or five times what
+        tuning and the first check took if that is more. It ends before where it should take longer, where eight times
+        the draws have brought it hardly nearer to its goal, or where draws would fill more than half of the free
+        memory. `max_time` alone lets it take as long.
+    monitor : str or sequence of str, optional
+        Names of deterministics to watch besides the free variables, whose coordinates and, of simplexes and the like,
+        up to 32 elements are watched always. Others may be worth fewer draws than `ess`; to watch 85 or 200 elements
+        takes 10 ms of a run of 120 or 45 ms, and compiling them comes first.
 
+    Raises
+    ------
+    SamplingError
+        For values out of range.
+
+    Notes
+    -----
     Where `pm.sample(draws=…)` fixes the length, the rule judges the draws and does not end the run.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.Stop(ess=1000).ess
+    1000
     """
 
     ess: float | None = 400
@@ -76,12 +97,24 @@ class Stop(Record):
 class Tuning(Record):
     """How chains tune: `pm.sample(tuning=pm.Tuning(metric="dense"))`. How long, if not decided by the run, is `tune=`.
 
-    min, max   tuning draws of each chain where the run decides, at least 0 and 1
-    pool       whether chains tune together; else every chain tunes by itself
-    metric     "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay
-    budget     evaluations of the log density that a chain may spend between two checks, at least 1, in tuning and after
-               it; one that spends more is restarted once, then left out. None: no limit
-    raises     SamplingError for values out of range
+    Parameters
+    ----------
+    min : int, default 50
+        Tuning draws of each chain where the run decides, at least 0 and 1.
+    max : int, default 1500
+        Tuning draws of each chain where the run decides, at least 0 and 1.
+    pool : bool, default True
+        Whether chains tune together; else every chain tunes by itself.
+    metric : Form, default 'auto'
+        "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay.
+    budget : int, optional
+        Evaluations of the log density that a chain may spend between two checks, at least 1, in tuning and after it;
+        one that spends more is restarted once, then left out. None: no limit.
+
+    Raises
+    ------
+    SamplingError
+        For values out of range.
     """
 
     min: int = 50
@@ -102,11 +135,29 @@ class Tuning(Record):
 class Save(Record):
     """What is written to the disk while a run goes on, and when: `pm.sample(save=pm.Save(checkpoint="run"))`.
 
-    checkpoint      file in which the run's state is kept; `pm.resume` goes on with it
-    store           "….zarr": draws are appended there while the run goes on; "….nc": written at the end
-    overwrite       whether checkpoint and store may replace those of another run
-    deterministics  "lazy": computed from the draws when they are looked at; "eager": at the end of the run
-    raises          SamplingError for other values; StorageError, by the run, where something cannot be written
+    Parameters
+    ----------
+    checkpoint : str or Path, optional
+        File in which the run's state is kept; `pm.resume` goes on with it.
+    store : str or Path, optional
+        "….zarr": draws are appended there while the run goes on; "….nc": written at the end.
+    overwrite : bool, default False
+        Whether checkpoint and store may replace those of another run.
+    deterministics : {'lazy', 'eager'}, default 'lazy'
+        "lazy": computed from the draws when they are looked at; "eager": at the end of the run.
+
+    Raises
+    ------
+    SamplingError
+        For other values.
+    StorageError
+        By the run, where something cannot be written.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.Save(checkpoint="run").checkpoint
+    'run'
     """
 
     checkpoint: str | Path | None = None
@@ -166,11 +217,23 @@ class Groups(Record):
 def whole(function: str, rest: dict[str, Any], *, stacklevel: int | None = 2, **given: Any) -> Groups:
     """The groups that were given, with what stands in older names of them among `rest`, which loses those.
 
-    given       the groups that the function has; None, or for remedies `REMEDIES` itself: nothing was asked for
-    stacklevel  of the warning; None: older names are in their place here
-    raises      SamplingError where a group stands beside an older name of it, for what is no group, and for values out
-                of range in the words they were given in
-    warns       DeprecationWarning of older names, once in a process
+    Parameters
+    ----------
+    stacklevel : int or None, default 2
+        Of the warning; None: older names are in their place here.
+    **given : object
+        The groups that the function has; None, or for remedies `REMEDIES` itself: nothing was asked for.
+
+    Raises
+    ------
+    SamplingError
+        Where a group stands beside an older name of it, for what is no group, and for values out of range in the words
+        they were given in.
+
+    Warns
+    -----
+    DeprecationWarning
+        Of older names, once in a process.
     """
     older = {name: rest.pop(name) for name, (group, _) in OLDER.items() if group in given and name in rest}
     for name in older:
@@ -224,7 +287,10 @@ def _grouped(older: Mapping[str, Any]) -> dict[str, Any]:
 def _chosen(remedies: Any) -> tuple[str, ...]:
     """The remedies asked for; one may stand alone.
 
-    raises   SamplingError for names that no remedy has, and for what is no name
+    Raises
+    ------
+    SamplingError
+        For names that no remedy has, and for what is no name.
     """
     names = (remedies,) if isinstance(remedies, str) else remedies
     listed = f"{', '.join(map(repr, KNOWN[:-1]))} and {KNOWN[-1]!r}"

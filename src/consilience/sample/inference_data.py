@@ -36,15 +36,33 @@ def to_inference_data(
 ) -> xarray.DataTree:
     """A tree of draws (chain, draw, …) given by name, with the dims, labels and data of a model.
 
-    trace                       draws of the posterior; a tree is given back as it is
-    prior                       draws of the prior; those of observed variables become `prior_predictive`
-    posterior_predictive        draws of observed variables
-    log_likelihood, log_prior   arrays of them, or True to compute them
-    coords, dims                labels and dims besides the model's
-    model                       the model around by default; there may be none
-    save_warmup                 of no effect, for PyMC's sake: arrays hold no tuning draws
-    include_transformed         whether values of transformed variables, as `tau_log__`, are kept where `trace` has them
-    raises                      ModelError without any draws
+    Parameters
+    ----------
+    trace : Arrays or xarray.DataTree, optional
+        Draws of the posterior; a tree is given back as it is.
+    prior : Arrays, optional
+        Draws of the prior; those of observed variables become `prior_predictive`.
+    posterior_predictive : Arrays, optional
+        Draws of observed variables.
+    log_likelihood, log_prior : bool or Arrays, default False
+        Arrays of them, or True to compute them.
+    coords, dims : mapping, optional
+        Labels and dims besides the model's.
+    model : Model, optional
+        The model around by default; there may be none.
+    save_warmup : bool, optional
+        Of no effect, for PyMC's sake: arrays hold no tuning draws.
+    include_transformed : bool, default False
+        Whether values of transformed variables, as `tau_log__`, are kept where `trace` has them.
+
+    Returns
+    -------
+    xarray.DataTree
+
+    Raises
+    ------
+    ModelError
+        Without any draws.
     """
     import xarray
 
@@ -86,8 +104,26 @@ def predictions_to_inference_data(
 ) -> xarray.DataTree:
     """Predictions (chain, draw, …) given by name as groups `predictions` and `predictions_constant_data`.
 
-    posterior_trace   the draws they were made from, as group `posterior`
-    idata_orig        a tree to which the groups are added: to a copy, or with `inplace` to the tree itself
+    Parameters
+    ----------
+    predictions : Arrays
+        Draws of predictions.
+    posterior_trace : Arrays, optional
+        The draws they were made from, as group `posterior`.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    coords : mapping, optional
+        Labels of dims.
+    dims : mapping, optional
+        Names of the axes; their lengths come from the model's coords.
+    idata_orig : xarray.DataTree, optional
+        A tree to which the groups are added: to a copy, or with `inplace` to the tree itself.
+    inplace : bool, default False
+        Whether the groups are added to the given result.
+
+    Returns
+    -------
+    xarray.DataTree
     """
     owner = _model_or_none(model)
     data = constant_data(owner) if owner is not None else {}

@@ -54,12 +54,20 @@ class Outcome:
     def to_numpy(self, name: str, group: str = "posterior") -> npt.NDArray[Any]:
         """The values of one variable as a NumPy array, without copying them: draws are (chain, draw, …).
 
-        name     of the variable
-        group    that it is in
-        raises   KeyError for what is not there
+        Parameters
+        ----------
+        name : str
+            Of the variable.
+        group : str, default 'posterior'
+            That it is in.
 
-        Example
-        -------
+        Raises
+        ------
+        KeyError
+            For what is not there.
+
+        Examples
+        --------
         >>> import consilience as pm
         >>> with pm.Model():
         ...     x = pm.Normal("x", shape=3)
@@ -117,7 +125,10 @@ class Outcome:
     def report(self) -> Account:
         """A readable account of the run: see `pm.report`, which tells the same of a result read from a store.
 
-        returns   a string that shows itself
+        Returns
+        -------
+        Account
+            A string that shows itself.
         """
         from consilience.sample.report import report
 
@@ -139,14 +150,25 @@ class Outcome:
 
         Given a tree in place of a number, add its groups to this result, as ArviZ's `InferenceData.extend` does.
 
-        target_ess   effective draws to ask for now, those there are included; or a tree
-        join         of groups that both trees have: "left" keeps those of this one, "right" takes those of the other
-        draws        in its place: a number of draws per chain, those there are included
-        max_draws    at most so many draws per chain, those there are included
-        max_time     at most so many seconds from now on
-        progressbar  whether to show the run; as in `sample` by default
-        raises       SamplingError for a tree that was read from disk or derived from another one, which knows
-                     its run no more
+        Parameters
+        ----------
+        target_ess : float or xarray.DataTree, optional
+            Effective draws to ask for now, those there are included; or a tree.
+        join : {'left', 'right'}, default 'left'
+            Of groups that both trees have: "left" keeps those of this one, "right" takes those of the other.
+        draws : int, optional
+            In its place: a number of draws per chain, those there are included.
+        max_draws : int, optional
+            At most so many draws per chain, those there are included.
+        max_time : float, optional
+            At most so many seconds from now on.
+        progressbar : bool, optional
+            Whether to show the run; as in `sample` by default.
+
+        Raises
+        ------
+        SamplingError
+            For a tree that was read from disk or derived from another one, which knows its run no more.
         """
         asked: Any = target_ess
         children = getattr(asked, "children", None)
@@ -183,13 +205,23 @@ class Outcome:
     ) -> Any:
         """Attack the draws with what could falsify them; see `pm.challenge`.
 
-        max_time      seconds
-        random_seed   as for `pm.sample`
-        progressbar   whether a line is shown
-        model         of the draws, where the result was read from disk
-        settings      `cores`, `callback`, `blocking` of `pm.challenge`
-        returns       a `Challenge`: `refuted`, `statement`, and a table of attacks with the smallest errors they could
-                      have seen
+        Parameters
+        ----------
+        max_time : float, default 30.0
+            Seconds.
+        random_seed : int, sequence of int or Generator, optional
+            As for `pm.sample`.
+        progressbar : bool, default True
+            Whether a line is shown.
+        model : Model, optional
+            Of the draws, where the result was read from disk.
+        **settings : object
+            `cores`, `callback`, `blocking` of `pm.challenge`.
+
+        Returns
+        -------
+        object
+            A `Challenge`: `refuted`, `statement`, and a table of attacks with the smallest errors they could have seen.
         """
         attack = face("Posterior.challenge")
         return attack(

@@ -29,14 +29,30 @@ def vectorize_over_posterior(
 ) -> Any:
     """Expressions of random variables with the draws of a posterior in their place.
 
-    outputs              an expression or several
-    posterior            a data set of draws, or a tree with the group `posterior`
-    input_rvs            named variables to be replaced by their draws
-    input_tensors        further named inputs to be replaced by values of the posterior of their name
-    allow_rvs_in_graph   whether other random variables may remain; each draw then has one of theirs, too
-    sample_dims          axes of the draws
-    returns              expressions with these axes in front, in the form of `outputs`
-    raises               ModelError for variables without draws, and for remaining ones where they are not allowed
+    Parameters
+    ----------
+    outputs : TensorVariable or sequence of TensorVariable
+        An expression or several.
+    posterior : object
+        A data set of draws, or a tree with the group `posterior`.
+    input_rvs : sequence of TensorVariable
+        Named variables to be replaced by their draws.
+    allow_rvs_in_graph : bool, default True
+        Whether other random variables may remain; each draw then has one of theirs, too.
+    sample_dims : sequence of str, default ('chain', 'draw')
+        Axes of the draws.
+    input_tensors : sequence of TensorVariable, default ()
+        Further named inputs to be replaced by values of the posterior of their name.
+
+    Returns
+    -------
+    object
+        Expressions with these axes in front, in the form of `outputs`.
+
+    Raises
+    ------
+    ModelError
+        For variables without draws, and for remaining ones where they are not allowed.
     """
     listed = [outputs] if isinstance(outputs, Node) else list(outputs)
     axes = tuple(sample_dims)

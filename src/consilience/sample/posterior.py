@@ -86,77 +86,140 @@ def sample(
     own forecast says that they end within a minute, or five times what tuning and the first 400 draws took. `draws`
     and `tune` fix the length of either phase instead, as in PyMC.
 
-    draws, tune    kept draws per chain, and tuning draws before them
-    chains         number of chains (4)
-    cores          greatest number of threads; the processors this process may use by default. The draws do
-                   not depend on it
-    threads_per_chain  threads for one evaluation of a log density that takes long (some 100 us): its rows are cut into
-                   chunks, whose number depends on the model alone, and so do the draws. By default as many as chains
-                   leave idle, so that one chain has all `cores`; 2: half as many chains at a time with two each. A
-                   warning says so where there is nothing to cut, and which term joins its rows
-    random_seed    integer, sequence of integers, Generator or RandomState; a fresh seed by default. The seed is kept in
-                   the attributes of the result
-    step           another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself. Discrete
-                   variables that no step method is given to are summed out while chains move, where that can be, and
-                   drawn afterwards given all others: the result has them all. Its attribute `marginalized` has their
-                   names, and `sample_stats.lp` is the log density summed over them
-    var_names      names of the variables to keep; all free variables and deterministics by default
-    initvals       starting values by name (`tau`, or `tau_log__` on the unconstrained line), or one mapping
-                   per chain; "prior" or "support_point" in place of numbers. Or a result with a posterior, of
-                   `pm.fit_pathfinder` or an earlier run: chains begin at draws of it, without noise by default
-    init           "lbfgs": wide noise on the starting values, then some steps of L-BFGS to the typical set; "auto"
-                   or "jitter+adapt_diag" (or "…_grad"): starting values with noise; "adapt_diag": without. "adapt_full"
-                   and "jitter+adapt_full": the same, with the metric "dense" unless another is asked for
-    target_accept  mean acceptance probability that the step size is tuned for, between 0 and 1
-    max_treedepth  greatest number of doublings of a trajectory
-    jitter_max_retries          attempts to find a starting point with a finite log density
-    discard_tuned_samples       False keeps the tuning draws in groups `warmup_…`
-    compute_convergence_checks  False leaves out the warnings, and the checks of fixed lengths: they end "completed"
-    idata_kwargs   `{"log_likelihood": True}` adds what `compute_log_likelihood` does; so does "log_prior";
-                   "include_transformed" adds values of transformed variables to the posterior, as `tau_log__`
-    callback       called with the events of the run (`consilience.events`), or, if its arguments have the names `trace`
-                   and `draw`, once per kept draw as in PyMC; never in the way of the chains. Raising KeyboardInterrupt
-                   in it ends the run
-    stop           when draws are good enough, and where the run ends all the same: `pm.Stop(ess=400, rhat=1.01,
-                   max_draws=None, max_time=None, …)`
-    tuning         how chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`
-    remedies       what the run may do by itself where draws show the need; `()`: nothing.
-                   "steps": divergences lead to another tuning with smaller steps, once.
-                   "metric": draws that contradict the metric lead to another tuning with one made of them.
-                   "coordinates": hierarchies whose draws diverge, would have to be many times as many, or hardly move
-                   between energies go on in partially non-centred coordinates, as `pm.noncenter` writes them, each
-                   element as far as the draws ask for: once, with a restart. Large random walks, AR, CAR and ICAR
-                   fields with an estimated scale go on in units of it, early in tuning. The variables of the result
-                   stay those of the model, and its attribute `centredness` tells what was chosen. Only where the run
-                   decides its length, chains begin by `init="lbfgs"`, and no number of jumps is given.
-                   "jumps": where several modes were found before, a jump between them before each transition, from the
-                   first draw on. 4 jumps between past points of all chains, with a restart, where the run decides its
-                   length and chains disagree, or do not come back to where some of them were; `nuts={"jumps": 4}` has
-                   those from the first draw on.
-                   "modes": separate modes are looked for before the chains begin, by some thousand gradients: chains
-                   then begin in each that has more than 0.5 % of the mass, and one that no draw has come to forbids
-                   "converged": whatever the step method, as long as the log density has a gradient. Only where
-                   convergence is checked, chains begin by `init="lbfgs"`, and no variable is an angle
-    save           what is written while the run goes on: `pm.Save(checkpoint="run", store="run.zarr")`
-    blocking       False returns at once with a `BackgroundSampling`, whose `wait()` gives the result
-    nuts           `{"target_accept": …, "max_treedepth": …}`, as in PyMC; "jumps" is a number of them
-    backend        "llvm": chains on threads. "jax": chains in lock step on one device, by ChEES-HMC, for hundreds and
-                   thousands of chains (128 by default). From 64 on they begin at 16 points and are judged by nested
-                   R-hat, and `pm.Stop(min_draws=…)` is that of four chains: more have as many in all at the first check
-    device         of JAX: "cpu", "gpu", "gpu:1"; its first by default, an accelerator where there is one
-    watch          True shows the run in a browser while it goes on, and prints the address: `docs/watching.md`
-    executor       moves the chains on other processes and machines: an executor of `concurrent.futures` (a process
-                   pool, loky, MPI), a Dask client or `pm.cluster.ray()`. The draws are those of threads, whatever
-                   becomes of workers; it pays where a second of work per chain is little: docs/clusters.md
-    pymc           PyMC's other keywords: those without meaning here pass, the rest are refused with what to use. Older
-                   names of parts of `stop`, `tuning`, `remedies` and `save`, as `target_ess`, work as ever
-    returns        an `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`,
-                   `worst`, `extend(target_ess=…)`. Status is "converged", "converged_with_divergences",
-                   "not_converged", "chains_disagree", or "interrupted" after Ctrl-C, then with the draws made so far
-    raises         InitialPointError where no finite starting point is found; ModelError without free
-                   variables or with discrete ones; SamplingError for arguments out of range; StorageError where
-                   checkpoint or store cannot be written; MissingPackageError for `backend="jax"` without JAX
-    warns          ConvergenceWarning where the draws should not be trusted as they are
+    Parameters
+    ----------
+    draws, tune : int, optional
+        Kept draws per chain, and tuning draws before them.
+    chains : int, optional
+        Number of chains (4).
+    cores : int, optional
+        Greatest number of threads; the processors this process may use by default. The draws do not depend on it.
+    threads_per_chain : int, optional
+        Threads for one evaluation of a log density that takes long (some 100 us): its rows are cut into chunks, whose
+        number depends on the model alone, and so do the draws. By default as many as chains leave idle, so that one
+        chain has all `cores`; 2: half as many chains at a time with two each. A warning says so where there is nothing
+        to cut, and which term joins its rows.
+    random_seed : int, sequence of int or Generator, optional
+        Integer, sequence of integers, Generator or RandomState; a fresh seed by default. The seed is kept in the
+        attributes of the result.
+    progressbar : bool or str, default True
+        Whether progress is shown.
+    step : Kernel or sequence of Kernel, optional
+        Another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself. Discrete variables
+        that no step method is given to are summed out while chains move, where that can be, and drawn afterwards given
+        all others: the result has them all. Its attribute `marginalized` has their names, and `sample_stats.lp` is the
+        log density summed over them.
+    var_names : sequence of str, optional
+        Names of the variables to keep; all free variables and deterministics by default.
+    initvals : mapping or sequence of mapping, optional
+        Starting values by name (`tau`, or `tau_log__` on the unconstrained line), or one mapping per chain; "prior" or
+        "support_point" in place of numbers. Or a result with a posterior, of `pm.fit_pathfinder` or an earlier run:
+        chains begin at draws of it, without noise by default.
+    init : str, default 'lbfgs'
+        "lbfgs": wide noise on the starting values, then some steps of L-BFGS to the typical set; "auto" or
+        "jitter+adapt_diag" (or "…_grad"): starting values with noise; "adapt_diag": without. "adapt_full" and
+        "jitter+adapt_full": the same, with the metric "dense" unless another is asked for.
+    target_accept : float, default 0.8
+        Mean acceptance probability that the step size is tuned for, between 0 and 1.
+    max_treedepth : int, default 10
+        Greatest number of doublings of a trajectory.
+    jitter_max_retries : int, default 100
+        Attempts to find a starting point with a finite log density.
+    discard_tuned_samples : bool, default True
+        False keeps the tuning draws in groups `warmup_…`.
+    compute_convergence_checks : bool, default True
+        False leaves out the warnings, and the checks of fixed lengths: they end "completed".
+    idata_kwargs : mapping, optional
+        `{"log_likelihood": True}` adds what `compute_log_likelihood` does; so does "log_prior"; "include_transformed"
+        adds values of transformed variables to the posterior, as `tau_log__`.
+    callback : callable, optional
+        Called with the events of the run (`consilience.events`), or, if its arguments have the names `trace` and
+        `draw`, once per kept draw as in PyMC; never in the way of the chains. Raising KeyboardInterrupt in it ends the
+        run.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    stop : Stop, optional
+        When draws are good enough, and where the run ends all the same: `pm.Stop(ess=400, rhat=1.01, max_draws=None,
+        max_time=None, …)`.
+    tuning : Tuning, optional
+        How chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`.
+    remedies : sequence of str, optional
+        What the run may do by itself where draws show the need; `()`: nothing.
+
+        - "steps": divergences lead to another tuning with smaller steps, once.
+        - "metric": draws that contradict the metric lead to another tuning with one made of them.
+        - "coordinates": hierarchies whose draws diverge, would have to be many times as many, or hardly move between
+          energies go on in partially non-centred coordinates, as `pm.noncenter` writes them, each element as far as the
+          draws ask for: once, with a restart. Large random walks, AR, CAR and ICAR fields with an estimated scale go on
+          in units of it, early in tuning. The variables of the result stay those of the model, and its attribute
+          `centredness` tells what was chosen. Only where the run decides its length, chains begin by `init="lbfgs"`,
+          and no number of jumps is given.
+        - "jumps": where several modes were found before, a jump between them before each transition, from the first
+          draw on. 4 jumps between past points of all chains, with a restart, where the run decides its length and
+          chains disagree, or do not come back to where some of them were; `nuts={"jumps": 4}` has those from the first
+          draw on.
+        - "modes": separate modes are looked for before the chains begin, by some thousand gradients: chains then begin
+          in each that has more than 0.5 % of the mass, and one that no draw has come to forbids.
+        - "converged": whatever the step method, as long as the log density has a gradient. Only where convergence is
+          checked, chains begin by `init="lbfgs"`, and no variable is an angle.
+    save : Save, optional
+        What is written while the run goes on: `pm.Save(checkpoint="run", store="run.zarr")`.
+    blocking : bool, default True
+        False returns at once with a `BackgroundSampling`, whose `wait()` gives the result.
+    nuts : mapping, optional
+        `{"target_accept": …, "max_treedepth": …}`, as in PyMC; "jumps" is a number of them.
+    backend : {'llvm', 'jax'}, optional
+        "llvm": chains on threads. "jax": chains in lock step on one device, by ChEES-HMC, for hundreds and thousands of
+        chains (128 by default). From 64 on they begin at 16 points and are judged by nested R-hat, and
+        `pm.Stop(min_draws=…)` is that of four chains: more have as many in all at the first check.
+    device : str, optional
+        Of JAX: "cpu", "gpu", "gpu:1"; its first by default, an accelerator where there is one.
+    watch : bool, default False
+        True shows the run in a browser while it goes on, and prints the address: `docs/watching.md`.
+    executor : Executor, optional
+        Moves the chains on other processes and machines: an executor of `concurrent.futures` (a process pool, loky,
+        MPI), a Dask client or `pm.cluster.ray()`. The draws are those of threads, whatever becomes of workers; it pays
+        where a second of work per chain is little: docs/do/clusters.md. Or `pm.cluster.shards(…)`: chains stay here,
+        and workers hold the rows of the data.
+    **pymc : object
+        PyMC's other keywords: those without meaning here pass, the rest are refused with what to use. Older names of
+        parts of `stop`, `tuning`, `remedies` and `save`, as `target_ess`, work as ever.
+
+    Returns
+    -------
+    object
+        An `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`, `worst`,
+        `extend(target_ess=…)`. Status is "converged", "converged_with_divergences", "not_converged", "chains_disagree",
+        or "interrupted" after Ctrl-C, then with the draws made so far.
+
+    Raises
+    ------
+    InitialPointError
+        Where no finite starting point is found.
+    ModelError
+        Without free variables or with discrete ones.
+    SamplingError
+        For arguments out of range.
+    StorageError
+        Where checkpoint or store cannot be written.
+    MissingPackageError
+        For `backend="jax"` without JAX.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the draws should not be trusted as they are.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0.0, 10.0)
+    ...     pm.Normal("y", mu, 1.0, observed=[1.2, 0.7, 2.1])
+    ...     result = pm.sample(random_seed=1, progressbar=False)
+    <y: Normal float64[3]>
+    >>> result.status
+    'converged'
     """
     rest = dict(pymc)
     groups = whole("sample", rest, stop=stop, tuning=tuning, remedies=remedies, save=save)
@@ -194,10 +257,11 @@ def sample(
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
     climbing = init == "lbfgs"
+    apart = type(executor).__name__ == "Shards"  # the rows are not here
     free = initvals is None and climbing
     alone = draws is None and free
     other = centred_hierarchies(owner) or fields(owner) or standard_variables(owner)  # coordinates there may be
-    movable = "coordinates" in may and alone and bool(other)
+    movable = "coordinates" in may and alone and bool(other) and not apart
     plan = ModelPlan(
         draws=None if draws is None else whole_number("draws", draws, 1),
         tune=tune,
@@ -235,6 +299,10 @@ def sample(
         prepare_sampler(default if step is None else None)
     moved = rewritten(owner, plan)
     density, compile_seconds = compiled(moved)
+    if apart:
+        from consilience.sample.sharded import divided  # few runs need it
+
+        density, executor = divided(density, executor, plan.extras)
     kernel: Kernel | ChEES
     begin: Begin
     if lock_step:
@@ -252,7 +320,7 @@ def sample(
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
     judged = draws is None or compute_convergence_checks
-    looked_for = "modes" in may and free and judged and not density.without_gradient
+    looked_for = "modes" in may and free and judged and not density.without_gradient and not apart
     plan = replace(plan, modes=looked_for and angular_coordinates(density) is None)
     jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
     plan = replace(plan, noise=width if jitter and initvals is None else 0.0)
@@ -276,6 +344,8 @@ def sample(
         raise
     if (threads_per_chain or 1) > 1 and density.chunks < 2:
         work.notes.append(f"`threads_per_chain={threads_per_chain}` has no effect: {density.why_whole()}.")
+    if apart and (told := density.note()):
+        work.notes.append(told)
     continuous = [f"`{v.name}`" for v in owner.free if v.continuous]
     if step is None and density.without_gradient and continuous:
         listed = ", ".join(continuous[:5]) + ", …" * (len(continuous) > 5)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy.typing as npt
@@ -15,6 +17,7 @@ from consilience.model.predictive import log_likelihood, predict, recover, redra
 from consilience.model.resampling import Resampling, default_outputs, resampling
 from consilience.output import storage
 from consilience.output.storage.datatree import label_array
+from consilience.record import replace
 from consilience.run.plan import whole_number
 from consilience.sample import keywords
 from consilience.sample.arguments import extras, wanted
@@ -39,14 +42,40 @@ def sample_prior_predictive(
 ) -> Any:
     """Draw all variables from the prior, data included.
 
-    var_names              variables to keep; all by default
-    return_inferencedata   False: a dictionary of arrays (draws, …) by name
-    pymc                   PyMC's other keywords: those without meaning here pass, the rest are refused
-    returns                a tree with the groups `prior` (free variables, deterministics) and `prior_predictive`
-                           (observed variables), with one chain; `observed_data`, `constant_data`. `var_names` may
-                           leave the first two empty
-    warns                  ConsilienceWarning where the model has potentials, which have no part in this, and
-                           where draws are NaN
+    Parameters
+    ----------
+    draws : int, optional
+        Draws, shape (chain, draw, ...).
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    var_names : sequence of str, optional
+        Variables to keep; all by default.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    return_inferencedata : bool, default True
+        False: a dictionary of arrays (draws, …) by name.
+    **pymc : object
+        PyMC's other keywords: those without meaning here pass, the rest are refused.
+
+    Returns
+    -------
+    object
+        A tree with the groups `prior` (free variables, deterministics) and `prior_predictive` (observed variables),
+        with one chain; `observed_data`, `constant_data`. `var_names` may leave the first two empty.
+
+    Warns
+    -----
+    ConsilienceWarning
+        Where the model has potentials, which have no part in this, and where draws are NaN.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0.0, 10.0)
+    ...     result = pm.sample_prior_predictive(draws=5, random_seed=1)
+    >>> result.prior["mu"].shape
+    (1, 5)
     """
     owner = modelcontext(model)
     _check("sample_prior_predictive", pymc, "draws model var_names random_seed return_inferencedata")
@@ -94,6 +123,8 @@ def sample_posterior_predictive(
     predictions: bool = False,
     random_seed: Any = None,
     return_inferencedata: bool = True,
+    store: str | Path | None = None,
+    executor: Any = None,
     **pymc: Any,
 ) -> Any:
     """Draw new data for every draw of the posterior.
@@ -103,24 +134,68 @@ def sample_posterior_predictive(
     parameters are by the present data.
     `resampled_variables` tells for each which it is, and why.
 
-    trace         a result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …); free variables
-                  that it does not hold are drawn from their prior, with a warning where nobody asked for them
-    var_names     variables to return; by default `sample_vars`, or else the observed ones and the deterministics that
-                  depend on these directly
-    sample_vars   variables of the trace to draw or compute anew
-    freeze_vars   variables of the trace to keep without a warning; deterministics are then not computed
-    sample_dims   axes of the draws; ("chain", "draw") by default
-    predictions   store the draws as group `predictions`, and the data as `predictions_constant_data`, for
-                  data other than those the model was fitted to
-    extend_inferencedata   add the groups to `trace`, in place of those of that name, and return it
-    return_inferencedata   False: a dictionary of arrays by name
-    pymc          PyMC's other keywords: those without meaning here pass, the rest are refused
-    returns       a tree with the group `posterior_predictive`, and the data of the moment in `observed_data` and
-                  `constant_data`
-    raises        ModelError without observed variables, for unknown names, or where what has to be drawn has
-                  no random generator; ShapeError where the draws do not fit the present data
-    warns         ConsilienceWarning where draws are NaN; ImplicitFreezeWarning where draws of the trace are kept for a
-                  variable on which something acts that has changed since, or is drawn anew
+    Parameters
+    ----------
+    trace : DataTree
+        A result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …); free variables that it
+        does not hold are drawn from their prior, with a warning where nobody asked for them.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    var_names : Names, optional
+        Variables to return; by default `sample_vars`, or else the observed ones and the deterministics that depend on
+        these directly.
+    sample_vars : Names, optional
+        Variables of the trace to draw or compute anew.
+    freeze_vars : Names, optional
+        Variables of the trace to keep without a warning; deterministics are then not computed.
+    sample_dims : sequence of str, optional
+        Axes of the draws; ("chain", "draw") by default.
+    extend_inferencedata : bool, default False
+        Add the groups to `trace`, in place of those of that name, and return it.
+    predictions : bool, default False
+        Store the draws as group `predictions`, and the data as `predictions_constant_data`, for data other than those
+        the model was fitted to.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    return_inferencedata : bool, default True
+        False: a dictionary of arrays by name.
+    store, executor : optional
+        As for `compute_log_likelihood`.
+    **pymc : object
+        PyMC's other keywords: those without meaning here pass, the rest are refused.
+
+    Returns
+    -------
+    object
+        A tree with the group `posterior_predictive`, and the data of the moment in `observed_data` and `constant_data`.
+
+    Raises
+    ------
+    ModelError
+        Without observed variables, for unknown names, or where what has to be drawn has no random generator.
+    ShapeError
+        Where the draws do not fit the present data.
+
+    Warns
+    -----
+    ConsilienceWarning
+        Where draws are NaN.
+    ImplicitFreezeWarning
+        Where draws of the trace are kept for a variable on which something acts that has changed since, or is drawn
+        anew.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0.0, 10.0)
+    ...     y = pm.Normal("y", mu, 1.0, observed=[1.2, 0.7, 2.1])
+    ...     result = pm.sample(
+    ...         10, tune=100, chains=1, random_seed=1, progressbar=False, compute_convergence_checks=False
+    ...     )
+    ...     predicted = pm.sample_posterior_predictive(result, random_seed=1, progressbar=False)
+    >>> predicted.posterior_predictive["y"].shape
+    (1, 10, 3)
     """
     _check(
         "sample_posterior_predictive",
@@ -133,9 +208,12 @@ def sample_posterior_predictive(
     if not plan.outputs:
         raise ModelError("the model has no observed variables; name what to compute with `var_names`.")
     possible = [v.name for v in (*owner.free, *owner.marginalized)]
-    draws = Given.of(owner, trace, sample_dims, list(dict.fromkeys([*possible, *plan.taken])))
+    whole = store is None and executor is None
+    draws = Given.of(owner, trace, sample_dims, list(dict.fromkeys([*possible, *plan.taken])), whole)
+    draws = replace(draws, values={name: array for name, array in draws.values.items() if name in plan.taken})
     labels = ByLabel.of(owner, trace)
-    given = {name: labels.arranged(name, array, 1) for name, array in draws.values.items() if name in plan.taken}
+    first = draws if whole else draws.first()
+    given = {name: labels.arranged(name, array, 1) for name, array in first.values.items()}
     found = {name: labels.partly(name, array.shape[1:]) for name, array in given.items()}
     partly = {name: some for name, some in found.items() if some is not None}
     redrawn(owner, plan.outputs, [name for name in given if name not in partly])
@@ -151,8 +229,18 @@ def sample_posterior_predictive(
         )
     if any(v.name in plan.drawn for v in owner.free) and owner.named_potentials:
         _without_potentials(owner)
+    seed = seed_from(random_seed)
+    group = "predictions" if predictions else "posterior_predictive"
     with naming_the_largest(owner):
-        values = predict(owner, plan.outputs, given, draws.count, seed_from(random_seed), partly=partly)
+        if whole:
+            arrays: Any = draws.unfolded(predict(owner, plan.outputs, given, draws.count, seed, partly=partly))
+        else:
+            from consilience.sample.in_parts import Values, in_parts  # few results are computed so
+
+            drawing = Values(owner, plan.outputs, "draws", {"seed": seed, "partly": partly})
+            dims = owner.named_vars_to_dims
+            arrange = partial(labels.arranged, axes=1)
+            arrays = in_parts(drawing, draws, group, dims, store=store, executor=executor, arranged=arrange)
     if partly:
         drawn = "; ".join(f"`{name}` for {labels.lacking(name)}" for name in partly)
         warnings.warn(
@@ -169,18 +257,12 @@ def sample_posterior_predictive(
             ImplicitFreezeWarning,
             stacklevel=2,
         )
-    arrays = draws.unfolded(values)
     if not return_inferencedata:
-        return arrays
-    if predictions:
-        groups = {"predictions": arrays, "predictions_constant_data": constant_data(owner)}
-    else:
-        groups = {
-            "posterior_predictive": arrays,
-            "observed_data": observed_data(owner),
-            "constant_data": constant_data(owner),
-        }
-    return draws.result(owner, groups, trace if extend_inferencedata else None)
+        return arrays if whole else {str(name): values.to_numpy() for name, values in arrays.data_vars.items()}
+    data = {"constant_data": constant_data(owner)}
+    data = {"predictions_constant_data": data["constant_data"]} if predictions else data
+    observed = {} if predictions else {"observed_data": observed_data(owner)}
+    return draws.result(owner, {group: arrays, **observed, **data}, trace if extend_inferencedata else None)
 
 
 def resampled_variables(
@@ -195,9 +277,29 @@ def resampled_variables(
 
     The arguments are those of `sample_posterior_predictive`.
 
-    returns   a record that prints as one line per variable, with mappings from names to reasons: `drawn`, `computed`,
-              `taken`, and `doubtful` for those of `taken` on which something acts that has changed
-    raises    ModelError for unknown names, or names in both `sample_vars` and `freeze_vars`
+    Parameters
+    ----------
+    trace : DataTree
+        Result with a posterior.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    var_names : Names, optional
+        Names of the variables to include; all by default.
+    sample_vars : Names, optional
+        Names of the variables to draw anew.
+    freeze_vars : Names, optional
+        Names of the variables to keep as they are.
+
+    Returns
+    -------
+    Resampling
+        A record that prints as one line per variable, with mappings from names to reasons: `drawn`, `computed`,
+        `taken`, and `doubtful` for those of `taken` on which something acts that has changed.
+
+    Raises
+    ------
+    ModelError
+        For unknown names, or names in both `sample_vars` and `freeze_vars`.
     """
     owner = modelcontext(model)
     if var_names is not None or sample_vars is not None:
@@ -243,21 +345,46 @@ def compute_log_likelihood(
     extend_inferencedata: bool = True,
     model: Model | None = None,
     sample_dims: Sequence[str] | None = None,
+    store: str | Path | None = None,
+    executor: Any = None,
     **pymc: Any,
 ) -> Any:
     """The log density of each observation at every draw of the posterior, for model comparison.
 
-    var_names     observed variables; all by default
-    sample_dims   axes of the draws; ("chain", "draw") by default
-    returns       `idata` with the group `log_likelihood` added, or a tree with that group alone if
-                  `extend_inferencedata` is False
+    Parameters
+    ----------
+    idata : DataTree
+        Result with a posterior.
+    var_names : sequence of str, optional
+        Observed variables; all by default.
+    extend_inferencedata : bool, default True
+        Whether the group is added to the result, which is then returned.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    sample_dims : sequence of str, optional
+        Axes of the draws; ("chain", "draw") by default.
+    store : str or Path, optional
+        A zarr store to be made, or one that a run has written, to which the group is added: draws are computed part by
+        part, and the result reads from there what is looked at. `pm.loo` and `pm.summary` of such results read them
+        part by part, too.
+    executor : Executor, optional
+        Computes parts of the draws: threads, a process pool, `loky`, MPI, a Dask client, `pm.cluster.ray()`. Values do
+        not depend on it.
+    **pymc : object
+        PyMC's other keywords; those without meaning here pass.
+
+    Returns
+    -------
+    object
+        `idata` with the group `log_likelihood` added, or a tree with that group alone if `extend_inferencedata` is
+        False.
     """
     _check("compute_log_likelihood", pymc, _OF_DENSITIES)
     owner = modelcontext(model)
     names = wanted(var_names, [v.name for v in owner.observed])
     if not names:
         raise ModelError("the model has no observed variables, so there is no likelihood.")
-    return _densities(owner, names, idata, sample_dims, "log_likelihood", extend_inferencedata)
+    return _densities(owner, names, idata, sample_dims, "log_likelihood", extend_inferencedata, store, executor)
 
 
 def compute_log_prior(
@@ -267,18 +394,41 @@ def compute_log_prior(
     extend_inferencedata: bool = True,
     model: Model | None = None,
     sample_dims: Sequence[str] | None = None,
+    store: str | Path | None = None,
+    executor: Any = None,
     **pymc: Any,
 ) -> Any:
     """The log density of each free variable on its own scale, without Jacobian, at every draw of the posterior.
 
     The arguments are as in `compute_log_likelihood`; the group is `log_prior`.
+
+    Parameters
+    ----------
+    idata : DataTree
+        Result with a posterior.
+    var_names : sequence of str, optional
+        Names of the variables to include; all by default.
+    extend_inferencedata : bool, default True
+        Whether the group is added to the result, which is then returned.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    sample_dims : sequence of str, optional
+        Names of the dims of draws.
+    store, executor : optional
+        As for `compute_log_likelihood`.
+    **pymc : object
+        PyMC's other keywords; those without meaning here pass.
+
+    Returns
+    -------
+    object
     """
     _check("compute_log_prior", pymc, _OF_DENSITIES)
     owner = modelcontext(model)
     names = wanted(var_names, [v.name for v in owner.free])
     if not names:
         raise ModelError("the model has no free variables, so there is no prior.")
-    return _densities(owner, names, idata, sample_dims, "log_prior", extend_inferencedata)
+    return _densities(owner, names, idata, sample_dims, "log_prior", extend_inferencedata, store, executor)
 
 
 _OF_DENSITIES: Final = "idata var_names extend_inferencedata model sample_dims"
@@ -291,11 +441,20 @@ def _densities(
     sample_dims: Sequence[str] | None,
     group: str,
     extend: bool,
+    store: str | Path | None,
+    executor: Any,
 ) -> Any:
-    draws = Given.of(model, trace, sample_dims)
+    whole = store is None and executor is None
+    draws = Given.of(model, trace, sample_dims, whole=whole)
     lacking = [n for n in names if n not in draws.values and n in {v.name for v in model.free}]
     if lacking:
         raise ModelError(f"the trace holds no draws of {', '.join(f'`{n}`' for n in lacking)}.")
+    if not whole:
+        from consilience.sample.in_parts import Values, in_parts  # few results are computed so
+
+        values = Values(model, names, "densities", {})
+        made = in_parts(values, draws, group, None, store=store, executor=executor)
+        return draws.result(model, {group: made}, trace if extend else None)
     arrays = draws.unfolded(log_likelihood(model, names, draws.values, draws.count))
     # A vector that is one event has one number, and so not its axes.
     rank = len(draws.shape)
@@ -311,24 +470,48 @@ def compute_deterministics(
     sample_dims: Sequence[str] | None = None,
     merge_dataset: bool = False,
     extend_dataset: bool = False,
+    store: str | Path | None = None,
+    executor: Any = None,
     **pymc: Any,
 ) -> Any:
     """Values of deterministics at draws of the free variables.
 
-    dataset         a data set of draws such as `result.posterior`, a tree with that group, or a dictionary of arrays
-    var_names       deterministics; all by default
-    sample_dims     axes of the draws; ("chain", "draw") by default
-    merge_dataset   whether the result holds what the data set had, too
-    extend_dataset  whether they are added to `dataset` itself (to the group `posterior` of a tree), which is returned
-    returns         an `xarray.Dataset`, or with `extend_dataset` what was given
-    raises          ModelError where draws of a variable are missing on which a deterministic depends
+    Parameters
+    ----------
+    dataset : object
+        A data set of draws such as `result.posterior`, a tree with that group, or a dictionary of arrays.
+    var_names : sequence of str, optional
+        Deterministics; all by default.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    sample_dims : sequence of str, optional
+        Axes of the draws; ("chain", "draw") by default.
+    merge_dataset : bool, default False
+        Whether the result holds what the data set had, too.
+    extend_dataset : bool, default False
+        Whether they are added to `dataset` itself (to the group `posterior` of a tree), which is returned.
+    store, executor : optional
+        As for `compute_log_likelihood`.
+    **pymc : object
+        PyMC's other keywords; those without meaning here pass.
+
+    Returns
+    -------
+    object
+        An `xarray.Dataset`, or with `extend_dataset` what was given.
+
+    Raises
+    ------
+    ModelError
+        Where draws of a variable are missing on which a deterministic depends.
     """
     _check("compute_deterministics", pymc, "dataset var_names model sample_dims merge_dataset extend_dataset")
     if merge_dataset and extend_dataset:
         raise ModelError("give `merge_dataset` (a new data set) or `extend_dataset` (the one given), not both.")
     owner = modelcontext(model)
     names = wanted(var_names, list(owner.named_deterministics))
-    draws = Given.of(owner, dataset, sample_dims)
+    whole = store is None and executor is None
+    draws = Given.of(owner, dataset, sample_dims, whole=whole)
     lacking = redrawn(owner, names, list(draws.values))
     if lacking:
         raise ModelError(f"the draws hold no {', '.join(f'`{n}`' for n in lacking)}, on which deterministics depend.")
@@ -337,12 +520,19 @@ def compute_deterministics(
     if new:
         name, found = next(iter(new.items()))
         raise ModelError(f"the draws hold no `{name}` for {found}; `pm.sample_posterior_predictive` draws it.")
-    given = {name: labels.arranged(name, array, 1) for name, array in draws.values.items()}
-    values = draws.unfolded(predict(owner, names, given, draws.count, 0, with_data=True))
+    if whole:
+        given = {name: labels.arranged(name, array, 1) for name, array in draws.values.items()}
+        values = draws.unfolded(predict(owner, names, given, draws.count, 0, with_data=True))
+        made = draws.dataset(owner, values, owner.named_vars_to_dims, "posterior")
+    else:
+        from consilience.sample.in_parts import Values, in_parts  # few results are computed so
+
+        computing = Values(owner, names, "draws", {"seed": 0, "with_data": True})
+        dims, arrange = owner.named_vars_to_dims, partial(labels.arranged, axes=1)
+        made = in_parts(computing, draws, "deterministics", dims, store=store, executor=executor, arranged=arrange)
     if extend_dataset and not hasattr(dataset, "sizes"):
-        dataset.update(values)
+        dataset.update({name: made[name].to_numpy() for name in names})
         return dataset
-    made = draws.dataset(owner, values, owner.named_vars_to_dims, "posterior")
     if extend_dataset:
         (dataset["posterior"] if getattr(dataset, "children", ()) else dataset).update(made)
         return dataset
@@ -367,15 +557,32 @@ def recover_marginals(
 ) -> Any:
     """Draw marginalized variables for every draw of the posterior, given all other variables and the data.
 
-    idata                  a result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …)
-    model                  the marginalized model; the one around by default
-    var_names              variables to keep; by default all marginalized ones and deterministics of them
-    return_samples         False: log probabilities only
-    extend_inferencedata   add the results to the group `posterior` of `idata`, and return it; False: a data set of them
-    returns   for each variable `z` its draws, and as `lp_z` with a last axis of all its values their log probabilities
-              given the free variables (and given the draws of marginalized variables that were summed out later, where
-              there are several that act together)
-    raises    ModelError without marginalized variables, or where draws of free variables are missing
+    Parameters
+    ----------
+    idata : DataTree
+        A result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …).
+    model : Model, optional
+        The marginalized model; the one around by default.
+    var_names : Names, optional
+        Variables to keep; by default all marginalized ones and deterministics of them.
+    return_samples : bool, default True
+        False: log probabilities only.
+    extend_inferencedata : bool, default True
+        Add the results to the group `posterior` of `idata`, and return it; False: a data set of them.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+
+    Returns
+    -------
+    object
+        For each variable `z` its draws, and as `lp_z` with a last axis of all its values their log probabilities given
+        the free variables (and given the draws of marginalized variables that were summed out later, where there are
+        several that act together).
+
+    Raises
+    ------
+    ModelError
+        Without marginalized variables, or where draws of free variables are missing.
     """
     import xarray
 

@@ -69,13 +69,27 @@ def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) 
     on elsewhere; divergences, before and among the draws; separate regions of the posterior with their shares; the
     scalar that is known least; what would help.
 
-    result    what `pm.sample` or `pm.resume` gave, or the same read from a store
-    path      ".html": where its page is written too, as one file that needs no server or network: `docs/watching.md`
-    returns   a string that shows itself
-    raises    SamplingError for a tree without draws of such a run; StorageError where the page can't be written
+    Parameters
+    ----------
+    result : xarray.DataTree
+        What `pm.sample` or `pm.resume` gave, or the same read from a store.
+    path : str or os.PathLike, optional
+        ".html": where its page is written too, as one file that needs no server or network: `docs/watching.md`.
 
-    Example
+    Returns
     -------
+    Account
+        A string that shows itself.
+
+    Raises
+    ------
+    SamplingError
+        For a tree without draws of such a run.
+    StorageError
+        Where the page can't be written.
+
+    Examples
+    --------
     >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x")

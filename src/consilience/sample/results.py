@@ -76,7 +76,10 @@ class Result(Outcome):
     def built(self) -> Posterior:
         """The tree.
 
-        raises   MissingPackageError without xarray
+        Raises
+        ------
+        MissingPackageError
+            Without xarray.
         """
         with BUILDING:
             if self._tree is None:
@@ -139,7 +142,10 @@ class Result(Outcome):
 def of_trees() -> type[Posterior]:
     """The class of trees, which is told that results are such, as far as types are asked.
 
-    raises   MissingPackageError without xarray
+    Raises
+    ------
+    MissingPackageError
+        Without xarray.
     """
     try:
         import xarray
@@ -205,7 +211,10 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
 
     Of very many numbers there is one copy: variables without a transform are parts of them that cannot be written to.
 
-    lazily   deterministics of known shape are computed when they are looked at
+    Parameters
+    ----------
+    lazily : bool, default False
+        Deterministics of known shape are computed when they are looked at.
     """
     chains, count, dimension = draws.shape
     density, names = work.density, work.plan.names

@@ -37,12 +37,40 @@ def resume(
 
     The draws are those of a run that was never cut off, bit for bit. A run that had ended gives its result.
 
-    path      the file given to `pm.Save(checkpoint=…)`
-    model     the same model with the same data, defined as then
-    max_time  seconds for what is left of the run; the limit of the run that was cut off does not count any more
-    returns   as `sample`; the other arguments are as there
-    raises    StorageError where there is no checkpoint or it is damaged; SamplingError, with the reasons, where model,
-              data, version or machine differ
+    Parameters
+    ----------
+    path : str or Path
+        The file given to `pm.Save(checkpoint=…)`.
+    model : Model, optional
+        The same model with the same data, defined as then.
+    cores : int, optional
+        Greatest number of threads.
+    threads_per_chain : int, optional
+        Threads for one evaluation of the log density.
+    max_time : float, optional
+        Seconds for what is left of the run; the limit of the run that was cut off does not count any more.
+    progressbar : bool, default True
+        Whether progress is shown.
+    callback : callable, optional
+        Called with the events of the run.
+    blocking : bool, default True
+        False returns at once, while the run goes on in the background.
+    watch : bool, default False
+        Whether the run is shown in a browser.
+    executor : Executor, optional
+        Moves the chains on other processes and machines.
+
+    Returns
+    -------
+    object
+        As `sample`; the other arguments are as there.
+
+    Raises
+    ------
+    StorageError
+        Where there is no checkpoint or it is damaged.
+    SamplingError
+        With the reasons, where model, data, version or machine differ.
     """
     owner = modelcontext(model)
     saved, about, state = checkpoints.read(path)
@@ -50,6 +78,10 @@ def resume(
         raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample_smc`; go on with it by `pm.smc.resume`.")
     plan = plan_from(saved["options"], about)
     density, compile_seconds = compiled(rewritten(owner, plan))
+    if executor is not None:
+        from consilience.sample.sharded import divided  # few runs need it
+
+        density, executor = divided(density, executor)
     kernel = kernel_from(saved["kernel"])
     chains, seed = int(saved["chains"]), int(saved["seed"])
     present = identity(signature(density), kernel, plan, chains, seed)

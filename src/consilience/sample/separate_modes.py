@@ -39,7 +39,10 @@ MOST_ADDITIONS: Final = 2  # of regions found from draws, of a run
 class SeparateModes:
     """The search of one run: the same regions whenever it is asked, as they depend on density and seed alone.
 
-    found   all regions found: by the search, and from draws that were added since
+    Attributes
+    ----------
+    found
+        All regions found: by the search, and from draws that were added since.
     """
 
     def __init__(

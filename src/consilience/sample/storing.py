@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import os
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -23,12 +25,19 @@ if TYPE_CHECKING:
     from consilience.output.storage.zarr_store import ZarrStore
     from consilience.sample.work import Work
 
+MOST_PICTURED: Final = 150  # variables of a model's picture
+MOST_NAMED: Final = 4  # coordinates at either end of a metric
+
 
 class Storing:
     """A listener that appends draws to a store. What cannot be written is kept in memory, and said at the end.
 
-    naming   gives what names draws (chain, draw, coordinate); asked anew after a restart, which may change coordinates
-    chains   numbers of the chains in the store
+    Parameters
+    ----------
+    naming : callable
+        Gives what names draws (chain, draw, coordinate); asked anew after a restart, which may change coordinates.
+    chains : sequence of int
+        Numbers of the chains in the store.
     """
 
     def __init__(
@@ -41,7 +50,7 @@ class Storing:
         self.chains = list(chains)
         self.store = store
         self.fault: StorageError | None = None
-        self.untold: StorageError | None = None  # why the journal ends before the run
+        self.untold: Exception | None = None  # why the journal ends before the run
         self.journal = Journal(store.note)
 
     @classmethod
@@ -66,7 +75,7 @@ class Storing:
             goes_on=work.resumed,
         )
         storing = cls(lambda: partial(named, copy.copy(work)), living, store)
-        storing.journal.about = about(work)
+        storing.journal.about, storing.journal.seen = about(work), ProcessReport(work)
         return storing
 
     def again(self) -> None:
@@ -78,7 +87,7 @@ class Storing:
         if self.untold is None:
             try:
                 self.journal(event)
-            except StorageError as fault:  # draws go on to be written
+            except Exception as fault:  # draws go on to be written, whatever it was
                 self.untold = fault
         if self.fault is not None:
             return
@@ -128,12 +137,59 @@ class Storing:
 
 def about(work: Work) -> dict[str, Any]:
     """What a journal says of a run besides its events: which model, of what data."""
+    from consilience.model.model_graph import model_graph  # few runs have a journal
+
     model, density = work.model, work.density
+    graph = model_graph(model) if len(model.named) <= MOST_PICTURED else None
     return {
         "model": model.str_repr(),
+        "graph": graph and {"vertices": [[v.name, v.kind, v.text, v.plate] for v in graph.vertices],
+                            "edges": [list(edge) for edge in graph.edges]},
         "digest": signature(density)["model"],
         "observed": {v.name: list(v.node.static_shape) for v in model.observed},
         "seed": work.running.seed,
         "sampler": type(work.kernel).__name__,
         "resumed": work.resumed,
-    }
+    }  # fmt: skip
+
+
+class ProcessReport:
+    """What a journal says of the process at each moment, and of the metric whenever it is another.
+
+    Called, it gives `memory`, resident bytes, `threads`, of the system, and `processor`, seconds; None where the system
+    does not tell. `metric` has the number of its `directions`, whether it is `whitened`, which is to say in coordinates
+    that the curvature gave, and the coordinates of the `smallest` and the `largest` scales, by name.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self._told: object = None
+
+    def __call__(self) -> dict[str, Any]:
+        known: dict[str, Any] = {"processor": time.process_time(), **_of_the_process()}
+        course = self.work.running.supervisor.course
+        tuner: Any = course.tuner
+        while hasattr(tuner, "inner"):  # as in those of chains that jump
+            tuner = tuner.inner
+        scales = getattr(getattr(tuner, "stage", None), "scales", None) or getattr(tuner, "scales", None)
+        if isinstance(scales, Mapping):  # by chain; empty before they have learnt
+            scales = next(iter(scales.values()), None)
+        if scales is not None and scales is not self._told:
+            self._told = scales
+            order, names = np.argsort(scales.scale), course.monitored.names
+            ends = {"smallest": order[:MOST_NAMED], "largest": order[: -MOST_NAMED - 1 : -1]}
+            known["metric"] = {
+                "directions": scales.rank,
+                "whitened": scales.whitener is not None,
+                **{end: [[names[i], float(scales.scale[i])] for i in some] for end, some in ends.items()},
+            }
+        return known
+
+
+def _of_the_process() -> dict[str, Any]:
+    try:
+        with open("/proc/self/statm", "rb") as told:
+            memory = int(told.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return {"memory": memory, "threads": len(os.listdir("/proc/self/task"))}
+    except (OSError, ValueError, IndexError, AttributeError):  # no Linux
+        return {"memory": None, "threads": None}

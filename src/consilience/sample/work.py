@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.errors import ConsilienceError, ModelError, SamplingError
+from consilience.errors import ConsilienceError, ModelError, SamplingError, WorkerLostError
 from consilience.events import Restarted
 from consilience.inference import Kernel
 from consilience.model.centredness import less_centred
@@ -31,7 +31,7 @@ from consilience.run.lock_step import ChEES
 from consilience.run.supervisor import Supervisor
 from consilience.run.verdicts import Verdict
 from consilience.sample.beginning import Begin, Floats, OtherCoordinates
-from consilience.sample.findings import failures, warn
+from consilience.sample.findings import failures, warn, way_on
 from consilience.sample.plan import ModelPlan, identity
 from consilience.sample.results import tree
 
@@ -49,13 +49,31 @@ WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 class Work:
     """All that belongs to one run of a model.
 
-    model              as its user wrote it
-    density            of the coordinates that the chains move in, which may become partially non-centred
-    begin, points      how the run begins, and where: see `beginning.Begin`
-    compile_seconds    time until the density was compiled
-    checkpoint, store  where the run is written to while it goes on
-    progressbar        whether to show the run
-    notes              what is to be said at its end besides its own findings
+    Parameters
+    ----------
+    model : Model
+        As its user wrote it.
+    density : ModelDensity
+        Of the coordinates that the chains move in, which may become partially non-centred.
+    begin : Begin
+        How the run begins, and where: see `beginning.Begin`.
+    points : ndarray or int
+        How the run begins, and where: see `beginning.Begin`.
+    compile_seconds : float
+        Time until the density was compiled.
+    checkpoint : Checkpoint, optional
+        Where the run is written to while it goes on.
+
+    Attributes
+    ----------
+    store
+        Where the run is written to while it goes on.
+    progressbar
+        Whether to show the run.
+
+    Notes
+    -----
+    What is to be said at its end besides its own findings.
     """
 
     def __init__(
@@ -153,8 +171,12 @@ class Work:
     ) -> Running:
         """A run of the same posterior under another plan; this one's from then on.
 
-        points              of this run, from which that one begins; None: wide ones
-        other_coordinates   of that run, which may change them in turn
+        Parameters
+        ----------
+        points : ndarray or None
+            Of this run, from which that one begins; None: wide ones.
+        other_coordinates : OtherCoordinates, optional
+            Of that run, which may change them in turn.
         """
         density = model_density(rewritten(self.model, plan))
         if points is None:
@@ -225,6 +247,8 @@ class Work:
         try:
             yield
         except BaseException as error:
+            if isinstance(error, WorkerLostError) and self.checkpoint is not None:
+                error.args = (f"{error} {way_on(self)}",)
             raised = failures()
             if raised:
                 error.add_note(raised)

@@ -48,7 +48,25 @@ from consilience.tensor.keywords import export
 
 
 def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Node:
-    """Axes in the given order, reversed for None."""
+    """Axes in the given order, reversed for None.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axes : sequence of int, optional
+        The axes meant, negative ones counted from the end.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.permute_dims(pt.as_tensor([[1.0, 2.0]]), (1, 0)).eval().tolist()
+    [[1.0], [2.0]]
+    """
     return shape.transpose(x, axes)
 
 
@@ -56,92 +74,390 @@ permute_dims = transpose
 
 
 def ravel(x: TensorLike) -> Node:
-    """All elements along one axis, the last axis running fastest."""
+    """All elements along one axis, the last axis running fastest.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ravel([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    """
     return flatten(x)
 
 
 def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
-    """Axes of length 1, in front or (unless `left`) behind, until the rank is n."""
+    """Axes of length 1, in front or (unless `left`) behind, until the rank is n.
+
+    Parameters
+    ----------
+    arry : TensorLike
+        The arrays or tensors.
+    n : int, default 1
+        Number of rows or elements.
+    left : bool, default True
+        Whether new axes come in front.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.atleast_Nd([1.0, 2.0], n=2).eval().tolist()
+    [[1.0, 2.0]]
+    """
     node = as_tensor(arry)
     added = range(n - node.ndim) if left else range(node.ndim, n)
     return expand_dims(node, tuple(added)) if node.ndim < n else node
 
 
 def atleast_1d(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
-    """A number as a vector of length 1; other tensors as they are."""
+    """A number as a vector of length 1; other tensors as they are.
+
+    Parameters
+    ----------
+    arry : TensorLike
+        The arrays or tensors.
+    n : int, default 1
+        Number of rows or elements.
+    left : bool, default True
+        Whether new axes come in front.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.atleast_1d(3.0).eval().tolist()
+    [3.0]
+    """
     return atleast_Nd(arry, n=n, left=left)
 
 
 def atleast_2d(arry: TensorLike, *, n: int = 2, left: bool = True) -> Node:
-    """Leading axes of length 1 until the rank is 2."""
+    """Leading axes of length 1 until the rank is 2.
+
+    Parameters
+    ----------
+    arry : TensorLike
+        The arrays or tensors.
+    n : int, default 2
+        Number of rows or elements.
+    left : bool, default True
+        Whether new axes come in front.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.atleast_2d([1.0, 2.0]).eval().tolist()
+    [[1.0, 2.0]]
+    """
     return atleast_Nd(arry, n=n, left=left)
 
 
 def atleast_3d(arry: TensorLike, *, n: int = 3, left: bool = True) -> Node:
-    """Leading axes of length 1 until the rank is 3 (NumPy puts a vector in the middle)."""
+    """Leading axes of length 1 until the rank is 3 (NumPy puts a vector in the middle).
+
+    Parameters
+    ----------
+    arry : TensorLike
+        The arrays or tensors.
+    n : int, default 3
+        Number of rows or elements.
+    left : bool, default True
+        Whether new axes come in front.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.atleast_3d([1.0, 2.0]).eval().tolist()
+    [[[1.0, 2.0]]]
+    """
     return atleast_Nd(arry, n=n, left=left)
 
 
 def shape_padleft(t: TensorLike, n_ones: int = 1) -> Node:
-    """New axes of length 1 in front."""
+    """New axes of length 1 in front.
+
+    Parameters
+    ----------
+    t : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    n_ones : int, default 1
+        Number of new axes of length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.shape_padleft(pt.as_tensor([1.0, 2.0])).eval().tolist()
+    [[1.0, 2.0]]
+    """
     return expand_dims(t, tuple(range(n_ones)))
 
 
 def shape_padright(t: TensorLike, n_ones: int = 1) -> Node:
-    """New axes of length 1 behind."""
+    """New axes of length 1 behind.
+
+    Parameters
+    ----------
+    t : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    n_ones : int, default 1
+        Number of new axes of length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.shape_padright(pt.as_tensor([1.0, 2.0])).eval().tolist()
+    [[1.0], [2.0]]
+    """
     return expand_dims(t, tuple(range(-n_ones, 0)))
 
 
 def shape_padaxis(t: TensorLike, axis: int) -> Node:
-    """A new axis of length 1 at a position of the result."""
+    """A new axis of length 1 at a position of the result.
+
+    Parameters
+    ----------
+    t : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.shape_padaxis(pt.as_tensor([1.0, 2.0]), 1).eval().tolist()
+    [[1.0], [2.0]]
+    """
     return expand_dims(t, axis)
 
 
 def join(axis: int, *tensors_list: TensorLike) -> Node:
-    """Tensors joined along an existing axis."""
+    """Tensors joined along an existing axis.
+
+    Parameters
+    ----------
+    axis : int
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    *tensors_list : TensorLike
+        The tensors to join.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.join(0, [1.0, 2.0], [3.0]).eval().tolist()
+    [1.0, 2.0, 3.0]
+    """
     return concatenate(tensors_list, axis)
 
 
 def hstack(tensor_list: Sequence[TensorLike]) -> Node:
-    """Joined along the second axis, vectors along their only one."""
+    """Joined along the second axis, vectors along their only one.
+
+    Parameters
+    ----------
+    tensor_list : sequence of TensorLike
+        The tensors to join.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.hstack([[1.0, 2.0], [3.0]]).eval().tolist()
+    [1.0, 2.0, 3.0]
+    """
     nodes = [atleast_1d(value) for value in tensor_list]
     return concatenate(nodes, 0 if nodes and nodes[0].ndim == 1 else 1)
 
 
 def vstack(tensor_list: Sequence[TensorLike]) -> Node:
-    """Joined along the first axis; vectors are rows."""
+    """Joined along the first axis; vectors are rows.
+
+    Parameters
+    ----------
+    tensor_list : sequence of TensorLike
+        The tensors to join.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.vstack([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     return concatenate([atleast_2d(value) for value in tensor_list], 0)
 
 
 def dstack(tensor_list: Sequence[TensorLike]) -> Node:
-    """Joined along the third axis; matrices are slices, vectors rows of slices."""
+    """Joined along the third axis; matrices are slices, vectors rows of slices.
+
+    Parameters
+    ----------
+    tensor_list : sequence of TensorLike
+        The tensors to join.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.dstack([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[[1.0, 3.0], [2.0, 4.0]]]
+    """
     nodes = [atleast_2d(value) for value in tensor_list]
     return concatenate([node if node.ndim > 2 else expand_dims(node, 2) for node in nodes], 2)
 
 
 def column_stack(tensor_list: Sequence[TensorLike]) -> Node:
-    """Joined along the second axis; vectors are columns."""
+    """Joined along the second axis; vectors are columns.
+
+    Parameters
+    ----------
+    tensor_list : sequence of TensorLike
+        The tensors to join.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.column_stack([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 3.0], [2.0, 4.0]]
+    """
     nodes = [atleast_1d(value) for value in tensor_list]
     return concatenate([node if node.ndim > 1 else expand_dims(node, 1) for node in nodes], 1)
 
 
 def horizontal_stack(*args: TensorLike) -> Node:
-    """Matrices joined along the second axis."""
+    """Matrices joined along the second axis.
+
+    Parameters
+    ----------
+    *args : TensorLike
+        The tensors, in order.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.horizontal_stack([[1.0], [2.0]], [[3.0], [4.0]]).eval().tolist()
+    [[1.0, 3.0], [2.0, 4.0]]
+    """
     return concatenate(args, 1)
 
 
 def vertical_stack(*args: TensorLike) -> Node:
-    """Matrices joined along the first axis."""
+    """Matrices joined along the first axis.
+
+    Parameters
+    ----------
+    *args : TensorLike
+        The tensors, in order.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.vertical_stack([[1.0, 2.0]], [[3.0, 4.0]]).eval().tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     return concatenate(args, 0)
 
 
 def stacklists(arg: Any) -> Node:
-    """Nested lists of tensors as one tensor, an axis per level."""
+    """Nested lists of tensors as one tensor, an axis per level.
+
+    Parameters
+    ----------
+    arg : object
+        Nested lists of tensors.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.stacklists([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     return stack([stacklists(part) for part in arg]) if isinstance(arg, list | tuple) else as_tensor(arg)
 
 
 def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
-    """Joined along an axis, the other axes broadcast before."""
+    """Joined along an axis, the other axes broadcast before.
+
+    Parameters
+    ----------
+    tensor_list : sequence of TensorLike
+        The tensors to join.
+    axis : int, default 0
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.concat_with_broadcast([[[1.0]], [[2.0], [3.0]]], axis=1).eval().tolist()
+    [[1.0, 2.0], [1.0, 3.0]]
+    """
     nodes = [as_tensor(value) for value in tensor_list]
     if not nodes or len({node.ndim for node in nodes}) > 1:
         raise ShapeError(f"tensors of one rank were needed, got {', '.join(map(describe, nodes)) or 'none'}.")
@@ -162,10 +478,29 @@ def split(
 ) -> list[Node]:
     """Parts along an axis.
 
-    splits_size           lengths of the parts, as in PyTensor, which may be a vector known at run time; an integer is
-                          a number of equal parts
-    n_splits              the number of parts, which must agree and be known; alone, so many equal parts
-    indices_or_sections   positions before which to cut, as in NumPy, or a number of equal parts
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    splits_size : object, optional
+        Lengths of the parts, as in PyTensor, which may be a vector known at run time; an integer is a number of equal
+        parts.
+    n_splits : int, optional
+        The number of parts, which must agree and be known; alone, so many equal parts.
+    axis : int, default 0
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    indices_or_sections : sequence of int or int, optional
+        Positions before which to cut, as in NumPy, or a number of equal parts.
+
+    Returns
+    -------
+    list of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.split(pt.arange(4), [1, 3], n_splits=2)]
+    [[0], [1, 2, 3]]
     """
     node = as_tensor(x)
     if (splits_size is None and n_splits is None) == (indices_or_sections is None):
@@ -191,7 +526,25 @@ def split(
 
 
 def tile(A: TensorLike, reps: TensorLike | Sequence[TensorLike]) -> Node:
-    """The whole tensor `reps` times along each axis; axes are added in front where needed."""
+    """The whole tensor `reps` times along each axis; axes are added in front where needed.
+
+    Parameters
+    ----------
+    A : TensorLike
+        Matrix, or a batch of them.
+    reps : TensorLike or sequence of TensorLike
+        Number of repetitions for each axis.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.tile([1.0, 2.0], 2).eval().tolist()
+    [1.0, 2.0, 1.0, 2.0]
+    """
     node = as_tensor(A)
     counts: list[Dim] = list(as_shape(reps))
     counts = [*[1] * (node.ndim - len(counts)), *counts]
@@ -204,14 +557,52 @@ def tile(A: TensorLike, reps: TensorLike | Sequence[TensorLike]) -> Node:
 
 
 def flip(arr: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
-    """The order of elements reversed along `axis` (all axes for None)."""
+    """The order of elements reversed along `axis` (all axes for None).
+
+    Parameters
+    ----------
+    arr : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.flip([1.0, 2.0, 3.0]).eval().tolist()
+    [3.0, 2.0, 1.0]
+    """
     node = as_tensor(arr)
     axes = normalised_axes(axis, node.ndim)
     return getitem(node, tuple(slice(None, None, -1 if i in axes else None) for i in range(node.ndim)))
 
 
 def roll(x: TensorLike, shift: Any, axis: int | Sequence[int] | None = None) -> Node:
-    """Elements moved on by `shift` places along `axis`, from the end to the beginning; None rolls all as one axis."""
+    """Elements moved on by `shift` places along `axis`, from the end to the beginning; None rolls all as one axis.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    shift : object
+        Number of places; elements that leave at one end come in at the other.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.roll([1.0, 2.0, 3.0], 1).eval().tolist()
+    [3.0, 1.0, 2.0]
+    """
     node = as_tensor(x)
     if axis is None:
         return reshape(roll(flatten(node), shift, 0), node.static_shape)
@@ -226,7 +617,27 @@ def roll(x: TensorLike, shift: Any, axis: int | Sequence[int] | None = None) -> 
 
 @means("choose")
 def choose(a: TensorLike, choices: Any, mode: str = "raise") -> Node:
-    """For each element of a the element of the choice of that number; all broadcast. `mode` as in `take`."""
+    """For each element of a the element of the choice of that number; all broadcast. `mode` as in `take`.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    choices : object
+        Tensors to choose from.
+    mode : str, default 'raise'
+        What indices out of range do: "raise", "wrap" or "clip".
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.choose([0, 1], [[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [1.0, 4.0]
+    """
     number, options = _options(as_tensor(a), choices)
     count = length_of(options.static_shape[0])
     if mode not in ("raise", "clip", "wrap"):
@@ -258,7 +669,27 @@ def _options(number: Node, choices: Any) -> tuple[Node, Node]:
 
 @means("compress")
 def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> Node:
-    """The parts along `axis` (of the flattened tensor for None) where a vector is true."""
+    """The parts along `axis` (of the flattened tensor for None) where a vector is true.
+
+    Parameters
+    ----------
+    condition : TensorLike
+        Boolean expression; a number other than 0 counts as true.
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.compress([True, False, True], [1.0, 2.0, 3.0]).eval().tolist()
+    [1.0, 3.0]
+    """
     node, mask = flatten(x) if axis is None else as_tensor(x), as_tensor(condition)
     place = one_axis(0 if axis is None else axis, node)
     return take(node, index.flatnonzero(mask), place)
@@ -268,6 +699,23 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | No
     """Positions of the elements that are not zero (or True): int64, a vector per axis or, if asked, a row of a matrix.
 
     Their number is known when the function runs.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    return_matrix : bool, default False
+        Whether the places come as rows of one matrix.
+
+    Returns
+    -------
+    tuple of TensorVariable or TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.nonzero([0.0, 3.0, 4.0])]
+    [[1, 2]]
     """
     positions = index.nonzero(a)
     return stack(positions) if return_matrix else positions
@@ -275,13 +723,49 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | No
 
 @means("nonzero_values")
 def nonzero_values(a: TensorLike) -> Node:
-    """The elements that are not zero, in row-major order."""
+    """The elements that are not zero, in row-major order.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.nonzero_values([0.0, 3.0, 4.0]).eval().tolist()
+    [3.0, 4.0]
+    """
     node = flatten(a)
     return getitem(node, index.flatnonzero(node))
 
 
 def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[Node, ...]:
-    """Positions in a flattened tensor of lengths `dims` as positions on its axes; others fail, as an AssertionError."""
+    """Positions in a flattened tensor of lengths `dims` as positions on its axes; others fail, as an AssertionError.
+
+    Parameters
+    ----------
+    indices : TensorLike
+        Places, counted from 0.
+    dims : object
+        Names of the axes; their lengths come from the model's coords.
+    order : str, default 'C'
+        "C": the last index runs fastest; "F": the first.
+
+    Returns
+    -------
+    tuple of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().item() for x in pt.unravel_index(5, (2, 3))]
+    [1, 2]
+    """
     lengths = as_shape(dims)
     position = _inside(as_tensor(indices), length_of(product(lengths)), "unravel_index")
     found: list[Node] = []
@@ -294,7 +778,26 @@ def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[
 def ravel_multi_index(multi_index: Sequence[TensorLike], dims: object, mode: str = "raise", order: str = "C") -> Node:
     """Positions on the axes of a tensor of lengths `dims` as positions in it when flattened.
 
-    mode   beyond the ends: "raise" an AssertionError in the call, "clip" to the nearest end, "wrap" around
+    Parameters
+    ----------
+    multi_index : sequence of TensorLike
+        Places, one tensor for each axis.
+    dims : object
+        Names of the axes; their lengths come from the model's coords.
+    mode : str, default 'raise'
+        Beyond the ends: "raise" an AssertionError in the call, "clip" to the nearest end, "wrap" around.
+    order : str, default 'C'
+        "C": the last index runs fastest; "F": the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ravel_multi_index((1, 2), (2, 3)).eval().item()
+    5
     """
     result: Node | None = None
     pairs = list(zip(multi_index, as_shape(dims), strict=True))
@@ -329,7 +832,23 @@ def _row_major(order: str) -> bool:
 
 
 def inverse_permutation(perm: TensorLike) -> Node:
-    """The permutation of 0, 1, … that undoes a permutation; of a matrix, those of its rows, and so on."""
+    """The permutation of 0, 1, … that undoes a permutation; of a matrix, those of its rows, and so on.
+
+    Parameters
+    ----------
+    perm : TensorLike
+        Permutation of 0, ..., n - 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.inverse_permutation([2, 0, 1]).eval().tolist()
+    [1, 2, 0]
+    """
     node = as_tensor(perm)
     if not node.ndim:
         raise ShapeError(f"a permutation is a vector of integers, got {describe(node)}.")
@@ -341,7 +860,27 @@ def inverse_permutation(perm: TensorLike) -> Node:
 
 
 def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> Node:
-    """`n_axes` neighbouring axes (all that follow for None) as one; 0 axes become a new one of length 1."""
+    """`n_axes` neighbouring axes (all that follow for None) as one; 0 axes become a new one of length 1.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    start_axis : int, default 0
+        First of the axes to join.
+    n_axes : int, optional
+        How many are joined; all behind it by default.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.join_dims(pt.zeros((2, 3)), 0, 2).eval().tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
     node = as_tensor(x)
     start = start_axis % max(node.ndim, 1)
     stop = node.ndim if n_axes is None else start + n_axes
@@ -352,7 +891,27 @@ def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> 
 
 
 def split_dims(x: TensorLike, shape: object, axis: int = 0) -> Node:
-    """One axis as several, of the lengths `shape`; one of them may be -1."""
+    """One axis as several, of the lengths `shape`; one of them may be -1.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    shape : int or sequence of int
+        Lengths of the axes.
+    axis : int, default 0
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.split_dims(pt.arange(6), axis=0, shape=(2, 3)).eval().tolist()
+    [[0, 1, 2], [3, 4, 5]]
+    """
     node = as_tensor(x)
     place, given = one_axis(axis, node), list(shape) if isinstance(shape, list | tuple) else [shape]
     inner = reshape(arange(length_of(node.static_shape[place])), given).static_shape
@@ -360,9 +919,26 @@ def split_dims(x: TensorLike, shape: object, axis: int = 0) -> Node:
 
 
 def specify_shape(x: TensorLike, shape: Sequence[object] | object) -> Node:
-    """x with lengths that are promised: a length per axis, None where nothing is said, `...` for axes between.
+    """`x` with lengths that are promised: a length per axis, None where nothing is said, `...` for axes between.
 
     Lengths known to be others are a ShapeError at once, those that turn out others when the function is called.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    shape : sequence or object
+        Lengths of the axes.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.specify_shape(pt.as_tensor([1.0, 2.0]), (2,)).eval().tolist()
+    [1.0, 2.0]
     """
     node = as_tensor(x)
     given = [shape] if shape is None or shape is Ellipsis else lengths_listed(shape)
@@ -381,18 +957,49 @@ def specify_shape(x: TensorLike, shape: Sequence[object] | object) -> Node:
 
 
 def specify_broadcastable(x: TensorLike, *axes: int) -> Node:
-    """x with length 1 promised on the given axes, which then stretch in broadcasting."""
+    """`x` with length 1 promised on the given axes, which then stretch in broadcasting.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    *axes : int
+        Axes of length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.specify_broadcastable(pt.as_tensor([[1.0, 2.0]]), 0).eval().tolist()
+    [[1.0, 2.0]]
+    """
     node = as_tensor(x)
     ones = normalised_axes(axes, node.ndim)
     return specify_shape(node, [1 if i in ones else None for i in range(node.ndim)])
 
 
 def broadcast_dynamic(x: TensorLike, axes: Mapping[int, object]) -> Node:
-    """x with axes broadcast whose length, 1 or that of the result, is known at run time only.
+    """`x` with axes broadcast whose length, 1 or that of the result, is known at run time only.
 
-    axes      axis of x -> its length in the result: an integer, a symbolic length or an integer scalar, such as
-              `y.shape[0]`. Where x has length 1 its elements are repeated, and derivatives sum over the axis.
-    raises    ShapeError for any other length, at run time where it is not known before
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axes : mapping
+        Axis of x -> its length in the result: an integer, a symbolic length or an integer scalar, such as `y.shape[0]`.
+        Where x has length 1 its elements are repeated, and derivatives sum over the axis.
+
+    Returns
+    -------
+    TensorVariable
+
+    Raises
+    ------
+    ShapeError
+        For any other length, at run time where it is not known before.
     """
     node = as_tensor(x)
     if not isinstance(axes, Mapping):
@@ -416,7 +1023,22 @@ def broadcast_dynamic(x: TensorLike, axes: Mapping[int, object]) -> Node:
 def broadcast_shape(*arrays: Any, arrays_are_shapes: bool = False) -> tuple[Node | int, ...]:
     """The common shape to which tensors broadcast: integers where static, else int64 scalars.
 
-    arrays_are_shapes   whether shapes are given in place of tensors
+    Parameters
+    ----------
+    *arrays : TensorLike
+        The arrays, in order.
+    arrays_are_shapes : bool, default False
+        Whether shapes are given in place of tensors.
+
+    Returns
+    -------
+    tuple of TensorVariable or int
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.broadcast_shape(pt.zeros((2, 1)), pt.zeros((3,)))
+    (2, 3)
     """
     nodes = [full(a, 0, "bool") if arrays_are_shapes else as_tensor(a) for a in arrays]
     lengths = common_shape(nodes)[0]
@@ -424,12 +1046,46 @@ def broadcast_shape(*arrays: Any, arrays_are_shapes: bool = False) -> tuple[Node
 
 
 def is_flat(var: Node, ndim: int = 1) -> bool:
-    """Whether a tensor has rank `ndim`."""
+    """Whether a tensor has rank `ndim`.
+
+    Parameters
+    ----------
+    var : TensorVariable
+        The expression.
+    ndim : int, default 1
+        Rank.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.is_flat(pt.dvector("x"))
+    True
+    """
     return var.ndim == ndim
 
 
 def get_vector_length(v: TensorLike) -> int:
-    """The static length of a vector."""
+    """The static length of a vector.
+
+    Parameters
+    ----------
+    v : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.get_vector_length(pt.zeros((3,)))
+    3
+    """
     node = as_tensor(v)
     if node.ndim != 1 or isinstance(node.static_shape[0], Dimension):
         raise ShapeError(f"a vector of static length was needed, got {describe(node)}.")
@@ -437,12 +1093,42 @@ def get_vector_length(v: TensorLike) -> int:
 
 
 def slice_at_axis(sl: slice, axis: int) -> tuple[object, ...]:
-    """An index that takes a slice of one axis and all of the others."""
+    """An index that takes a slice of one axis and all of the others.
+
+    Parameters
+    ----------
+    sl : slice
+        Slice.
+    axis : int
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    tuple
+    """
     return (slice(None),) * axis + (sl, ...) if axis >= 0 else (..., sl) + (slice(None),) * (-1 - axis)
 
 
 def diag(v: TensorLike, k: int = 0) -> Node:
-    """A square matrix with vector v on diagonal `k` (above the main one if positive), or that diagonal of matrix v."""
+    """A square matrix with vector v on diagonal `k` (above the main one if positive), or that diagonal of matrix v.
+
+    Parameters
+    ----------
+    v : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    k : int, default 0
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.diag([1.0, 2.0]).eval().tolist()
+    [[1.0, 0.0], [0.0, 2.0]]
+    """
     node = as_tensor(v)
     if node.ndim == 2:
         return diagonal(node, k)
@@ -455,17 +1141,71 @@ def diag(v: TensorLike, k: int = 0) -> Node:
 
 
 def extract_diag(x: TensorLike) -> Node:
-    """The main diagonals of the matrices over the first two axes."""
+    """The main diagonals of the matrices over the first two axes.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.extract_diag([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [1.0, 4.0]
+    """
     return diagonal(x)
 
 
 def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
-    """A matrix with one number all along its main diagonal; of higher rank, where all positions are equal."""
+    """A matrix with one number all along its main diagonal; of higher rank, where all positions are equal.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    val : TensorLike
+        Value of the diagonal.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fill_diagonal(pt.zeros((2, 2)), 3.0).eval().tolist()
+    [[3.0, 0.0], [0.0, 3.0]]
+    """
     return fill_diagonal_offset(a, val, 0)
 
 
 def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: Any) -> Node:
-    """A matrix with one number all along diagonal `offset` (above the main one if positive), which may be symbolic."""
+    """A matrix with one number all along diagonal `offset` (above the main one if positive), which may be symbolic.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    val : TensorLike
+        Value of the diagonal.
+    offset : object
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fill_diagonal_offset(pt.zeros((2, 2)), 3.0, 1).eval().tolist()
+    [[0.0, 3.0], [0.0, 0.0]]
+    """
     node = as_tensor(a)
     offset = offset if isinstance(offset, Node) else operator.index(offset)
     if node.ndim > 2 and isinstance(offset, int) and not offset:
@@ -490,13 +1230,49 @@ def _of_equal_lengths(node: Node) -> Node:
 
 
 def tril(m: TensorLike, k: int = 0) -> Node:
-    """The matrices of the last two axes on and below diagonal `k`, zeros above it."""
+    """The matrices of the last two axes on and below diagonal `k`, zeros above it.
+
+    Parameters
+    ----------
+    m : TensorLike
+        Number of columns; as many as rows by default.
+    k : int, default 0
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.tril([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 0.0], [3.0, 4.0]]
+    """
     node = _matrix(m, "tril")
     return apply("where", _below(node, k), node, as_tensor(0, node.dtype))
 
 
 def triu(m: TensorLike, k: int = 0) -> Node:
-    """The matrices of the last two axes on and above diagonal `k`, zeros below it."""
+    """The matrices of the last two axes on and above diagonal `k`, zeros below it.
+
+    Parameters
+    ----------
+    m : TensorLike
+        Number of columns; as many as rows by default.
+    k : int, default 0
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.triu([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 2.0], [0.0, 4.0]]
+    """
     node = _matrix(m, "triu")
     return apply("where", _below(node, k - 1), as_tensor(0, node.dtype), node)
 
@@ -514,7 +1290,29 @@ def _matrix(x: TensorLike, name: str) -> Node:
 
 
 def set_subtensor(x: Node, y: TensorLike, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> Node:
-    """PyTensor's name for `a[i].set(y)`; x is `a[i]`. Memory is the compiler's matter: the other two change nothing."""
+    """PyTensor's name for `a[i].set(y)`; x is `a[i]`. Memory is the compiler's matter: the other two change nothing.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+    inplace : bool, default False
+        Taken for PyTensor's sake and without effect: expressions are never changed.
+    tolerate_inplace_aliasing : bool, default False
+        Taken for PyTensor's sake and without effect.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.set_subtensor(pt.as_tensor([1.0, 2.0])[0], 5.0).eval().tolist()
+    [5.0, 2.0]
+    """
     return index_set(x, y)
 
 
@@ -526,7 +1324,33 @@ def inc_subtensor(
     tolerate_inplace_aliasing: bool = False,
     ignore_duplicates: bool = False,
 ) -> Node:
-    """PyTensor's name for `a[i].inc(y)`; x is `a[i]`. With `ignore_duplicates` the last repetition counts."""
+    """PyTensor's name for `a[i].inc(y)`; x is `a[i]`. With `ignore_duplicates` the last repetition counts.
+
+    Parameters
+    ----------
+    x : TensorVariable
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+    inplace : bool, default False
+        Taken for PyTensor's sake and without effect: expressions are never changed.
+    set_instead_of_inc : bool, default False
+        Whether the elements are replaced.
+    tolerate_inplace_aliasing : bool, default False
+        Taken for PyTensor's sake and without effect.
+    ignore_duplicates : bool, default False
+        Whether a place that stands twice counts once.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.inc_subtensor(pt.as_tensor([1.0, 2.0])[0], 5.0).eval().tolist()
+    [6.0, 2.0]
+    """
     return index_set(x, y) if set_instead_of_inc else index_inc(x, y, ignore_duplicates)
 
 

@@ -18,9 +18,23 @@ from consilience.tensor.keywords import export
 def switch_case(index: TensorLike, *branches: TensorLike) -> Node:
     """The branch number `index`, counted from zero; the first or the last one for an index beyond them.
 
-    index      integer scalar
-    branches   expressions of one type; those not chosen are not computed
-    raises     GraphError without branches or where the index is no scalar, DtypeError where it is no integer
+    Parameters
+    ----------
+    index : TensorLike
+        Integer scalar.
+    *branches : TensorLike
+        Expressions of one type; those not chosen are not computed.
+
+    Returns
+    -------
+    TensorVariable
+
+    Raises
+    ------
+    GraphError
+        Without branches or where the index is no scalar.
+    DtypeError
+        Where it is no integer.
     """
     chosen = as_tensor(index)
     if not branches:

@@ -40,7 +40,26 @@ def constant(
 ) -> Node:
     """A fixed array; equal arrays are one node.
 
-    ndim   the rank: axes of length 1 are put before the others, or left out there
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or what becomes one: an array, a number, nested lists.
+    name : str, optional
+        Name shown when the expression is printed.
+    ndim : int, optional
+        The rank: axes of length 1 are put before the others, or left out there.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.constant(3.0).eval().item()
+    3.0
     """
     return _checked(as_tensor(x, dtype), name, ndim)
 
@@ -50,7 +69,26 @@ def as_tensor_variable(
 ) -> Node:
     """A node for any array, number, node or nested list of these.
 
-    ndim   the rank: axes of length 1 are put before the others, or left out there; ShapeError for longer ones
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    name : str, optional
+        Name shown when the expression is printed.
+    ndim : int, optional
+        The rank: axes of length 1 are put before the others, or left out there; ShapeError for longer ones.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> (pt.as_tensor([1.0, 2.0]) * 2).eval().tolist()
+    [2.0, 4.0]
     """
     return _checked(as_tensor(x, dtype), name, ndim)
 
@@ -67,12 +105,47 @@ def _checked(node: Node, name: str | None, ndim: int | None) -> Node:
 
 
 def key(seed: int) -> Node:
-    """A random key: the start of a stream of random numbers, fixed by an integer seed."""
+    """A random key: the start of a stream of random numbers, fixed by an integer seed.
+
+    Parameters
+    ----------
+    seed : int
+        Integer.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> draw = pt.random.normal(rng=pt.key(1))
+    >>> draw.eval() == draw.eval()
+    np.True_
+    """
     return Node(Key(int(seed)))
 
 
 def zeros(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
-    """Zeros of a shape."""
+    """Zeros of a shape.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Lengths of the axes.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.empty((2, 2)).eval().tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
     return full(shape, 0, named(dtype))
 
 
@@ -80,32 +153,144 @@ empty = zeros
 
 
 def ones(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
-    """Ones of a shape."""
+    """Ones of a shape.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Lengths of the axes.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ones((2,)).eval().tolist()
+    [1.0, 1.0]
+    """
     return full(shape, 1, named(dtype))
 
 
 def alloc(value: TensorLike, *shape: object) -> Node:
-    """`value` repeated to the lengths that follow it."""
+    """`value` repeated to the lengths that follow it.
+
+    Parameters
+    ----------
+    value : TensorLike
+        Value at which the function is computed.
+    *shape : int or sequence of int
+        Lengths.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.alloc(1.5, 2, 2).eval().tolist()
+    [[1.5, 1.5], [1.5, 1.5]]
+    """
     return broadcast_to(value, shape)
 
 
 def zeros_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool = False) -> Node:
-    """Zeros with the shape and (unless given) dtype of a tensor."""
+    """Zeros with the shape and (unless given) dtype of a tensor.
+
+    Parameters
+    ----------
+    model : TensorLike
+        The model; by default that of the enclosing `with` block.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+    opt : bool, default False
+        Taken for PyTensor's sake and without effect.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.zeros_like([3.0, 4.0]).eval().tolist()
+    [0.0, 0.0]
+    """
     return full_like(model, 0, dtype)
 
 
 def empty_like(prototype: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
-    """Zeros with the shape and (unless given) dtype of a tensor."""
+    """Zeros with the shape and (unless given) dtype of a tensor.
+
+    Parameters
+    ----------
+    prototype : TensorLike
+        Tensor whose shape is taken.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.empty_like([1.0, 2.0]).eval().tolist()
+    [0.0, 0.0]
+    """
     return full_like(prototype, 0, dtype)
 
 
 def ones_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool = False) -> Node:
-    """Ones with the shape and (unless given) dtype of a tensor."""
+    """Ones with the shape and (unless given) dtype of a tensor.
+
+    Parameters
+    ----------
+    model : TensorLike
+        The model; by default that of the enclosing `with` block.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+    opt : bool, default False
+        Taken for PyTensor's sake and without effect.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ones_like([3.0, 4.0]).eval().tolist()
+    [1.0, 1.0]
+    """
     return full_like(model, 1, dtype)
 
 
 def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
-    """Ones on the main diagonal and zeros elsewhere, with the shape and (unless given) dtype of a matrix."""
+    """Ones on the main diagonal and zeros elsewhere, with the shape and (unless given) dtype of a matrix.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.identity_like([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     node = as_tensor(x)
     if node.ndim != 2:
         raise ShapeError(f"`identity_like` needs a matrix, got {describe(node)}.")
@@ -114,13 +299,55 @@ def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
 
 
 def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | None = None) -> Node:
-    """Ones on and below diagonal `k`, zeros above it: N rows and M columns (N for None)."""
+    """Ones on and below diagonal `k`, zeros above it: N rows and M columns (N for None).
+
+    Parameters
+    ----------
+    N : object
+        Number of rows, or of points.
+    M : object, optional
+        Number of points or columns; as many as rows by default.
+    k : int, default 0
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.tri(2).eval().tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    """
     row, column = arange(length_of(as_length(N))), arange(length_of(as_length(N if M is None else M)))
     return cast(apply("ge", apply("add", expand_dims(row, 1), k), column), dtype)
 
 
 def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, Node]:
-    """Rows and columns of the elements on and below diagonal `k` of n x m matrices (n x n for None)."""
+    """Rows and columns of the elements on and below diagonal `k` of n x m matrices (n x n for None).
+
+    Parameters
+    ----------
+    n : object
+        Number of rows or elements.
+    k : int, default 0
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    m : object, optional
+        Number of columns; as many as rows by default.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.tril_indices(2)]
+    [[0, 1, 1], [0, 0, 1]]
+    """
     if is_integer(n) and (m is None or is_integer(m)):
         places = np.tril_indices(operator.index(n), k, None if m is None else operator.index(m))
         return _constant(places[0]), _constant(places[1])
@@ -129,7 +356,27 @@ def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
 
 
 def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, Node]:
-    """Rows and columns of the elements on and above diagonal `k` of n x m matrices (n x n for None)."""
+    """Rows and columns of the elements on and above diagonal `k` of n x m matrices (n x n for None).
+
+    Parameters
+    ----------
+    n : object
+        Number of rows or elements.
+    k : int, default 0
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    m : object, optional
+        Number of columns; as many as rows by default.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.triu_indices(2)]
+    [[0, 0, 1], [0, 1, 1]]
+    """
     if is_integer(n) and (m is None or is_integer(m)):
         places = np.triu_indices(operator.index(n), k, None if m is None else operator.index(m))
         return _constant(places[0]), _constant(places[1])
@@ -138,13 +385,49 @@ def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
 
 
 def tril_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
-    """`tril_indices` for the shape of a matrix."""
+    """`tril_indices` for the shape of a matrix.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    k : int, default 0
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.tril_indices_from(pt.zeros((2, 2)))]
+    [[0, 1, 1], [0, 0, 1]]
+    """
     rows, columns = _lengths(a, "tril_indices_from")
     return tril_indices(rows, k, columns)
 
 
 def triu_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
-    """`triu_indices` for the shape of a matrix."""
+    """`triu_indices` for the shape of a matrix.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    k : int, default 0
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.triu_indices_from(pt.zeros((2, 2)))]
+    [[0, 0, 1], [0, 1, 1]]
+    """
     rows, columns = _lengths(a, "triu_indices_from")
     return triu_indices(rows, k, columns)
 
@@ -167,8 +450,30 @@ def linspace(
 ) -> Node | tuple[Node, Node]:
     """`num` evenly spaced numbers from `start` to `stop`, the last one included where `endpoint`.
 
-    start, stop   numbers or tensors, which broadcast; the numbers run along the new axis `axis`
-    retstep       also give the distance of neighbours
+    Parameters
+    ----------
+    start, stop : TensorLike
+        Numbers or tensors, which broadcast; the numbers run along the new axis `axis`.
+    num : object, default 50
+        Number of points.
+    endpoint : bool, default True
+        Whether `stop` is the last point.
+    retstep : bool, default False
+        Also give the distance of neighbours.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+    axis : int, default 0
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable or tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linspace(0.0, 1.0, 3).eval().tolist()
+    [0.0, 0.5, 1.0]
     """
     low, high = _ends(start, stop)
     positions, gaps = _places(num, low, endpoint)
@@ -217,7 +522,35 @@ def logspace(
     dtype: npt.DTypeLike | None = None,
     axis: int = 0,
 ) -> Node:
-    """`num` numbers from base ** start to base ** stop whose logarithms are evenly spaced."""
+    """`num` numbers from base ** start to base ** stop whose logarithms are evenly spaced.
+
+    Parameters
+    ----------
+    start : TensorLike
+        Starting values by name; the model's starting point by default.
+    stop : TensorLike
+        End; not included.
+    num : object, default 50
+        Number of points.
+    base : TensorLike, default 10.0
+        Base of the logarithm.
+    endpoint : bool, default True
+        Whether `stop` is the last point.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+    axis : int, default 0
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.logspace(0.0, 2.0, 3).eval().tolist()
+    [1.0, 10.0, 100.0]
+    """
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     assert isinstance(exponents, Node)
     result = apply("pow", base, exponents)
@@ -235,7 +568,32 @@ def geomspace(
 ) -> Node:
     """`num` numbers of equal ratios from `start` to `stop`, which have one sign, in float64; the ends are exact.
 
-    base   has no influence; PyTensor computes through powers of it
+    Parameters
+    ----------
+    start : TensorLike
+        Starting values by name; the model's starting point by default.
+    stop : TensorLike
+        End; not included.
+    num : object, default 50
+        Number of points.
+    base : TensorLike, default 10.0
+        Has no influence; PyTensor computes through powers of it.
+    endpoint : bool, default True
+        Whether `stop` is the last point.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+    axis : int, default 0
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.geomspace(1.0, 8.0, 4).eval().round(4).tolist()
+    [1.0, 2.0, 4.0, 8.0]
     """
     low, high = _ends(cast(start, "float64"), cast(stop, "float64"))
     positions, gaps = _places(num, low, endpoint)
@@ -249,8 +607,24 @@ def geomspace(
 def meshgrid(*xi: TensorLike, indexing: str = "xy", sparse: bool = False) -> list[Node]:
     """Coordinate tensors of a grid from its axes: vectors of lengths n, m, … give tensors of shape (m, n, …).
 
-    indexing   "xy" exchanges the first two axes as plots do, "ij" does not
-    sparse     leave axes of length 1 in place of repeating
+    Parameters
+    ----------
+    *xi : TensorLike
+        Coordinates along each axis, vectors.
+    indexing : str, default 'xy'
+        "xy" exchanges the first two axes as plots do, "ij" does not.
+    sparse : bool, default False
+        Leave axes of length 1 in place of repeating.
+
+    Returns
+    -------
+    list of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.meshgrid([1, 2], [3, 4])]
+    [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing must be 'xy' or 'ij', got {indexing!r}.")
@@ -268,7 +642,23 @@ def meshgrid(*xi: TensorLike, indexing: str = "xy", sparse: bool = False) -> lis
 
 
 def floatX(X: TensorLike) -> Any:  # PyMC's name
-    """An expression or array as floats of `config.floatX`; expressions stay expressions, all else is an array."""
+    """An expression or array as floats of `config.floatX`; expressions stay expressions, all else is an array.
+
+    Parameters
+    ----------
+    X : TensorLike
+        Array, or a tree of them.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.floatX([1, 2]).dtype.name
+    'float64'
+    """
     if isinstance(X, Node):
         return as_tensor(X, config.floatX)
     return np.asarray(X, dtype=config.floatX)
@@ -298,7 +688,23 @@ ogrid = _Grid(sparse=True)
 
 
 def bartlett(M: int | Node) -> Node:
-    """The triangular window of M points; of none for less than 1. M may be known at the call only."""
+    """The triangular window of M points; of none for less than 1. M may be known at the call only.
+
+    Parameters
+    ----------
+    M : int or TensorVariable
+        Number of points or columns; as many as rows by default.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.bartlett(5).eval().tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
     if isinstance(M, Node):
         count = apply("maximum", M, 0)
         from_middle = apply("abs", apply("sub", apply("mul", 2.0, arange(count)), apply("sub", count, 1)))

@@ -34,8 +34,26 @@ def bincount(
 ) -> Node:
     """How often each integer 0, 1, … occurs in a vector, up to its greatest; with `weights` their sums.
 
-    minlength       a length that the result has at least
-    assert_nonneg   changes nothing: negative integers always make the function raise OutOfBoundsError
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    weights : TensorLike, optional
+        Weight of each element.
+    minlength : TensorLike, optional
+        A length that the result has at least.
+    assert_nonneg : bool, default False
+        Changes nothing: negative integers always make the function raise OutOfBoundsError.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.bincount([0, 1, 1, 3]).eval().tolist()
+    [1, 2, 0, 1]
     """
     node = as_tensor(x)
     if node.ndim != 1 or node.dtype not in ("bool", *INTEGERS):
@@ -54,9 +72,25 @@ def bincount(
 def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Node:
     """The number of the interval in which each element lies (int64): i where bins[i - 1] <= x < bins[i].
 
-    bins    a vector that ascends or descends, else the function raises AssertionError; 0 and its length stand for what
-            lies outside. Of a descending one, i where bins[i - 1] > x >= bins[i]
-    right   the other end belongs to an interval
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    bins : TensorLike
+        A vector that ascends or descends, else the function raises AssertionError; 0 and its length stand for what lies
+        outside. Of a descending one, i where bins[i - 1] > x >= bins[i].
+    right : bool, default False
+        The other end belongs to an interval.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.digitize([0.5, 1.5], [0.0, 1.0, 2.0]).eval().tolist()
+    [1, 2]
     """
     node, ends = as_tensor(x), _vector(bins, "digitize")
     before, after = getitem(ends, slice(None, -1)), getitem(ends, slice(1, None))
@@ -71,7 +105,29 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Node:
 def histogram_bin_edges(
     a: TensorLike, bins: Any = 10, range: tuple[TensorLike, TensorLike] | None = None, weights: None = None
 ) -> Node:
-    """The ends of the intervals in which `histogram` counts: one more than there are intervals."""
+    """The ends of the intervals in which `histogram` counts: one more than there are intervals.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    bins : object, default 10
+        Number of bins, or a rule's name as in NumPy.
+    range : tuple of (TensorLike, TensorLike), optional
+        Least and greatest edge.
+    weights : None
+        Weight of each element.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.histogram_bin_edges([0.0, 1.0, 2.0], bins=2).eval().tolist()
+    [0.0, 1.0, 2.0]
+    """
     return _edges(flatten(a), bins, range)[0]
 
 
@@ -84,10 +140,28 @@ def histogram(
 ) -> tuple[Node, Node]:
     """How many elements lie in each interval (int64), the last one closed on both sides, and the ends of the intervals.
 
-    bins      a number of intervals of equal width, or a vector of ascending ends
-    range     least and greatest end for a number of intervals, those of the elements for None; a width of 0 becomes 1
-    density   divide by width and sum, so that the integral is 1
-    weights   of the elements: their sums are given in place of counts, in their dtype
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    bins : object, default 10
+        A number of intervals of equal width, or a vector of ascending ends.
+    range : tuple of (TensorLike, TensorLike), optional
+        Least and greatest end for a number of intervals, those of the elements for None; a width of 0 becomes 1.
+    density : bool, optional
+        Divide by width and sum, so that the integral is 1.
+    weights : TensorLike, optional
+        Of the elements: their sums are given in place of counts, in their dtype.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.histogram([0.0, 1.0, 2.0], bins=2)]
+    [[1, 2], [0.0, 1.0, 2.0]]
     """
     x = flatten(a)
     if x.dtype in COMPLEXES:
@@ -173,8 +247,24 @@ def _equal_interval(x: Node, edges: Node) -> tuple[Node, Node]:
 def to_one_hot(y: TensorLike, nb_class: object, dtype: npt.DTypeLike | None = None) -> Node:
     """Rows of zeros with a one at each of the classes y: a vector of n gives shape (n, nb_class).
 
-    y        integers from 0 to nb_class - 1; others make the function raise OutOfBoundsError
-    dtype    of the result; `config.floatX` for None
+    Parameters
+    ----------
+    y : TensorLike
+        Integers from 0 to nb_class - 1; others make the function raise OutOfBoundsError.
+    nb_class : object
+        Number of classes.
+    dtype : dtype, optional
+        Of the result; `config.floatX` for None.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.to_one_hot([0, 2], 3).eval().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     classes = _vector(y, "to_one_hot")
     if classes.dtype not in INTEGERS:

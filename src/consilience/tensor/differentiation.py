@@ -19,6 +19,7 @@ from consilience.ops.elementwise import AlteredGradient, TensorLike, as_tensor
 from consilience.ops.sparse.variable import SparseVariable
 from consilience.rewrite.rules import simplify
 from consilience.transforms import gradient as calculus
+from consilience.transforms.equal_terms import equal_terms_batched
 
 Nodes = Node | Sequence[Node]
 
@@ -37,16 +38,41 @@ def grad(
 ) -> Any:
     """Derivative of a scalar with respect to one or several tensors, each of its tensor's shape.
 
-    cost                 float tensor of rank 0; None if `known_grads` says where derivatives begin
-    wrt                  a float tensor or a sequence of them: inputs, shared variables, or expressions within
-    consider_constant    expressions that derivatives do not pass
-    disconnected_inputs  for tensors the cost does not depend on: "raise" DisconnectedInputError, "warn", "ignore"
-    add_names            whether derivatives of named tensors are named, as (dcost/dx)
-    known_grads          expression -> derivative with respect to it, which counts in place of the cost's
-    return_disconnected  what stands for those: "zero", or "none" for None
-    null_gradients       "raise": NullTypeGradError where a derivative was declared undefined
-    returns              an expression, or a list (for a tuple: a tuple) of them; for a sparse variable a sparse one, of
-                         the derivatives with respect to its entries
+    Parameters
+    ----------
+    cost : TensorVariable or None
+        Scalar expression to differentiate.
+    wrt : Nodes
+        A float tensor or a sequence of them: inputs, shared variables, or expressions within.
+    consider_constant : Nodes, optional
+        Expressions that derivatives do not pass.
+    disconnected_inputs : str, default 'raise'
+        For tensors the cost does not depend on: "raise" DisconnectedInputError, "warn", "ignore".
+    add_names : bool, default True
+        Whether derivatives of named tensors are named, as (dcost/dx).
+    known_grads : mapping of TensorVariable to TensorLike, optional
+        Expression -> derivative with respect to it, which counts in place of the cost's.
+    return_disconnected : str or None, default 'zero'
+        What stands for those: "zero", or "none" for None.
+    null_gradients : str, default 'raise'
+        "raise": NullTypeGradError where a derivative was declared undefined.
+
+    Returns
+    -------
+    object
+        An expression, or a list (for a tuple: a tuple) of them; for a sparse variable a sparse one, of the derivatives
+        with respect to its entries.
+
+    Notes
+    -----
+    Float tensor of rank 0; None if `known_grads` says where derivatives begin.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> pt.grad(x**3, x).eval({x: 2.0}).item()
+    12.0
     """
     if null_gradients != "raise":
         raise ValueError(
@@ -60,7 +86,7 @@ def grad(
         raise GraphError("`grad` needs a cost, or `known_grads` to begin with.")
     costs = [] if cost is None else [cost]
     there = _connected([*costs, *known], wanted, constants, disconnected_inputs)
-    simple = simplify([*costs, *known], keep=[*wanted, *constants, *known])
+    simple = _simplified([*costs, *known], [*wanted, *constants, *known])
     if known:
         ones = [as_tensor(1.0, node.dtype) for node in costs]
         found = calculus.pullback(simple[: len(costs)], wanted, ones, constants, known)
@@ -168,7 +194,26 @@ gradient = grad
 
 
 def value_and_grad(cost: Node, wrt: Nodes) -> tuple[Node, Any]:
-    """The cost and its derivative; they share everything because equal expressions are one."""
+    """The cost and its derivative; they share everything because equal expressions are one.
+
+    Parameters
+    ----------
+    cost : TensorVariable
+        Scalar expression to differentiate.
+    wrt : Nodes
+        The variable or variables to differentiate by.
+
+    Returns
+    -------
+    tuple of (TensorVariable, object)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> [y.eval({x: 2.0}).item() for y in pt.value_and_grad(x**3, x)]
+    [8.0, 12.0]
+    """
     return cost, grad(cost, wrt)
 
 
@@ -179,7 +224,12 @@ def _prepared(
     several: Any = wrt if isinstance(wrt, Node | tuple) else [wrt] if isinstance(wrt, SparseVariable) else list(wrt)
     wanted, constants = _listed(_entries(several), "wrt"), _listed(consider_constant, "consider_constant")
     _connected(outputs, wanted, constants, on_disconnected)
-    return simplify(list(outputs), keep=[*wanted, *constants]), wanted, constants
+    return _simplified(outputs, [*wanted, *constants]), wanted, constants
+
+
+def _simplified(outputs: Sequence[Node], keep: Sequence[Node]) -> list[Node]:
+    """Equal outputs in their normal form, terms of one form together; `keep` stays as it is."""
+    return simplify(equal_terms_batched(outputs, keep), keep=keep)
 
 
 def jacobian(
@@ -191,8 +241,29 @@ def jacobian(
 ) -> Any:
     """Derivative of every element: shape (*expression.shape, *wrt.shape), one for each tensor of `wrt`.
 
-    consider_constant, disconnected_inputs   as for `grad`
-    vectorize                                accepted; all rows are always computed together
+    Parameters
+    ----------
+    expression : TensorVariable
+        The expression, or several.
+    wrt : Nodes
+        The variable or variables to differentiate by.
+    consider_constant : Nodes, optional
+        As for `grad`.
+    disconnected_inputs : str, default 'raise'
+        As for `grad`.
+    vectorize : bool, default False
+        Accepted; all rows are always computed together.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> pt.jacobian(x**2, x).eval({x: [1.0, 2.0]}).tolist()
+    [[2.0, 0.0], [0.0, 4.0]]
     """
     simple, wanted, constants = _prepared([expression], wrt, consider_constant, disconnected_inputs)
     found = calculus.jacobian(simple[0], wanted, constants)
@@ -203,7 +274,27 @@ def jacobian(
 def hessian(cost: Node, wrt: Nodes, consider_constant: Nodes | None = None, disconnected_inputs: str = "raise") -> Any:
     """Second derivatives of a scalar with respect to each tensor by itself: shape (*wrt.shape, *wrt.shape).
 
-    consider_constant, disconnected_inputs   as for `grad`
+    Parameters
+    ----------
+    cost : TensorVariable
+        Scalar expression to differentiate.
+    wrt : Nodes
+        The variable or variables to differentiate by.
+    consider_constant : Nodes, optional
+        As for `grad`.
+    disconnected_inputs : str, default 'raise'
+        As for `grad`.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> pt.hessian(pt.sum(x**3), x).eval({x: [1.0, 2.0]}).tolist()
+    [[6.0, 0.0], [0.0, 12.0]]
     """
     simple, wanted, constants = _prepared([cost], wrt, consider_constant, disconnected_inputs)
     found = calculus.hessian(simple[0], wanted, constants)
@@ -220,8 +311,23 @@ def hessian_vector_product(
 ) -> Any:
     """The Hessian of a scalar in all of `wrt` together times `p`, without the matrix.
 
-    p         a tensor like `wrt`, or one for each
-    returns   in the form of `wrt`
+    Parameters
+    ----------
+    cost : TensorVariable
+        Scalar expression to differentiate.
+    wrt : Nodes
+        The variable or variables to differentiate by.
+    p : TensorLike or sequence of TensorLike
+        A tensor like `wrt`, or one for each.
+    consider_constant : Nodes, optional
+        Expressions that count as constants.
+    disconnected_inputs : str, default 'raise'
+        "raise", "warn" or "ignore" where the result does not depend on a variable.
+
+    Returns
+    -------
+    object
+        In the form of `wrt`.
     """
     simple, wanted, constants = _prepared([cost], wrt, consider_constant, disconnected_inputs)
     vectors = _directions(wanted, p, isinstance(wrt, Node))
@@ -248,9 +354,25 @@ def pullback(
 ) -> Any:
     """Transposed Jacobian of `f` times cotangents: one result per variable in `wrt`, of its type.
 
-    cotangents            one per output of `f`, of its type
-    return_disconnected   what stands for variables that `f` does not depend on: "zero", or "none" for None
-    returns               in the form of `wrt`
+    Parameters
+    ----------
+    f : Nodes
+        Expression or expressions to differentiate.
+    wrt : Nodes
+        The variable or variables to differentiate by.
+    cotangents : TensorLike or sequence of TensorLike
+        One per output of `f`, of its type.
+    consider_constant : Nodes, optional
+        Expressions that count as constants.
+    disconnected_inputs : str, default 'raise'
+        "raise", "warn" or "ignore" where the result does not depend on a variable.
+    return_disconnected : str or None, default 'zero'
+        What stands for variables that `f` does not depend on: "zero", or "none" for None.
+
+    Returns
+    -------
+    object
+        In the form of `wrt`.
     """
     written = _listed(f, "outputs")
     absent = _absent_value(return_disconnected)
@@ -272,11 +394,25 @@ def pushforward(
 ) -> Any:
     """Jacobian of `f` by `wrt` times tangents: one result per output, of its type.
 
-    tangents               one per variable in `wrt`, of its type
-    disconnected_outputs   outputs that depend on none of them: "raise" DisconnectedInputError, "warn" or "ignore"
-    return_disconnected    what stands for those: "zero", or "none" for None
-    use_op_pushforward     accepted; there is one way to compute it
-    returns                in the form of `f`
+    Parameters
+    ----------
+    f : Nodes
+        Expression or expressions to differentiate.
+    wrt : Nodes
+        The variable or variables to differentiate by.
+    tangents : TensorLike or sequence of TensorLike
+        One per variable in `wrt`, of its type.
+    disconnected_outputs : str, default 'raise'
+        Outputs that depend on none of them: "raise" DisconnectedInputError, "warn" or "ignore".
+    return_disconnected : str or None, default 'zero'
+        What stands for those: "zero", or "none" for None.
+    use_op_pushforward : bool, default True
+        Accepted; there is one way to compute it.
+
+    Returns
+    -------
+    object
+        In the form of `f`.
     """
     written, wanted = _listed(f, "outputs"), _listed(wrt, "inputs")
     absent = _absent_value(return_disconnected)
@@ -284,7 +420,7 @@ def pushforward(
     for output, connected in zip(written, there, strict=True):
         if not connected:
             _connected([output], wanted, (), disconnected_outputs)
-    simple = simplify(written, keep=wanted)
+    simple = _simplified(written, wanted)
     directions = _directions(wanted, tangents, isinstance(wrt, Node))
     found = _derived(calculus.pushforward(simple, wanted, directions), [*written, *directions], wanted)
     return _as(f, [slope if here or absent else None for slope, here in zip(found, there, strict=True)])
@@ -297,7 +433,25 @@ def Lop(
     consider_constant: Nodes | None = None,
     disconnected_inputs: str = "raise",
 ) -> Any:
-    """The L-operator, `pullback` under its older name."""
+    """The L-operator, `pullback` under its older name.
+
+    Parameters
+    ----------
+    f : Nodes
+        Expression or expressions to differentiate.
+    wrt : Nodes
+        The variable or variables to differentiate by.
+    eval_points : TensorLike or sequence of TensorLike
+        The tangents or cotangents, one for each variable or expression.
+    consider_constant : Nodes, optional
+        Expressions that count as constants.
+    disconnected_inputs : str, default 'raise'
+        "raise", "warn" or "ignore" where the result does not depend on a variable.
+
+    Returns
+    -------
+    object
+    """
     return pullback(f, wrt, eval_points, consider_constant, disconnected_inputs)
 
 
@@ -309,12 +463,50 @@ def Rop(
     return_disconnected: str | None = "zero",
     use_op_rop_implementation: bool = True,
 ) -> Any:
-    """The R-operator, `pushforward` under its older name."""
+    """The R-operator, `pushforward` under its older name.
+
+    Parameters
+    ----------
+    f : Nodes
+        Expression or expressions to differentiate.
+    wrt : Nodes
+        The variable or variables to differentiate by.
+    eval_points : TensorLike or sequence of TensorLike
+        The tangents or cotangents, one for each variable or expression.
+    disconnected_outputs : str, default 'raise'
+        What to do with results that depend on none of the variables.
+    return_disconnected : str or None, default 'zero'
+        Derivative by a variable that the result does not depend on: "zero" or "none".
+    use_op_rop_implementation : bool, default True
+        Taken for PyTensor's sake and without effect.
+
+    Returns
+    -------
+    object
+    """
     return pushforward(f, wrt, eval_points, disconnected_outputs, return_disconnected, use_op_rop_implementation)
 
 
 def zero_grad(x: TensorLike) -> Node:
-    """The value itself with zero derivative; unlike with `disconnected_grad` it counts as depending on `x`."""
+    """The value itself with zero derivative; unlike with `disconnected_grad` it counts as depending on `x`.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience import gradient
+    >>> x = pt.dscalar("x")
+    >>> pt.grad(x * gradient.consider_constant(x), x).eval({x: 2.0}).item()
+    2.0
+    """
     return Node(AlteredGradient("zero"), as_tensor(x))
 
 
@@ -322,17 +514,69 @@ consider_constant = zero_grad
 
 
 def undefined_grad(x: TensorLike) -> Node:
-    """The value itself; NullTypeGradError for derivatives that pass it."""
+    """The value itself; NullTypeGradError for derivatives that pass it.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return Node(AlteredGradient("undefined"), as_tensor(x))
 
 
 def grad_scale(x: TensorLike, multiplier: float) -> Node:
-    """The value itself, with its derivative times a number."""
+    """The value itself, with its derivative times a number.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    multiplier : float
+        Factor of the gradient.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience import gradient
+    >>> x = pt.dscalar("x")
+    >>> pt.grad(gradient.grad_scale(x, 3.0), x).eval({x: 2.0}).item()
+    3.0
+    """
     return Node(AlteredGradient("scale", (float(multiplier),)), as_tensor(x))
 
 
 def grad_clip(x: TensorLike, lower_bound: float, upper_bound: float) -> Node:
-    """The value itself, with the derivative that arrives at it brought between two numbers."""
+    """The value itself, with the derivative that arrives at it brought between two numbers.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    lower_bound : float
+        Least gradient.
+    upper_bound : float
+        Greatest gradient.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience import gradient
+    >>> x = pt.dscalar("x")
+    >>> pt.grad(10.0 * gradient.grad_clip(x, -1.0, 1.0), x).eval({x: 2.0}).item()
+    1.0
+    """
     if not lower_bound <= upper_bound:
         raise ValueError(f"the lower bound must not exceed the upper one, got {lower_bound!r} and {upper_bound!r}.")
     return Node(AlteredGradient("clip", (float(lower_bound), float(upper_bound))), as_tensor(x))

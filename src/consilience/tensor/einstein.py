@@ -31,11 +31,27 @@ FEW = 5  # so many tensors are multiplied in the best order of all
 def einsum(subscripts: str, *operands: TensorLike, optimize: object = None) -> Node:
     """Sums of products of tensors whose axes bear letters: axes of one letter run together.
 
-    subscripts   letters of each tensor's axes, separated by commas, then "->" and those of the result; letters that the
-                 result does not have are summed over. Without "->" the result has the letters that occur once, in
-                 alphabetical order. "..." stands for leading axes, which broadcast
-    optimize     changes nothing: pairs are multiplied in the order that needs the fewest multiplications, where lengths
-                 are known; with more than five tensors the cheapest pair comes next
+    Parameters
+    ----------
+    subscripts : str
+        Letters of each tensor's axes, separated by commas, then "->" and those of the result; letters that the result
+        does not have are summed over. Without "->" the result has the letters that occur once, in alphabetical order.
+        "..." stands for leading axes, which broadcast.
+    *operands : TensorLike
+        The tensors.
+    optimize : object, optional
+        Changes nothing: pairs are multiplied in the order that needs the fewest multiplications, where lengths are
+        known; with more than five tensors the cheapest pair comes next.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.einsum("ij,j->i", [[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).eval().tolist()
+    [3.0, 7.0]
     """
     nodes, _ = promote([as_tensor(operand) for operand in operands])
     words, result = _letters(subscripts.replace(" ", ""), nodes)

@@ -29,32 +29,118 @@ _NORMS = ("backward", "ortho", "forward")
 def fft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Node:
     """Sums over j of a_j exp(-2 pi i j k / n) along an axis, as a complex tensor of `a`'s shape.
 
-    n      length: `a` is cut, or zeros are added at its end; None for that of the axis
-    norm   what is divided by n: "backward" (or None) the inverse transform, "forward" this one; "ortho" divides both by
-           the square root of n
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    n : int, optional
+        Length: `a` is cut, or zeros are added at its end; None for that of the axis.
+    axis : int, default -1
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    norm : str, optional
+        What is divided by n: "backward" (or None) the inverse transform, "forward" this one; "ortho" divides both by
+        the square root of n.
 
+    Returns
+    -------
+    TensorVariable
+
+    Notes
+    -----
     As `numpy.fft.fft`; complex64 for float32, float16 and complex64, complex128 otherwise. Accurate to some 1e-15 of
     the greatest result, in n log n steps for every n; lengths whose prime factors are at most 5 are quickest.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.fft([1.0, 0.0, 0.0, 0.0]).eval().tolist()
+    [(1+0j), (1+0j), (1+0j), (1+0j)]
     """
     return fftn(a, None if n is None else (n,), (axis,), norm)
 
 
 def ifft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Node:
-    """Sums over k of a_k exp(2 pi i j k / n) / n along an axis: what `fft` has `a` as its result; see there."""
+    """Sums over k of a_k exp(2 pi i j k / n) / n along an axis: what `fft` has `a` as its result; see there.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    n : int, optional
+        Number of rows or elements.
+    axis : int, default -1
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    norm : str, optional
+        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.ifft([1.0, 1.0]).eval().tolist()
+    [(1+0j), 0j]
+    """
     return ifftn(a, None if n is None else (n,), (axis,), norm)
 
 
 def fft2(
     a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
 ) -> Node:
-    """`fft` along two axes, the last ones if not said; see `fftn`."""
+    """`fft` along two axes, the last ones if not said; see `fftn`.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    s : sequence of int, optional
+        Lengths of the transformed axes; cut or padded with zeros.
+    axes : sequence of int, default (-2, -1)
+        The axes meant, negative ones counted from the end.
+    norm : str, optional
+        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.fft2([[1.0, 0.0], [0.0, 0.0]]).eval().tolist()
+    [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
+    """
     return fftn(a, s, axes, norm)
 
 
 def ifft2(
     a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
 ) -> Node:
-    """`ifft` along two axes, the last ones if not said; see `fftn`."""
+    """`ifft` along two axes, the last ones if not said; see `fftn`.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    s : sequence of int, optional
+        Lengths of the transformed axes; cut or padded with zeros.
+    axes : sequence of int, default (-2, -1)
+        The axes meant, negative ones counted from the end.
+    norm : str, optional
+        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.ifft2([[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
+    [[(1+0j), 0j], [0j, 0j]]
+    """
     return ifftn(a, s, axes, norm)
 
 
@@ -63,8 +149,26 @@ def fftn(
 ) -> Node:
     """`fft` along several axes.
 
-    s      lengths along these axes, as `n` of `fft`
-    axes   None: the last ones for which `s` tells lengths, or all
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    s : sequence of int, optional
+        Lengths along these axes, as `n` of `fft`.
+    axes : sequence of int, optional
+        None: the last ones for which `s` tells lengths, or all.
+    norm : str, optional
+        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.fftn([[1.0, 0.0], [0.0, 0.0]]).eval().tolist()
+    [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
     """
     return _complex_transform(a, s, axes, norm, inverse=False)
 
@@ -72,21 +176,87 @@ def fftn(
 def ifftn(
     a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
 ) -> Node:
-    """`ifft` along several axes; see `fftn`."""
+    """`ifft` along several axes; see `fftn`.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    s : sequence of int, optional
+        Lengths of the transformed axes; cut or padded with zeros.
+    axes : sequence of int, optional
+        The axes meant, negative ones counted from the end.
+    norm : str, optional
+        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.ifftn([[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
+    [[(1+0j), 0j], [0j, 0j]]
+    """
     return _complex_transform(a, s, axes, norm, inverse=True)
 
 
 def rfft2(
     a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
 ) -> Node:
-    """`rfftn` along two axes."""
+    """`rfftn` along two axes.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    s : sequence of int, optional
+        Lengths of the transformed axes; cut or padded with zeros.
+    axes : sequence of int, default (-2, -1)
+        The axes meant, negative ones counted from the end.
+    norm : str, optional
+        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.rfft2([[1.0, 0.0], [0.0, 0.0]]).eval().tolist()
+    [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
+    """
     return rfftn(a, s, axes, norm)
 
 
 def irfft2(
     a: TensorLike, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
 ) -> Node:
-    """`irfftn` along two axes."""
+    """`irfftn` along two axes.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    s : sequence of int, optional
+        Lengths of the transformed axes; cut or padded with zeros.
+    axes : sequence of int, default (-2, -1)
+        The axes meant, negative ones counted from the end.
+    norm : str, optional
+        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.irfft2([[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
     return irfftn(a, s, axes, norm)
 
 
@@ -96,6 +266,27 @@ def rfftn(
     """`fftn` of a real tensor, of which numbers 0, ..., n // 2 along the last of the axes are given.
 
     Raises DtypeError for a complex tensor; otherwise as `fftn`.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    s : sequence of int, optional
+        Lengths of the transformed axes; cut or padded with zeros.
+    axes : sequence of int, optional
+        The axes meant, negative ones counted from the end.
+    norm : str, optional
+        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.rfftn([[1.0, 0.0], [0.0, 0.0]]).eval().tolist()
+    [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
     """
     x = as_tensor(a)
     if x.dtype in COMPLEXES:
@@ -117,7 +308,26 @@ def irfftn(
 ) -> Node:
     """The real tensor that has `a` as its `rfftn`.
 
-    s   lengths of the result; without it that along the last of the axes is 2 (m - 1) for m numbers
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    s : sequence of int, optional
+        Lengths of the result; without it that along the last of the axes is 2 (m - 1) for m numbers.
+    axes : sequence of int, optional
+        The axes meant, negative ones counted from the end.
+    norm : str, optional
+        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.irfftn([[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
     """
     x = as_tensor(a)
     places, lengths = _places(x, s, axes, "irfftn")
@@ -136,10 +346,27 @@ def irfftn(
 def rfft(inp: TensorLike, norm: str | None = None) -> Node:
     """Transforms of real tensors (m, ..., n) along all axes but the first: pairs (m, ..., n // 2 + 1, 2) of numbers.
 
-    norm   None: unscaled; "ortho": divided by the square root of the number of elements of a transform; "no_norm":
-           unscaled
+    Parameters
+    ----------
+    inp : TensorLike
+        The signal; the last axes are transformed.
+    norm : str, optional
+        None: unscaled; "ortho": divided by the square root of the number of elements of a transform; "no_norm":
+        unscaled.
 
+    Returns
+    -------
+    TensorVariable
+
+    Notes
+    -----
     As PyTensor's. Raises ShapeError for a vector, which has no axis but the first.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.rfft([[1.0, 0.0]]).eval().tolist()
+    [[[1.0, 0.0], [1.0, 0.0]]]
     """
     x = _batch(inp, 2, "rfft")
     if x.dtype in COMPLEXES:
@@ -155,8 +382,24 @@ def rfft(inp: TensorLike, norm: str | None = None) -> Node:
 def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Node:
     """The real tensors (m, ..., n) that have the given pairs (m, ..., n // 2 + 1, 2) as their `rfft`.
 
-    norm     None: divided by the number of elements of a transform; "ortho": by its square root; "no_norm": unscaled
-    is_odd   whether n is odd
+    Parameters
+    ----------
+    inp : TensorLike
+        The signal; the last axes are transformed.
+    norm : str, optional
+        None: divided by the number of elements of a transform; "ortho": by its square root; "no_norm": unscaled.
+    is_odd : bool, default False
+        Whether n is odd.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.irfft(pt.fft.rfft([[1.0, 0.0]])).eval().tolist()
+    [[1.0, 0.0]]
     """
     x = _batch(inp, 3, "irfft")
     if isinstance(x.static_shape[-1], int) and x.static_shape[-1] != 2:
@@ -171,7 +414,25 @@ def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Nod
 
 
 def fftfreq(n: object, d: TensorLike = 1.0) -> Node:
-    """Frequencies of the numbers that `fft` gives: 0, 1, ..., -2, -1, over n d."""
+    """Frequencies of the numbers that `fft` gives: 0, 1, ..., -2, -1, over n d.
+
+    Parameters
+    ----------
+    n : object
+        Number of rows or elements.
+    d : TensorLike, default 1.0
+        Sample spacing, in the unit of time.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.fftfreq(4).eval().tolist()
+    [0.0, 0.25, -0.5, -0.25]
+    """
     length = length_of(as_length(n))
     k = arange(length)
     wrapped = apply("where", apply("lt", k, apply("floor_div", apply("add", length, 1), 2)), k, apply("sub", k, length))
@@ -179,19 +440,73 @@ def fftfreq(n: object, d: TensorLike = 1.0) -> Node:
 
 
 def rfftfreq(n: object, d: TensorLike = 1.0) -> Node:
-    """Frequencies of the numbers that `rfftn` gives: 0, 1, ..., n // 2, over n d."""
+    """Frequencies of the numbers that `rfftn` gives: 0, 1, ..., n // 2, over n d.
+
+    Parameters
+    ----------
+    n : object
+        Number of rows or elements.
+    d : TensorLike, default 1.0
+        Sample spacing, in the unit of time.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.rfftfreq(4).eval().tolist()
+    [0.0, 0.25, 0.5]
+    """
     length = length_of(as_length(n))
     k = arange(apply("add", apply("floor_div", length, 2), 1))
     return apply("true_div", k, apply("mul", cast(length, "float64"), d))
 
 
 def fftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
-    """The tensor turned along axes (all for None) so that the frequency 0 comes to the middle."""
+    """The tensor turned along axes (all for None) so that the frequency 0 comes to the middle.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axes : int or sequence of int, optional
+        The axes meant, negative ones counted from the end.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.fftshift([0.0, 1.0, -1.0]).eval().tolist()
+    [-1.0, 0.0, 1.0]
+    """
     return _turned(as_tensor(x), axes, lambda n: n // 2)
 
 
 def ifftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
-    """What `fftshift` has undone."""
+    """What `fftshift` has undone.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axes : int or sequence of int, optional
+        The axes meant, negative ones counted from the end.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.ifftshift([-1.0, 0.0, 1.0]).eval().tolist()
+    [0.0, 1.0, -1.0]
+    """
     return _turned(as_tensor(x), axes, lambda n: n - n // 2)
 
 

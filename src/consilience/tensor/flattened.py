@@ -20,20 +20,43 @@ from consilience.tensor.differentiation import grad, hessian
 
 
 def inputvars(a: Node | Sequence[Node]) -> list[Node]:
-    """The symbolic inputs that expressions depend on, in order of appearance; no constants and no shared variables."""
+    """The symbolic inputs that expressions depend on, in order of appearance; no constants and no shared variables.
+
+    Parameters
+    ----------
+    a : TensorVariable or sequence of TensorVariable
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    list of TensorVariable
+    """
     outputs = [a] if isinstance(a, Node) else list(a)
     return [node for node in topological(outputs) if isinstance(node.op, Input) and node.dtype != "key"]
 
 
 def cont_inputs(a: Node | Sequence[Node]) -> list[Node]:
-    """Those of `inputvars` whose values are floats."""
+    """Those of `inputvars` whose values are floats.
+
+    Parameters
+    ----------
+    a : TensorVariable or sequence of TensorVariable
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    list of TensorVariable
+    """
     return [node for node in inputvars(a) if node.dtype in FLOATS]
 
 
 def joined_gradient(f: Node, vars: Sequence[Node] | None = None) -> Node:
     """Derivatives of a scalar by several variables, flattened and joined into one vector.
 
-    vars   by default all inputs that are floats
+    Parameters
+    ----------
+    vars : sequence of TensorVariable, optional
+        By default all inputs that are floats.
     """
     return _joined(grad(f, _variables(f, vars), disconnected_inputs="warn"))
 
@@ -41,7 +64,23 @@ def joined_gradient(f: Node, vars: Sequence[Node] | None = None) -> Node:
 def hessian_diag(f: Node, vars: Sequence[Node] | None = None) -> Node:
     """The diagonal of the matrix of second derivatives of a scalar by several variables, joined into one vector.
 
-    vars   by default all inputs that are floats
+    Parameters
+    ----------
+    f : TensorVariable
+        Expression or expressions to differentiate.
+    vars : sequence of TensorVariable, optional
+        By default all inputs that are floats.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> pm.hessian_diag(pt.sum(x**3), [x]).eval({x: [1.0, 2.0]}).tolist()
+    [6.0, 12.0]
     """
     found = []
     for node in _variables(f, vars):
@@ -70,13 +109,30 @@ def join_nonshared_inputs(
 ) -> tuple[list[Node], Node]:
     """Outputs as functions of one vector, in which their inputs are flattened and joined.
 
-    point               a value for each input by its name, of which the shapes count
-    outputs             expressions
-    inputs              symbolic variables with names, in the order in which the vector holds them
-    shared_inputs       other variables, with the expressions or shared variables that take their places
-    make_inputs_shared  whether the vector is a shared variable with the values of `point`
-    returns             the new outputs and the vector
-    raises              ValueError without inputs, GraphError for one that `point` does not have
+    Parameters
+    ----------
+    point : mapping of str to array_like
+        A value for each input by its name, of which the shapes count.
+    outputs : sequence of TensorVariable
+        Expressions.
+    inputs : sequence of TensorVariable
+        Symbolic variables with names, in the order in which the vector holds them.
+    shared_inputs : mapping of TensorVariable to TensorVariable, optional
+        Other variables, with the expressions or shared variables that take their places.
+    make_inputs_shared : bool, default False
+        Whether the vector is a shared variable with the values of `point`.
+
+    Returns
+    -------
+    tuple of (list of TensorVariable, TensorVariable)
+        The new outputs and the vector.
+
+    Raises
+    ------
+    ValueError
+        Without inputs.
+    GraphError
+        For one that `point` does not have.
     """
     if not inputs:
         raise ValueError("`join_nonshared_inputs` needs at least one input, got none.")
@@ -100,5 +156,21 @@ def join_nonshared_inputs(
 
 
 def intX(X: TensorLike) -> Any:
-    """An expression or an array as int64."""
+    """An expression or an array as int64.
+
+    Parameters
+    ----------
+    X : TensorLike
+        Array, or a tree of them.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.intX([1.0, 2.0]).dtype.name
+    'int64'
+    """
     return cast(X, "int64") if isinstance(X, Node) else np.asarray(X, "int64")

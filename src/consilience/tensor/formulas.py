@@ -20,7 +20,27 @@ _SQRT2 = math.sqrt(2.0)
 
 
 def where(cond: TensorLike, ift: TensorLike | None = None, iff: TensorLike | None = None) -> Node:
-    """`ift` where `cond` holds (is not zero), else `iff`, element by element. Both are computed; see `cond`."""
+    """`ift` where `cond` holds (is not zero), else `iff`, element by element. Both are computed; see `cond`.
+
+    Parameters
+    ----------
+    cond : TensorLike
+        Boolean tensor.
+    ift : TensorLike, optional
+        Value where the condition holds.
+    iff : TensorLike, optional
+        Value elsewhere.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.switch([True, False], 1.0, 2.0).eval().tolist()
+    [1.0, 2.0]
+    """
     if ift is None or iff is None:
         raise TypeError("`where` needs both choices, as in `pt.where(x > 0, x, 0)`; positions are `pt.nonzero(x > 0)`.")
     return apply("where", cond, ift, iff)
@@ -30,12 +50,44 @@ switch = where
 
 
 def stop_gradient(x: TensorLike) -> Node:
-    """The value itself, treated as a constant by derivatives."""
+    """The value itself, treated as a constant by derivatives.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.stop_gradient(2.0).eval().item()
+    2.0
+    """
     return Node(StopGradient(), as_tensor(x))
 
 
 def positive(x: TensorLike) -> Node:
-    """The value itself."""
+    """The value itself.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.identity(pt.as_tensor(3.0)).eval().item()
+    3.0
+    """
     return as_tensor(x)
 
 
@@ -43,7 +95,25 @@ identity = tensor_copy = positive
 
 
 def second(x: TensorLike, y: TensorLike) -> Node:
-    """y, at the common broadcast shape of both."""
+    """`y`, at the common broadcast shape of both.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fill([1.0, 2.0], 7.0).eval().tolist()
+    [7.0, 7.0]
+    """
     nodes = [as_tensor(x), as_tensor(y)]
     return broadcast_to(nodes[1], broadcast_shape(nodes)[0])
 
@@ -52,48 +122,196 @@ fill = second
 
 
 def largest(*args: TensorLike) -> Node:
-    """The greatest of several tensors, element by element; NaN when one is NaN."""
+    """The greatest of several tensors, element by element; NaN when one is NaN.
+
+    Parameters
+    ----------
+    *args : TensorLike
+        The tensors, in order.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.largest([1.0, 5.0], [3.0, 2.0]).eval().tolist()
+    [3.0, 5.0]
+    """
     return functools.reduce(lambda x, y: apply("maximum", x, y), args[1:], as_tensor(args[0]))
 
 
 def smallest(*args: TensorLike) -> Node:
-    """The least of several tensors, element by element; NaN when one is NaN."""
+    """The least of several tensors, element by element; NaN when one is NaN.
+
+    Parameters
+    ----------
+    *args : TensorLike
+        The tensors, in order.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.smallest([1.0, 5.0], [3.0, 2.0]).eval().tolist()
+    [1.0, 2.0]
+    """
     return functools.reduce(lambda x, y: apply("minimum", x, y), args[1:], as_tensor(args[0]))
 
 
 def logaddexp(*xs: TensorLike) -> Node:
-    """log(exp(x) + exp(y) + …) without overflow."""
+    """`log(exp(x) + exp(y) + …)` without overflow.
+
+    Parameters
+    ----------
+    *xs : TensorLike
+        Two or more tensors.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.logaddexp(0.5, 1.0).eval().round(4).item()
+    1.4741
+    """
     return functools.reduce(lambda x, y: apply("logaddexp", x, y), xs[1:], as_tensor(xs[0]))
 
 
 def logdiffexp(a: TensorLike, b: TensorLike) -> Node:
-    """log(exp(a) - exp(b)) without overflow, for a >= b; NaN elsewhere."""
+    """`log(exp(a) - exp(b))` without overflow, for a >= b; NaN elsewhere.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.logdiffexp(1.0, 0.5).eval().round(4).item()
+    0.0672
+    """
     return apply("add", a, apply("log1mexp", apply("sub", b, a)))
 
 
 def invprobit(x: TensorLike) -> Node:
-    """The standard normal distribution function, exact to rounding in its lower tail."""
+    """The standard normal distribution function, exact to rounding in its lower tail.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.invprobit(0.5).eval().round(4).item()
+    0.6915
+    """
     return apply("mul", 0.5, apply("erfc", apply("true_div", x, -_SQRT2)))
 
 
 def erfcinv(x: TensorLike) -> Node:
-    """The inverse of `erfc`, on (0, 2)."""
+    """The inverse of `erfc`, on (0, 2).
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.erfcinv(0.5).eval().round(4).item()
+    0.4769
+    """
     return apply("true_div", apply("ndtri", apply("mul", 0.5, x)), -_SQRT2)
 
 
 def xlogx(c: TensorLike) -> Node:
-    """x log(x), which is 0 at 0."""
+    """`x log(x)`, which is 0 at 0.
+
+    Parameters
+    ----------
+    c : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.xlogx(2.0).eval().round(4).item()
+    1.3863
+    """
     return apply("xlogy", c, c)
 
 
 def xlogy0(x: TensorLike, y: TensorLike) -> Node:
-    """x log(y), which is 0 at x = 0 whatever y, NaN included."""
+    """`x log(y)`, which is 0 at x = 0 whatever y, NaN included.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.xlogy0(2.0, 3.0).eval().round(4).item()
+    2.1972
+    """
     nothing = apply("logical_and", apply("eq", x, 0), apply("isnan", y))
     return apply("xlogy", x, apply("where", nothing, 1.0, y))
 
 
 def sinc(x: TensorLike) -> Node:
-    """sin(pi x) / (pi x), which is 1 at 0."""
+    """`sin(pi x) / (pi x)`, which is 1 at 0.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.sinc(0.5).eval().round(4).item()
+    0.6366
+    """
     angle = apply("mul", math.pi, x)
     near = apply("abs", angle) < 0.5  # by its series, whose slopes do not cancel
     square = apply("square", apply("where", near, angle, 0.0))
@@ -105,17 +323,69 @@ def sinc(x: TensorLike) -> Node:
 
 
 def sici(x: TensorLike) -> tuple[Node, Node]:
-    """The sine integral Si(x) and the cosine integral Ci(|x|); the second is -inf at 0."""
+    """The sine integral Si(x) and the cosine integral Ci(|x|); the second is -inf at 0.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().round(4).item() for x in pt.sici(0.5)]
+    [0.4931, -0.1778]
+    """
     return apply("sine_integral", x), apply("cosine_integral", x)
 
 
 def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:
-    """Floor quotient and remainder, the remainder with the sign of y."""
+    """Floor quotient and remainder, the remainder with the sign of y.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().item() for x in pt.divmod(7.0, 2.0)]
+    [3.0, 1.0]
+    """
     return apply("floor_div", x, y), apply("mod", x, y)
 
 
 def ceil_intdiv(a: TensorLike, b: TensorLike) -> Node:
-    """The quotient of integers, rounded up."""
+    """The quotient of integers, rounded up.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ceil_intdiv(7, 2).eval().item()
+    4
+    """
     quotient = apply("floor_div", a, b)
     return apply("add", quotient, cast(apply("neq", apply("mod", a, b), 0), quotient.dtype))
 
@@ -123,8 +393,25 @@ def ceil_intdiv(a: TensorLike, b: TensorLike) -> Node:
 def round(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) -> Node:
     """The nearest multiple of 10 ** -decimals.
 
-    mode   what becomes of halves: "half_to_even" (also for None) or "half_away_from_zero"; an integer here is NumPy's
-           `decimals`
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    mode : str or int, optional
+        What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero"; an integer here is NumPy's
+        `decimals`.
+    decimals : int, default 0
+        Decimal places.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.round([1.25, 2.5]).eval().tolist()
+    [1.0, 2.0]
     """
     return round_to(a, mode, decimals=decimals)
 
@@ -133,29 +420,119 @@ tround = round
 
 
 def round_half_away_from_zero(x: TensorLike) -> Node:
-    """The nearest whole number, halves away from zero."""
+    """The nearest whole number, halves away from zero.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.round_half_away_from_zero([2.5, -2.5]).eval().tolist()
+    [3.0, -3.0]
+    """
     return round_to(x, "half_away_from_zero")
 
 
 def iround(a: TensorLike, mode: str | None = None) -> Node:
-    """The nearest whole number as int64; `mode` as in `round`."""
+    """The nearest whole number as int64; `mode` as in `round`.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    mode : str, optional
+        How the function is compiled; `pm.get_mode` lists the words.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.iround([1.2, 2.7]).eval().tolist()
+    [1, 3]
+    """
     return cast(round_to(a, mode), "int64")
 
 
 def isposinf(x: TensorLike) -> Node:
-    """Whether an element is +infinity."""
+    """Whether an element is +infinity.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.isposinf([float("inf"), 1.0]).eval().tolist()
+    [True, False]
+    """
     return apply("eq", x, np.inf)
 
 
 def isneginf(x: TensorLike) -> Node:
-    """Whether an element is -infinity."""
+    """Whether an element is -infinity.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.isneginf([-float("inf"), 1.0]).eval().tolist()
+    [True, False]
+    """
     return apply("eq", x, -np.inf)
 
 
 def isclose(
     a: TensorLike, b: TensorLike, rtol: TensorLike = 1e-5, atol: TensorLike = 1e-8, equal_nan: bool = False
 ) -> Node:
-    """Whether |a - b| <= atol + rtol |b|; infinities are close to themselves, NaN to NaN where `equal_nan`."""
+    """Whether |a - b| <= atol + rtol |b|; infinities are close to themselves, NaN to NaN where `equal_nan`.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike
+        Second operand, broadcast against the first.
+    rtol : TensorLike, default 1e-05
+        Relative tolerance.
+    atol : TensorLike, default 1e-08
+        Absolute tolerance.
+    equal_nan : bool, default False
+        Whether NaN equals NaN.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.isclose([1.0, 2.0], [1.0, 3.0]).eval().tolist()
+    [True, False]
+    """
     margin = apply("add", atol, apply("mul", rtol, apply("abs", cast(b, "float64"))))
     near = apply("le", apply("abs", apply("sub", cast(a, "float64"), b)), margin)
     result = apply("where", apply("isfinite", b), near, apply("eq", a, b))
@@ -167,14 +544,60 @@ def isclose(
 def allclose(
     a: TensorLike, b: TensorLike, rtol: TensorLike = 1e-5, atol: TensorLike = 1e-8, equal_nan: bool = False
 ) -> Node:
-    """Whether `isclose` holds for all elements."""
+    """Whether `isclose` holds for all elements.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike
+        Second operand, broadcast against the first.
+    rtol : TensorLike, default 1e-05
+        Relative tolerance.
+    atol : TensorLike, default 1e-08
+        Absolute tolerance.
+    equal_nan : bool, default False
+        Whether NaN equals NaN.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9]).eval().item()
+    True
+    """
     return every(isclose(a, b, rtol, atol, equal_nan))
 
 
 def nan_to_num(
     x: TensorLike, nan: TensorLike = 0.0, posinf: TensorLike | None = None, neginf: TensorLike | None = None
 ) -> Node:
-    """x with NaN and infinities replaced; infinities by the greatest and least finite number for None."""
+    """`x` with NaN and infinities replaced; infinities by the greatest and least finite number for None.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    nan : TensorLike, default 0.0
+        What stands for NaN.
+    posinf : TensorLike, optional
+        What stands for infinity; the greatest number by default.
+    neginf : TensorLike, optional
+        What stands for minus infinity; the least number by default.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.nan_to_num([float("nan"), 1.0]).eval().tolist()
+    [0.0, 1.0]
+    """
     node = as_tensor(x)
     if kind_of(node.dtype) != "float":
         return node

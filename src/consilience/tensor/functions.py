@@ -115,8 +115,17 @@ class custom_vjp(_Custom):
         def f(x): ...
         f.defvjp(forward, backward)
 
-    forward    of the inputs: gives (results, residuals)
-    backward   of the residuals and the cotangents of the results: gives one cotangent per input, None for zero
+    Parameters
+    ----------
+    function : Rule
+        Function of tensors.
+
+    Attributes
+    ----------
+    forward
+        Of the inputs: gives (results, residuals).
+    backward
+        Of the residuals and the cotangents of the results: gives one cotangent per input, None for zero.
     """
 
     def defvjp(self, fwd: Rule, bwd: Rule) -> None:
@@ -129,6 +138,11 @@ class custom_vmap(_Custom):
 
     The rule gets the length of the batch axis, which inputs are batched (along their first axis) and the inputs; it
     gives the results and whether each is batched.
+
+    Parameters
+    ----------
+    function : Rule
+        Function of tensors.
     """
 
     def def_vmap(self, rule: Rule) -> Rule:
@@ -140,11 +154,19 @@ class custom_vmap(_Custom):
 class OpFromGraph:
     """A function made of a graph, as PyTensor's: called with tensors, it gives the outputs for them.
 
-    inputs, outputs   variables (shared ones too) and expressions of them; other variables are read from around it
-    inline            accepted; a function without derivative of its own is always written out
-    pullback          f(inputs, outputs, cotangents) -> one cotangent per input, None for zero; or a list with such a
-                      function per input for its cotangent alone, None for that of the graph. Also as `lop_overrides`
-    name              for messages and pictures
+    Parameters
+    ----------
+    inputs, outputs : sequence of TensorVariable
+        Variables (shared ones too) and expressions of them; other variables are read from around it.
+    inline : bool, default False
+        Accepted; a function without derivative of its own is always written out.
+    pullback : Rule or sequence of Rule, optional
+        `f(inputs, outputs, cotangents)` -> one cotangent per input, None for zero; or a list with such a function per
+        input for its cotangent alone, None for that of the graph. Also as `lop_overrides`.
+    lop_overrides : Rule or sequence of Rule, optional
+        Function that gives the derivative in place of the derived one.
+    name : str, optional
+        For messages and pictures.
     """
 
     def __init__(

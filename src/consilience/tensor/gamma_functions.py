@@ -67,16 +67,50 @@ def _near(*numbers: Node) -> Node:
 def zeta(x: TensorLike, q: TensorLike = 1.0) -> Node:
     """The zeta function of Hurwitz: the sum of (q + k) ** -x over k = 0, 1, …; for q = 1 that of Riemann.
 
-    x    greater than 1; infinite at 1, NaN below
-    q    positive, or any number for whole x; infinite at 0, -1, …
+    Parameters
+    ----------
+    x : TensorLike
+        Greater than 1; infinite at 1, NaN below.
+    q : TensorLike, default 1.0
+        Positive, or any number for whole x; infinite at 0, -1, …
 
+    Returns
+    -------
+    TensorVariable
+
+    Notes
+    -----
     As `scipy.special.zeta`. There is no derivative in x.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.zeta(2.0, 1.0).eval().round(4).item()
+    1.6449
     """
     return apply("zeta", *_real(x, q))
 
 
 def polygamma(n: TensorLike, x: TensorLike) -> Node:
-    """The n-th derivative of digamma at x, for whole n >= 0; NaN for other n. There is no derivative in n."""
+    """The n-th derivative of digamma at x, for whole n >= 0; NaN for other n. There is no derivative in n.
+
+    Parameters
+    ----------
+    n : TensorLike
+        Number of rows or elements.
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.polygamma(1, 2.5).eval().round(4).item()
+    0.4904
+    """
     order, at = _real(n, x)
     least = order <= 0.0
     power = 1.0 + _where(least, 1.0, order)
@@ -86,13 +120,47 @@ def polygamma(n: TensorLike, x: TensorLike) -> Node:
 
 
 def beta(a: TensorLike, b: TensorLike) -> Node:
-    """The beta function gamma(a) gamma(b) / gamma(a + b); infinite or NaN where a or b is 0, -1, …"""
+    """The beta function gamma(a) gamma(b) / gamma(a + b); infinite or NaN where a or b is 0, -1, …
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.beta(2.0, 3.0).eval().round(4).item()
+    0.0833
+    """
     x, y = _real(a, b)
     return _sign_of_beta(x, y) * _exp(_betaln(x, y))
 
 
 def factorial(n: TensorLike) -> Node:
-    """gamma(n + 1), which is n! for whole n; 0 below 0, as `scipy.special.factorial`."""
+    """`gamma(n + 1)`, which is n! for whole n; 0 below 0, as `scipy.special.factorial`.
+
+    Parameters
+    ----------
+    n : TensorLike
+        Number of rows or elements.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.factorial([3, 4]).eval().tolist()
+    [6.0, 24.0]
+    """
     (number,) = _real(n)
     negative = number < 0.0
     return _where(negative, 0.0, _gamma(1.0 + _where(negative, 0.0, number)))
@@ -102,6 +170,23 @@ def poch(z: TensorLike, m: TensorLike) -> Node:
     """The rising factorial gamma(z + m) / gamma(z), which is z (z + 1) … (z + m - 1) for whole m.
 
     NaN where z + m alone is at a pole, and far below 0.
+
+    Parameters
+    ----------
+    z : TensorLike
+        Tensor, complex where that makes sense.
+    m : TensorLike
+        Number of columns; as many as rows by default.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.poch(3.0, 2.0).eval().item()
+    12.0
     """
     low, step = _real(z, m)
     high = low + step
@@ -120,7 +205,25 @@ def poch(z: TensorLike, m: TensorLike) -> Node:
 
 
 def binom(n: TensorLike, k: TensorLike) -> Node:
-    """The binomial coefficient gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1)) of real numbers; NaN for whole n < 0."""
+    """The binomial coefficient gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1)) of real numbers; NaN for whole n < 0.
+
+    Parameters
+    ----------
+    n : TensorLike
+        Number of rows or elements.
+    k : TensorLike
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.binom(5.0, 2.0).eval().item()
+    10.0
+    """
     top, taken = _real(n, k)
     rest = top - taken
     near = _near(top, taken, rest)
@@ -132,7 +235,27 @@ def binom(n: TensorLike, k: TensorLike) -> Node:
 
 
 def comb(N: TensorLike, k: TensorLike, *, repetition: bool = False) -> Node:
-    """The number of ways to take k of N things, 0 unless 0 <= k <= N; with `repetition` things may be taken again."""
+    """The number of ways to take k of N things, 0 unless 0 <= k <= N; with `repetition` things may be taken again.
+
+    Parameters
+    ----------
+    N : TensorLike
+        Number of things.
+    k : TensorLike
+        Number of things chosen.
+    repetition : bool, default False
+        Whether things may be chosen repeatedly.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.comb(5, 2).eval().item()
+    10.0
+    """
     number, taken = _real(N, k)
     if repetition:
         none = _both(apply("eq", number, 0.0), apply("eq", taken, 0.0))
@@ -142,19 +265,73 @@ def comb(N: TensorLike, k: TensorLike, *, repetition: bool = False) -> Node:
 
 
 def gammau(k: TensorLike, x: TensorLike) -> Node:
-    """The upper incomplete gamma function, not regularised: gammaincc(k, x) gamma(k)."""
+    """The upper incomplete gamma function, not regularised: gammaincc(k, x) gamma(k).
+
+    Parameters
+    ----------
+    k : TensorLike
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.gammau(2.0, 1.5).eval().round(4).item()
+    0.5578
+    """
     shape, at = _real(k, x)
     return apply("gammaincc", shape, at) * _gamma(shape)
 
 
 def gammal(k: TensorLike, x: TensorLike) -> Node:
-    """The lower incomplete gamma function, not regularised: gammainc(k, x) gamma(k)."""
+    """The lower incomplete gamma function, not regularised: gammainc(k, x) gamma(k).
+
+    Parameters
+    ----------
+    k : TensorLike
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.gammal(2.0, 1.5).eval().round(4).item()
+    0.4422
+    """
     shape, at = _real(k, x)
     return apply("gammainc", shape, at) * _gamma(shape)
 
 
 def chi2sf(x: TensorLike, k: TensorLike) -> Node:
-    """The probability that a chi-squared variable with k degrees of freedom is above x."""
+    """The probability that a chi-squared variable with k degrees of freedom is above x.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    k : TensorLike
+        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.chi2sf(3.0, 2.0).eval().round(4).item()
+    0.2231
+    """
     at, shape = _real(x, k)
     return apply("gammaincc", 0.5 * shape, 0.5 * at)
 
@@ -162,7 +339,22 @@ def chi2sf(x: TensorLike, k: TensorLike) -> Node:
 def multigammaln(a: TensorLike, d: int) -> Node:
     """Logarithm of the gamma function of d dimensions; NaN unless a > (d - 1) / 2.
 
-    d   a whole number >= 1, known when the expression is written
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    d : int
+        A whole number >= 1, known when the expression is written.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.multigammaln(3.0, 2).eval().round(4).item()
+    1.5502
     """
     if not is_integer(d) or d < 1:
         raise ValueError(f"`multigammaln` needs a whole number of dimensions d >= 1, got {d!r}.")

@@ -36,12 +36,24 @@ def interpolate1d(
 ) -> Callable[[TensorLike], Node]:
     """A function through the points (x, y).
 
-    x, y                  vectors of one length, at least 2; x in any order
-    method                between two points: "linear", the line; "nearest", the value of the nearer one; and
-                          "last", that of the one before or behind; "mean" of both
-    left_pad, right_pad   values outside of x where `extrapolate` is False; those of the end points for None
-    extrapolate           whether the first and the last line go on outside; other methods keep the end values
+    Parameters
+    ----------
+    x, y : TensorLike
+        Vectors of one length, at least 2; x in any order.
+    method : str, default 'linear'
+        Between two points: "linear", the line; "nearest", the value of the nearer one; and "last", that of the one
+        before or behind; "mean" of both.
+    left_pad, right_pad : TensorLike, optional
+        Values outside of x where `extrapolate` is False; those of the end points for None.
+    extrapolate : bool, default True
+        Whether the first and the last line go on outside; other methods keep the end values.
 
+    Returns
+    -------
+    callable
+
+    Notes
+    -----
     Returns a function of a tensor of any shape. Raises ValueError for an unknown method, ShapeError for other shapes.
     """
     if method not in _METHODS:
@@ -78,11 +90,22 @@ def cubic_spline(
 ) -> Callable[[TensorLike], Node]:
     """The function with two continuous derivatives through the points (x, y) that is cubic between them.
 
-    x, y      vectors of one length, at least 2 (for "not-a-knot" at least 4), x in any order, without repetitions
-    bc_type   at both ends: "not-a-knot", the third derivative is continuous at the second points too; "natural", the
-              second derivative is 0; "clamped", the first one is 0
-    nu        0 for the function, 1, 2 or 3 for its derivatives
+    Parameters
+    ----------
+    x, y : TensorLike
+        Vectors of one length, at least 2 (for "not-a-knot" at least 4), x in any order, without repetitions.
+    bc_type : str, default 'not-a-knot'
+        At both ends: "not-a-knot", the third derivative is continuous at the second points too; "natural", the second
+        derivative is 0; "clamped", the first one is 0.
+    nu : int, default 0
+        0 for the function, 1, 2 or 3 for its derivatives.
 
+    Returns
+    -------
+    callable
+
+    Notes
+    -----
     Returns a function of a tensor of any shape; outside of x the end pieces go on. The same as
     `scipy.interpolate.CubicSpline`. Source: C. de Boor (1978), "A Practical Guide to Splines", chapter 4.
     """
@@ -114,9 +137,22 @@ def cubic_spline(
 def bspline_basis(x: TensorLike, knots: TensorLike, degree: int = 3) -> Node:
     """Values of the B-splines of a degree at places x, (..., number of knots - degree - 1): a design matrix.
 
-    knots   vector that ascends, of at least degree + 2 numbers; repeated ones take continuity away. The last spline has
-            its value at the last knot too; outside of the knots all are 0
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    knots : TensorLike
+        Vector that ascends, of at least degree + 2 numbers; repeated ones take continuity away. The last spline has its
+        value at the last knot too; outside of the knots all are 0.
+    degree : int, default 3
+        Degree of the polynomials.
 
+    Returns
+    -------
+    TensorVariable
+
+    Notes
+    -----
     As `scipy.interpolate.BSpline.design_matrix`. Source: Cox's and de Boor's recursion.
     """
     if not is_integer(degree) or degree < 0:

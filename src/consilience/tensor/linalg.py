@@ -4,6 +4,8 @@ A matrix without a factorisation or inverse makes the function raise LinearAlgeb
 (`overwrite_a`, `overwrite_b`, `check_finite`) are taken and change nothing: the compiler decides about memory.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -90,7 +92,28 @@ def cholesky(
 ) -> Node:
     """Cholesky factor of symmetric positive definite matrices, lower triangular unless `lower=False`.
 
-    on_error   "raise": a matrix that is not positive definite makes the function raise LinearAlgebraError
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    lower : bool, default True
+        Whether the lower triangle is meant.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    overwrite_a : bool, default False
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    on_error : str, default 'raise'
+        "raise": a matrix that is not positive definite makes the function raise LinearAlgebraError.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.cholesky([[4.0, 2.0], [2.0, 5.0]]).eval().tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
     """
     if on_error != "raise":
         raise ValueError(f"a failed factorisation raises an error, on_error={on_error!r} is not offered.")
@@ -109,12 +132,38 @@ def solve(
     transposed: bool = False,
     b_ndim: int | None = None,
 ) -> Node:
-    """y with a y = b, or a' y = b where `transposed`.
+    """`y` with a y = b, or a' y = b where `transposed`.
 
-    assume_a   what a is. "pos", "lower triangular", "upper triangular", "diagonal" and "tridiagonal" matrices are
-               solved as such; of the last four only these elements are read. Others ("gen", "sym", "her", and "banded",
-               for which `solve_banded` is there) are read whole, whatever `lower` says
-    b_ndim     rank of one right side: 1 a vector, 2 a matrix; None takes b's own rank, up to 2
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike
+        Second operand, broadcast against the first.
+    lower : bool, default False
+        Whether the lower triangle is meant.
+    overwrite_a, overwrite_b : bool, default False
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    assume_a : str, default 'gen'
+        What a is. "pos", "lower triangular", "upper triangular", "diagonal" and "tridiagonal" matrices are solved as
+        such; of the last four only these elements are read. Others ("gen", "sym", "her", and "banded", for which
+        `solve_banded` is there) are read whole, whatever `lower` says.
+    transposed : bool, default False
+        Whether the transposed system is solved.
+    b_ndim : int, optional
+        Rank of one right side: 1 a vector, 2 a matrix; None takes b's own rank, up to 2.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.solve([[4.0, 2.0], [2.0, 5.0]], [1.0, 2.0]).eval().tolist()
+    [0.0625, 0.375]
     """
     if assume_a not in _ASSUMPTIONS:
         raise ValueError(f"assume_a must be one of {', '.join(_ASSUMPTIONS)}, got {assume_a!r}.")
@@ -147,10 +196,36 @@ def solve_triangular(
     overwrite_b: bool = False,
     b_ndim: int | None = None,
 ) -> Node:
-    """y with a y = b for triangular a (upper unless `lower`); `trans` 1 or "T" solves a' y = b.
+    """`y` with a y = b for triangular a (upper unless `lower`); `trans` 1 or "T" solves a' y = b.
 
-    unit_diagonal   take the diagonal of a as ones, whatever stands there
-    b_ndim          as in `solve`
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike
+        Second operand, broadcast against the first.
+    trans : int or str, default 0
+        Which system: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose.
+    lower : bool, default False
+        Whether the lower triangle is meant.
+    unit_diagonal : bool, default False
+        Take the diagonal of a as ones, whatever stands there.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    overwrite_b : bool, default False
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    b_ndim : int, optional
+        As in `solve`.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.solve_triangular([[2.0, 0.0], [1.0, 4.0]], [2.0, 5.0], lower=True).eval().tolist()
+    [1.0, 1.0]
     """
     if trans not in (0, 1, 2, "N", "T", "C"):
         raise ValueError(f"trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}.")
@@ -174,19 +249,75 @@ def _columns(b: TensorLike, b_ndim: int | None) -> tuple[Node, bool]:
 def cho_solve(
     c_and_lower: tuple[TensorLike, bool], b: TensorLike, *, check_finite: bool = True, b_ndim: int | None = None
 ) -> Node:
-    """y with a y = b from the Cholesky factor of a and whether that is the lower one."""
+    """`y` with a y = b from the Cholesky factor of a and whether that is the lower one.
+
+    Parameters
+    ----------
+    c_and_lower : tuple of (TensorLike, bool)
+        The factor and whether it is lower triangular, as `cho_factor` gives them.
+    b : TensorLike
+        Second operand, broadcast against the first.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    b_ndim : int, optional
+        Rank of one right side: 1 a vector, 2 a matrix.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.cho_solve((pt.cholesky([[4.0, 2.0], [2.0, 5.0]]), True), [1.0, 2.0]).eval().tolist()
+    [0.0625, 0.375]
+    """
     factor, lower = c_and_lower
     half = solve_triangular(factor, b, trans=int(not lower), lower=lower, b_ndim=b_ndim)
     return solve_triangular(factor, half, trans=int(lower), lower=lower, b_ndim=b_ndim)
 
 
 def logdet(x: TensorLike) -> Node:
-    """Logarithm of the absolute value of the determinant."""
+    """Logarithm of the absolute value of the determinant.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.logdet([[4.0, 2.0], [2.0, 5.0]]).eval().round(4).item()
+    2.7726
+    """
     return slogdet(x)[1]
 
 
 def matrix_power(M: TensorLike, n: int) -> Node:
-    """A square matrix times itself n times; for negative n the inverse times itself."""
+    """A square matrix times itself n times; for negative n the inverse times itself.
+
+    Parameters
+    ----------
+    M : TensorLike
+        Square matrix, or a batch of them.
+    n : int
+        Number of rows or elements.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.matrix_power([[1.0, 1.0], [0.0, 1.0]], 3).eval().tolist()
+    [[1.0, 3.0], [0.0, 1.0]]
+    """
     base = as_tensor(M) if n >= 0 else inv(M)
     if base.ndim < 2:
         raise ShapeError(f"`matrix_power` needs a matrix, got {describe(base)}.")
@@ -202,14 +333,52 @@ def matrix_power(M: TensorLike, n: int) -> Node:
 
 
 def tensorinv(a: TensorLike, ind: int = 2) -> Node:
-    """The inverse of a tensor for `tensordot(…, ind)`: its first `ind` axes against the others."""
+    """The inverse of a tensor for `tensordot(…, ind)`: its first `ind` axes against the others.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    ind : int, default 2
+        Number of first axes that are the rows.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.tensorinv([[2.0, 0.0], [0.0, 4.0]], ind=1).eval().tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
     node = as_tensor(a)
     first, last = node.static_shape[:ind], node.static_shape[ind:]
     return reshape(inv(reshape(node, (product(first), product(last)))), (*last, *first))
 
 
 def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None) -> Node:
-    """y with tensordot(a, y, y.ndim) = b; `axes` of a are moved to its end before."""
+    """`y` with tensordot(a, y, y.ndim) = b; `axes` of a are moved to its end before.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike
+        Second operand, broadcast against the first.
+    axes : sequence of int, optional
+        The axes meant, negative ones counted from the end.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.tensorsolve([[2.0, 0.0], [0.0, 4.0]], [2.0, 8.0]).eval().tolist()
+    [1.0, 2.0]
+    """
     node, right = as_tensor(a), as_tensor(b)
     if axes is not None:
         moved = [axis % node.ndim for axis in axes]

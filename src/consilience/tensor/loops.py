@@ -33,7 +33,13 @@ Updates: TypeAlias = dict[Node, Node]
 
 
 class until(Record, eq=False):
-    """Returned by the function of a step behind its outputs: the loop ends after the step in which it holds."""
+    """Returned by the function of a step behind its outputs: the loop ends after the step in which it holds.
+
+    Parameters
+    ----------
+    condition : TensorLike
+        Boolean expression; a number other than 0 counts as true.
+    """
 
     condition: TensorLike
 
@@ -74,8 +80,12 @@ class _Sequence(Record, eq=False):
 class _State(Record, eq=False):
     """An output that later steps read.
 
-    leaves  the values of the last 1, 2, … steps, as far back as taps reach
-    given   their values before the first step, in the same order
+    Parameters
+    ----------
+    leaves : tuple of TensorVariable
+        The values of the last 1, 2, … steps, as far back as taps reach.
+    given : tuple of TensorVariable
+        Their values before the first step, in the same order.
     """
 
     taps: tuple[int, ...]
@@ -102,29 +112,62 @@ def scan(
 ) -> Any:
     """Repeat a step, carrying values from one to the next.
 
-    fn                 the step: called with the elements of `sequences`, the last values of outputs that have an
-                       initial value, and `non_sequences`; returns outputs, then perhaps `until(condition)` or a dict
-                       of updates of shared variables
-    sequences          tensors whose elements along the first axis are read, or dicts with `input` and `taps`: tap -1
-                       gets the element before that of the step
-    outputs_info       per output its initial value, None for outputs that no step reads, or a dict with `initial` and
-                       `taps`: with taps [-2, -1] the step gets the last two values, and `initial` holds two, oldest
-                       first
-    non_sequences      what else `fn` is called with; other tensors may simply be used
-    n_steps            number of steps, an integer >= 0 or an integer scalar tensor; by default the length of the
-                       shortest sequence
-    truncate_gradient  derivatives pass through so many of the last steps; -1: through all
-    go_backwards       the sequences are read from their ends
-    checkpoint         states that derivatives need are stored ("none"), or computed again from those of every n-th
-                       step (n, or "sqrt": the square root of the number of steps)
-    return_updates     whether the result is (outputs, updates), as PyTensor's is by default, or the outputs alone
+    Parameters
+    ----------
+    fn : callable, optional
+        The step: called with the elements of `sequences`, the last values of outputs that have an initial value, and
+        `non_sequences`; returns outputs, then perhaps `until(condition)` or a dict of updates of shared variables.
+    sequences : object, optional
+        Tensors whose elements along the first axis are read, or dicts with `input` and `taps`: tap -1 gets the element
+        before that of the step.
+    outputs_info : object, optional
+        Per output its initial value, None for outputs that no step reads, or a dict with `initial` and `taps`: with
+        taps [-2, -1] the step gets the last two values, and `initial` holds two, oldest first.
+    non_sequences : object, optional
+        What else `fn` is called with; other tensors may simply be used.
+    n_steps : object, optional
+        Number of steps, an integer >= 0 or an integer scalar tensor; by default the length of the shortest sequence.
+    truncate_gradient : int, default -1
+        Derivatives pass through so many of the last steps; -1: through all.
+    go_backwards : bool, default False
+        The sequences are read from their ends.
+    mode : str or Mode, optional
+        How the function is compiled; `pm.get_mode` lists the words.
+    name : str, optional
+        Name shown when the expression is printed.
+    profile : bool, default False
+        Taken for PyTensor's sake and without effect.
+    allow_gc : bool, optional
+        Taken for PyTensor's sake and without effect.
+    strict : bool, default False
+        Taken for PyTensor's sake and without effect.
+    return_list : bool, default False
+        Whether the result is a list even if it has one element.
+    return_updates : bool, default True
+        Whether the result is (outputs, updates), as PyTensor's is by default, or the outputs alone.
+    checkpoint : Checkpoint, optional
+        States that derivatives need are stored ("none"), or computed again from those of every n-th step (n, or "sqrt":
+        the square root of the number of steps).
 
+    Returns
+    -------
+    object
+
+    Notes
+    -----
     Outputs have the number of steps as first axis; a loop that ends early has as many as it did. Random variables made
     inside are drawn anew in every step. `mode`, `profile`, `allow_gc` and `strict` are accepted and change nothing.
     Without `fn` the result is a decorator, whose function becomes the outputs.
 
     Raises ShapeError for sequences that are shorter than `n_steps`, DtypeError and ShapeError for outputs that do not
     keep the type of their initial value.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.scan(lambda before: 2.0 * before, outputs_info=pt.as_tensor(1.0), n_steps=3, return_updates=False)
+    >>> x.eval().tolist()
+    [2.0, 4.0, 8.0]
     """
     if fn is None:
 
@@ -408,7 +451,37 @@ def map(
     name: str | None = None,
     return_updates: bool = True,
 ) -> Any:
-    """`fn` of every element along the first axis of `sequences`; arguments and result as those of `scan`."""
+    """`fn` of every element along the first axis of `sequences`; arguments and result as those of `scan`.
+
+    Parameters
+    ----------
+    fn : callable
+        Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
+    sequences : object
+        Tensors that the loop runs along, by their first axis.
+    non_sequences : object, optional
+        Values that every step gets unchanged.
+    truncate_gradient : int, default -1
+        Number of last steps that derivatives go back through; -1 for all.
+    go_backwards : bool, default False
+        Whether the sequences are run through from their ends.
+    mode : str or Mode, optional
+        How the function is compiled; `pm.get_mode` lists the words.
+    name : str, optional
+        Name shown when the expression is printed.
+    return_updates : bool, default True
+        Whether the result is a pair with PyTensor's dictionary of updates, which is empty.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.map(lambda x: x**2, [pt.as_tensor([1.0, 2.0])], return_updates=False).eval().tolist()
+    [1.0, 4.0]
+    """
     return scan(
         fn, sequences, None, non_sequences, None, truncate_gradient, go_backwards, name=name,
         return_updates=return_updates,
@@ -425,7 +498,39 @@ def reduce(
     name: str | None = None,
     return_updates: bool = True,
 ) -> Any:
-    """The last outputs of `scan(fn, sequences, outputs_info, non_sequences)`; OutOfBoundsError if there is no step."""
+    """The last outputs of `scan(fn, sequences, outputs_info, non_sequences)`; OutOfBoundsError if there is no step.
+
+    Parameters
+    ----------
+    fn : callable
+        Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
+    sequences : object
+        Tensors that the loop runs along, by their first axis.
+    outputs_info : object
+        Value before the first step.
+    non_sequences : object, optional
+        Values that every step gets unchanged.
+    go_backwards : bool, default False
+        Whether the sequences are run through from their ends.
+    mode : str or Mode, optional
+        How the function is compiled; `pm.get_mode` lists the words.
+    name : str, optional
+        Name shown when the expression is printed.
+    return_updates : bool, default True
+        Whether the result is a pair with PyTensor's dictionary of updates, which is empty.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.reduce(
+    ...     lambda x, sum: x + sum, [pt.as_tensor([1.0, 2.0])], pt.as_tensor(0.0), return_updates=False
+    ... ).eval().item()
+    3.0
+    """
     found = scan(
         fn, sequences, outputs_info, non_sequences, None, -1, go_backwards, name=name, return_list=True,
         return_updates=True,
@@ -445,7 +550,37 @@ def foldl(
     name: str | None = None,
     return_updates: bool = True,
 ) -> Any:
-    """`reduce` from the first element to the last."""
+    """`reduce` from the first element to the last.
+
+    Parameters
+    ----------
+    fn : callable
+        Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
+    sequences : object
+        Tensors that the loop runs along, by their first axis.
+    outputs_info : object
+        Value before the first step.
+    non_sequences : object, optional
+        Values that every step gets unchanged.
+    mode : str or Mode, optional
+        How the function is compiled; `pm.get_mode` lists the words.
+    name : str, optional
+        Name shown when the expression is printed.
+    return_updates : bool, default True
+        Whether the result is a pair with PyTensor's dictionary of updates, which is empty.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.foldl(
+    ...     lambda x, sum: x - sum, [pt.as_tensor([1.0, 5.0])], pt.as_tensor(0.0), return_updates=False
+    ... ).eval().item()
+    4.0
+    """
     return reduce(fn, sequences, outputs_info, non_sequences, name=name, return_updates=return_updates)
 
 
@@ -458,7 +593,37 @@ def foldr(
     name: str | None = None,
     return_updates: bool = True,
 ) -> Any:
-    """`reduce` from the last element to the first."""
+    """`reduce` from the last element to the first.
+
+    Parameters
+    ----------
+    fn : callable
+        Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
+    sequences : object
+        Tensors that the loop runs along, by their first axis.
+    outputs_info : object
+        Value before the first step.
+    non_sequences : object, optional
+        Values that every step gets unchanged.
+    mode : str or Mode, optional
+        How the function is compiled; `pm.get_mode` lists the words.
+    name : str, optional
+        Name shown when the expression is printed.
+    return_updates : bool, default True
+        Whether the result is a pair with PyTensor's dictionary of updates, which is empty.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.foldr(
+    ...     lambda x, sum: x - sum, [pt.as_tensor([1.0, 5.0])], pt.as_tensor(0.0), return_updates=False
+    ... ).eval().item()
+    -4.0
+    """
     return reduce(fn, sequences, outputs_info, non_sequences, True, name=name, return_updates=return_updates)
 
 
@@ -467,11 +632,23 @@ def while_loop(
 ) -> Any:
     """Repeat `body` as long as `condition` holds, as `jax.lax.while_loop` does.
 
-    condition  function of the values, tells whether another step is done
-    body       function of the values, returns the next ones: as many, of the same types
-    initial    one value, or a tuple or list of values
-    max_steps  the loop ends after so many steps at the latest
+    Parameters
+    ----------
+    condition : callable
+        Function of the values, tells whether another step is done.
+    body : callable
+        Function of the values, returns the next ones: as many, of the same types.
+    initial : object
+        One value, or a tuple or list of values.
+    max_steps : int, optional
+        The loop ends after so many steps at the latest.
 
+    Returns
+    -------
+    object
+
+    Notes
+    -----
     The result has the form of `initial`. Derivatives run the loop once to count its steps.
     """
     single = not isinstance(initial, list | tuple)

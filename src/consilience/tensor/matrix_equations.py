@@ -56,13 +56,44 @@ def solve_sylvester(A: TensorLike, B: TensorLike, Q: TensorLike) -> Node:
     """X with A X + X B = Q: A of shape (m, m), B (n, n), Q and X (m, n).
 
     Fails where an eigenvalue of A is the negative of one of B.
+
+    Parameters
+    ----------
+    A, B, Q : TensorLike
+        Matrix, or a batch of them.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_sylvester([[1.0]], [[3.0]], [[8.0]]).eval().tolist()
+    [[2.0]]
     """
     (left, right, sides), dtype = _operands("solve_sylvester", A, B, Q)
     return cast(Node(SolveSylvester(), left, right, sides), dtype)
 
 
 def solve_continuous_lyapunov(A: TensorLike, Q: TensorLike) -> Node:
-    """X with A X + X A' = Q, for square matrices of one shape."""
+    """X with A X + X A' = Q, for square matrices of one shape.
+
+    Parameters
+    ----------
+    A, Q : TensorLike
+        Matrix, or a batch of them.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_continuous_lyapunov([[1.0]], [[4.0]]).eval().tolist()
+    [[2.0]]
+    """
     (left, sides), dtype = _operands("solve_continuous_lyapunov", A, Q)
     return cast(Node(SolveSylvester(), left, matrix_transpose(left), sides), dtype)
 
@@ -73,8 +104,23 @@ solve_lyapunov = solve_continuous_lyapunov
 def solve_discrete_lyapunov(A: TensorLike, Q: TensorLike, method: str = "bilinear") -> Node:
     """X with X = A X A' + Q, for square matrices of one shape.
 
-    method   "bilinear" makes a continuous equation of it, which no eigenvalue of A at -1 allows; "direct" solves one
-             system of n * n unknowns, for few n, and takes no batch
+    Parameters
+    ----------
+    A, Q : TensorLike
+        Matrix, or a batch of them.
+    method : str, default 'bilinear'
+        "bilinear" makes a continuous equation of it, which no eigenvalue of A at -1 allows; "direct" solves one system
+        of n * n unknowns, for few n, and takes no batch.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_discrete_lyapunov([[0.5]], [[3.0]]).eval().tolist()
+    [[4.0]]
     """
     if method not in ("bilinear", "direct"):
         raise ValueError(f"method must be 'bilinear' or 'direct', got {method!r}.")
@@ -93,9 +139,32 @@ def solve_discrete_are(
 ) -> Node:
     """The stabilising X = A' X A - A' X B (R + B' X B)^-1 B' X A + Q of a discrete Riccati equation.
 
-    A, Q   shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular
+    Parameters
+    ----------
+    A : TensorLike
+        Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
+    B : TensorLike
+        Matrix, or a batch of them.
+    Q : TensorLike
+        Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
+    R : TensorLike
+        Matrix, or a batch of them.
+    enforce_Q_symmetric : bool, default False
+        Whether the symmetric part of Q is taken.
 
+    Returns
+    -------
+    TensorVariable
+
+    Notes
+    -----
     Fails where no such X is found.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_discrete_are([[1.0]], [[1.0]], [[1.0]], [[1.0]]).eval().round(4).tolist()
+    [[1.618]]
     """
     (a, b, q, r), dtype = _operands("solve_discrete_are", A, B, Q, R)
     weight = b @ solve(_symmetric(r), matrix_transpose(b))
@@ -105,9 +174,30 @@ def solve_discrete_are(
 def solve_continuous_are(A: TensorLike, B: TensorLike, Q: TensorLike, R: TensorLike) -> Node:
     """The stabilising X of the continuous Riccati equation A' X + X A - X B R^-1 B' X + Q = 0.
 
-    A, Q   shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular
+    Parameters
+    ----------
+    A : TensorLike
+        Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
+    B : TensorLike
+        Matrix, or a batch of them.
+    Q : TensorLike
+        Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
+    R : TensorLike
+        Matrix, or a batch of them.
 
+    Returns
+    -------
+    TensorVariable
+
+    Notes
+    -----
     Fails where no such X is found. Cayley's transform makes a discrete equation of it.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_continuous_are([[1.0]], [[1.0]], [[1.0]], [[1.0]]).eval().round(4).tolist()
+    [[2.4142]]
     """
     (a, b, q, r), dtype = _operands("solve_continuous_are", A, B, Q, R)
     q, g = _symmetric(q), _symmetric(b @ solve(_symmetric(r), matrix_transpose(b)))
@@ -129,11 +219,28 @@ def _symmetric(x: Node) -> Node:
 
 
 def solve_banded(l_and_u: Sequence[int], ab: TensorLike, b: TensorLike, *, b_ndim: int | None = None) -> Node:
-    """y with A y = b for A with l diagonals below the main one and u above it, at a cost that grows with its length.
+    """`y` with A y = b for A with l diagonals below the main one and u above it, at a cost that grows with its length.
 
-    l_and_u   the numbers l and u
-    ab        shape (l + u + 1, n): diagonals as rows, the highest first; element (i, j) of A stands at (u + i - j, j)
-    b_ndim    as in `solve`
+    Parameters
+    ----------
+    l_and_u : sequence of int
+        The numbers l and u.
+    ab : TensorLike
+        Shape (l + u + 1, n): diagonals as rows, the highest first; element (i, j) of A stands at (u + i - j, j).
+    b : TensorLike
+        Second operand, broadcast against the first.
+    b_ndim : int, optional
+        As in `solve`.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_banded((1, 0), [[2.0, 4.0], [1.0, 0.0]], [2.0, 5.0]).eval().tolist()
+    [1.0, 1.0]
     """
     below, above = (int(n) for n in l_and_u)
     if below < 0 or above < 0:
@@ -166,6 +273,15 @@ def tridiagonal_lu_factor(a: TensorLike) -> tuple[Node, Node, Node, Node, Node]:
 
     Only the main diagonal of a and those beside it are read. dl and du have length n - 1, du2 has n - 2. There is no
     derivative; `solve` with assume_a="tridiagonal" has one.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable, TensorVariable, TensorVariable, TensorVariable)
     """
     (matrix,), dtype = _operands("tridiagonal_lu_factor", a)
     found = Node(TridiagonalLU(), _three_diagonals(matrix))
@@ -177,10 +293,25 @@ def tridiagonal_lu_factor(a: TensorLike) -> tuple[Node, Node, Node, Node, Node]:
 def tridiagonal_lu_solve(
     a_diagonals: Sequence[TensorLike], b: TensorLike, *, b_ndim: int | None = None, transposed: bool = False
 ) -> Node:
-    """y with a y = b, or a' y = b where `transposed`, from the results of `tridiagonal_lu_factor`.
+    """`y` with a y = b, or a' y = b where `transposed`, from the results of `tridiagonal_lu_factor`.
 
-    b_ndim   as in `solve`
+    Parameters
+    ----------
+    a_diagonals : sequence of TensorLike
+        The three diagonals as `tridiagonal_lu_factor` gives them.
+    b : TensorLike
+        Second operand, broadcast against the first.
+    b_ndim : int, optional
+        As in `solve`.
+    transposed : bool, default False
+        Whether the transposed system is solved.
 
+    Returns
+    -------
+    TensorVariable
+
+    Notes
+    -----
     The derivative is that in b.
     """
     low, main, high, highest, exchanged = map(as_tensor, a_diagonals)
@@ -205,11 +336,30 @@ def _filled(x: Node, like: Node) -> Node:
 def solve_toeplitz(
     c_or_cr: TensorLike | tuple[TensorLike, TensorLike], b: TensorLike, check_finite: bool = True
 ) -> Node:
-    """y with T y = b for the Toeplitz matrix T of a first column, or of a tuple of first column and first row.
+    """`y` with T y = b for the Toeplitz matrix T of a first column, or of a tuple of first column and first row.
 
-    b   a vector, or a matrix of right sides
+    Parameters
+    ----------
+    c_or_cr : TensorLike or tuple of (TensorLike, TensorLike)
+        First column, or a pair of first column and first row.
+    b : TensorLike
+        A vector, or a matrix of right sides.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
 
+    Returns
+    -------
+    TensorVariable
+
+    Notes
+    -----
     The whole matrix is factorised, as a general one.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_toeplitz([2.0, 1.0], [3.0, 3.0]).eval().tolist()
+    [1.0, 1.0]
     """
     column, row = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     return solve(toeplitz(column, row), b)

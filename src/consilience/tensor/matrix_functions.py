@@ -14,7 +14,23 @@ from consilience.tensor.keywords import export
 
 
 def expm(A: TensorLike) -> Node:
-    """The exponential of square matrices, by Pade approximants with scaling and squaring."""
+    """The exponential of square matrices, by Pade approximants with scaling and squaring.
+
+    Parameters
+    ----------
+    A : TensorLike
+        Matrix, or a batch of them.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.expm([[0.0, 1.0], [0.0, 0.0]]).eval().round(4).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
     return _function("expm", A)
 
 
@@ -22,6 +38,21 @@ def logm(A: TensorLike) -> Node:
     """The principal logarithm of square matrices: its exponential is A.
 
     It is real, so A must have no eigenvalue on the negative half of the real line or at 0: else LinearAlgebraError.
+
+    Parameters
+    ----------
+    A : TensorLike
+        Matrix, or a batch of them.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.logm([[1.0, 1.0], [0.0, 1.0]]).eval().round(4).tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
     """
     return _function("logm", A)
 
@@ -31,6 +62,21 @@ def sqrtm(A: TensorLike) -> Node:
 
     It is real, so A must have no eigenvalue on the negative half of the real line: else LinearAlgebraError. Rounding
     may bring eigenvalues that are 0 there; the derivative exists where none is 0.
+
+    Parameters
+    ----------
+    A : TensorLike
+        Matrix, or a batch of them.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]]).eval().tolist()
+    [[2.0, 0.0], [0.0, 3.0]]
     """
     return _function("sqrtm", A)
 

@@ -72,6 +72,29 @@ def minimize(
 
     Raises ValueError for an unknown method or option, ShapeError, DtypeError and DisconnectedInputError for objectives
     that are no float scalars or do not depend on `x`.
+
+    Parameters
+    ----------
+    objective : TensorLike
+        Scalar expression to minimise.
+    x : TensorVariable or sequence of TensorVariable
+        Tensor, or what becomes one: an array, a number, nested lists.
+    method : str, default 'BFGS'
+        Name of the method.
+    jac : bool, default True
+        Whether derivatives are used.
+    hess : bool, default False
+        Whether second derivatives are used.
+    use_vectorized_jac : bool, default False
+        Whether the Jacobian is computed for all rows at once.
+    optimizer_kwargs : Keywords, optional
+        Settings of the method, by SciPy's names.
+    x0 : object, optional
+        The variable that is sought; its value is the starting point.
+
+    Returns
+    -------
+    tuple of (object, TensorVariable)
     """
     of = problem("minimize", [_scalar(objective, "minimize")], _listed(x), _starts(x, x0), scalar=False)
     keywords = dict(optimizer_kwargs or {})
@@ -111,16 +134,28 @@ def minimize_scalar(
 ) -> tuple[Node, Node]:
     """The value of a scalar variable at which a scalar expression has a (local) minimum.
 
-    objective          float scalar that depends on `x`
-    x                  scalar variable; without a bracket the search begins at its value and at that plus 1
-    method             "brent", "golden", or "bounded", which needs bounds; loops in machine code
-    optimizer_kwargs   as `scipy.optimize.minimize_scalar` takes them. `bracket`: two points from which the search goes
-                       downhill, or three, whose second one has the least value; `bounds`: two points between which the
-                       method "bounded" searches; both may be expressions. `tol` or `options={"xtol": …}`: the relative
-                       distance to the minimum (default 1.5e-8); for "bounded" `options={"xatol": …}`: the absolute one
-                       (default 1.5e-8). `options={"maxiter": …}` (default 500)
-    x0                 where the search begins, in place of the value of `x`
+    Parameters
+    ----------
+    objective : TensorLike
+        Float scalar that depends on `x`.
+    x : TensorVariable
+        Scalar variable; without a bracket the search begins at its value and at that plus 1.
+    method : str, default 'brent'
+        "brent", "golden", or "bounded", which needs bounds; loops in machine code.
+    optimizer_kwargs : Keywords, optional
+        As `scipy.optimize.minimize_scalar` takes them. `bracket`: two points from which the search goes downhill, or
+        three, whose second one has the least value; `bounds`: two points between which the method "bounded" searches;
+        both may be expressions. `tol` or `options={"xtol": …}`: the relative distance to the minimum (default 1.5e-8);
+        for "bounded" `options={"xatol": …}`: the absolute one (default 1.5e-8). `options={"maxiter": …}` (default 500).
+    x0 : TensorLike, optional
+        Where the search begins, in place of the value of `x`.
 
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Notes
+    -----
     Returns (solution, success). Where `success` is False (no bracket was found, or no tolerance met), the solution is
     the best point that was seen, and its derivatives are NaN; so are they where the second derivative is zero. A
     minimum at one of the `bounds` moves with it alone.
@@ -203,6 +238,27 @@ def root(
 
     Raises ValueError for an unknown method or option, ShapeError for another number of equations than of variables,
     DtypeError and DisconnectedInputError for equations that are no floats or do not depend on a variable.
+
+    Parameters
+    ----------
+    equations : TensorLike or sequence of TensorLike
+        Expressions that are to be 0.
+    variables : TensorVariable or sequence of TensorVariable
+        The variables.
+    method : str, default 'hybr'
+        Name of the method.
+    jac : bool, default True
+        Whether derivatives are used.
+    use_vectorized_jac : bool, default False
+        Whether the Jacobian is computed for all rows at once.
+    optimizer_kwargs : Keywords, optional
+        Settings of the method, by SciPy's names.
+    x0 : object, optional
+        The variable that is sought; its value is the starting point.
+
+    Returns
+    -------
+    tuple of (object, TensorVariable)
     """
     given: list[Any] = list(equations) if isinstance(equations, list | tuple) else [equations]
     of = problem("root", given, _listed(variables), _starts(variables, x0), scalar=False)
@@ -242,18 +298,31 @@ def root_scalar(
 ) -> tuple[Node, Node]:
     """The value of a scalar variable at which a scalar expression is zero.
 
-    equation           float scalar that depends on `variable`
-    variable           scalar variable; its value is where methods without a bracket begin
-    method             "bisect", "brentq" (both need a bracket), "newton", "secant" and "halley" are loops in machine
-                       code. "brenth", "ridder" and "toms748" (all need a bracket) are SciPy's, called by Python in each
-                       evaluation
-    jac, hess          accepted; "newton" and "halley" have the exact derivatives in any case
-    optimizer_kwargs   as `scipy.optimize.root_scalar` takes them. `bracket`: two points where the equation has
-                       different signs, which may be expressions; `x1`: the second point of "secant"; `xtol` and `rtol`:
-                       the last step, or half of the interval, is at most xtol + rtol |x| (defaults 2e-12 and 9e-16 with
-                       a bracket, 1.5e-8 and 0 without); `maxiter` (default 100 with a bracket, 50 without)
-    x0                 where the search begins, in place of the value of `variable`
+    Parameters
+    ----------
+    equation : TensorLike
+        Float scalar that depends on `variable`.
+    variable : TensorVariable
+        Scalar variable; its value is where methods without a bracket begin.
+    method : str, default 'secant'
+        "bisect", "brentq" (both need a bracket), "newton", "secant" and "halley" are loops in machine code. "brenth",
+        "ridder" and "toms748" (all need a bracket) are SciPy's, called by Python in each evaluation.
+    jac, hess : bool, default False
+        Accepted; "newton" and "halley" have the exact derivatives in any case.
+    optimizer_kwargs : Keywords, optional
+        As `scipy.optimize.root_scalar` takes them. `bracket`: two points where the equation has different signs, which
+        may be expressions; `x1`: the second point of "secant"; `xtol` and `rtol`: the last step, or half of the
+        interval, is at most xtol + rtol |x| (defaults 2e-12 and 9e-16 with a bracket, 1.5e-8 and 0 without); `maxiter`
+        (default 100 with a bracket, 50 without).
+    x0 : TensorLike, optional
+        Where the search begins, in place of the value of `variable`.
 
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Notes
+    -----
     Returns (solution, success). Where `success` is False (no change of sign, a slope of zero, no tolerance met), the
     solution is the last point of the search, or an end of the bracket, and its derivatives are NaN; so are they where
     the slope is zero.

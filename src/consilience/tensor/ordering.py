@@ -25,6 +25,25 @@ def partition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: int |
     """The elements along `axis` so that those at the positions `kth` are where sorting puts them: all are sorted.
 
     None flattens first. A single position of the result, as in `partition(a, k)[..., k]`, is found without sorting.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    kth : int or list of int or tuple of int
+        Place or number of elements that the order is known of.
+    axis : int or None, default -1
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.partition([3.0, 5.0, 1.0], 0)[0].eval().item()
+    1.0
     """
     node = flatten(a) if axis is None else as_tensor(a)
     place = one_axis(-1 if axis is None else axis, node)
@@ -33,7 +52,27 @@ def partition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: int |
 
 
 def argpartition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: int | None = -1) -> Node:
-    """Positions (int64) that make `partition` of the elements along `axis`: those of `argsort`."""
+    """Positions (int64) that make `partition` of the elements along `axis`: those of `argsort`.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    kth : int or list of int or tuple of int
+        Place or number of elements that the order is known of.
+    axis : int or None, default -1
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.argpartition([3.0, 5.0, 1.0], 0)[0].eval().item()
+    2
+    """
     node = flatten(a) if axis is None else as_tensor(a)
     place = one_axis(-1 if axis is None else axis, node)
     _check_positions(node, kth, place)
@@ -51,6 +90,25 @@ def topk_and_argtopk(x: TensorLike, kth: int, axis: int = -1) -> tuple[Node, Nod
     """The |kth| greatest elements along `axis` (least for kth < 0) and their positions (int64), most extreme first.
 
     Of equal elements the earlier ones come first; NaN is greater than all numbers.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    kth : int
+        Place or number of elements that the order is known of.
+    axis : int, default -1
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.topk_and_argtopk([3.0, 5.0, 1.0], 2)]
+    [[5.0, 3.0], [1, 0]]
     """
     node = as_tensor(x)
     place = one_axis(axis, node)
@@ -63,12 +121,52 @@ def topk_and_argtopk(x: TensorLike, kth: int, axis: int = -1) -> tuple[Node, Nod
 
 
 def topk(x: TensorLike, kth: int, axis: int = -1) -> Node:
-    """The |kth| greatest elements along `axis`, the greatest first; for kth < 0 the least, the least first."""
+    """The |kth| greatest elements along `axis`, the greatest first; for kth < 0 the least, the least first.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    kth : int
+        Place or number of elements that the order is known of.
+    axis : int, default -1
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.topk([3.0, 5.0, 1.0], 2).eval().tolist()
+    [5.0, 3.0]
+    """
     return topk_and_argtopk(x, kth, axis)[0]
 
 
 def argtopk(x: TensorLike, kth: int, axis: int = -1) -> Node:
-    """The positions (int64) of the elements that `topk` gives."""
+    """The positions (int64) of the elements that `topk` gives.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    kth : int
+        Place or number of elements that the order is known of.
+    axis : int, default -1
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.argtopk([3.0, 5.0, 1.0], 1).eval().tolist()
+    [1]
+    """
     return topk_and_argtopk(x, kth, axis)[1]
 
 
@@ -81,11 +179,29 @@ def unique(
 ) -> Node | tuple[Node, ...]:
     """The different elements in ascending order; their number is known when the function runs.
 
-    return_index     also where each occurs first
-    return_inverse   also the places in the result that make up the tensor again, in its shape
-    return_counts    also how often each occurs
-    axis             compare the parts along an axis in place of elements, in the order of their elements; a vector of
-                     places then makes up the axis again
+    Parameters
+    ----------
+    ar : TensorLike
+        Tensor.
+    return_index : bool, default False
+        Also where each occurs first.
+    return_inverse : bool, default False
+        Also the places in the result that make up the tensor again, in its shape.
+    return_counts : bool, default False
+        Also how often each occurs.
+    axis : int, optional
+        Compare the parts along an axis in place of elements, in the order of their elements; a vector of places then
+        makes up the axis again.
+
+    Returns
+    -------
+    TensorVariable or tuple of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.unique([3, 1, 3]).eval().tolist()
+    [1, 3]
     """
     node = as_tensor(ar)
     if axis is None:
@@ -153,8 +269,24 @@ def _parts_differ(ordered: Node, axis: int) -> Node:
 def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) -> Node:
     """The elements of the last axis of x in the orders that the rows of y name; leading axes broadcast.
 
-    y         permutations of 0, 1, …, as many as a row has elements
-    inverse   undo these permutations instead
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Permutations of 0, 1, …, as many as a row has elements.
+    inverse : bool, default False
+        Undo these permutations instead.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.permute_row_elements([[1.0, 2.0, 3.0]], [[2, 0, 1]]).eval().tolist()
+    [[3.0, 1.0, 2.0]]
     """
     rows, orders = as_tensor(x), as_tensor(y)
     if orders.dtype not in INTEGERS or not rows.ndim or not orders.ndim:

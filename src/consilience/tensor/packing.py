@@ -21,8 +21,17 @@ Axes = int | Sequence[int] | None
 def pack(*tensors: TensorLike, keep_axes: Axes = None) -> tuple[Node, list[tuple[int | Node, ...]]]:
     """Tensors with all axes but some made into one, along which they are joined; and the lengths of these axes.
 
-    keep_axes   axes that stay, in which the tensors agree: the first ones (0, 1, …), the last ones (…, -2, -1), or
-                both, so that the others are neighbours; None keeps none
+    Parameters
+    ----------
+    *tensors : TensorLike
+        The tensors, in order.
+    keep_axes : int or sequence of int, optional
+        Axes that stay, in which the tensors agree: the first ones (0, 1, …), the last ones (…, -2, -1), or both, so
+        that the others are neighbours; None keeps none.
+
+    Returns
+    -------
+    tuple of (TensorVariable, list of tuple of int or TensorVariable)
     """
     leading, trailing = _kept(keep_axes)
     nodes = [as_tensor(value) for value in tensors]
@@ -39,7 +48,21 @@ def pack(*tensors: TensorLike, keep_axes: Axes = None) -> tuple[Node, list[tuple
 
 
 def unpack(packed_input: TensorLike, packed_shapes: Sequence[Any], keep_axes: Axes = None) -> list[Node]:
-    """The tensors that `pack` made one tensor of: the tensor, the lengths that `pack` gave, the axes that stayed."""
+    """The tensors that `pack` made one tensor of: the tensor, the lengths that `pack` gave, the axes that stayed.
+
+    Parameters
+    ----------
+    packed_input : TensorLike
+        The joined tensor.
+    packed_shapes : sequence
+        The shapes that `pack` returned.
+    keep_axes : int or sequence of int, optional
+        Axes that were kept apart.
+
+    Returns
+    -------
+    list of TensorVariable
+    """
     node = as_tensor(packed_input)
     kept = () if keep_axes is None else normalised_axes(keep_axes, node.ndim)
     rest = [axis for axis in range(node.ndim) if axis not in kept]

@@ -41,15 +41,34 @@ def pad(
     stat_length: Any = None,
     reflect_type: str = "even",
 ) -> Node:
-    """x with elements added at both ends of its axes.
+    """`x` with elements added at both ends of its axes.
 
-    pad_width         how many: a number, (before, after), or such a pair per axis
-    mode              "constant" and "linear_ramp", which ends in `end_values`; copies of elements: "edge", "wrap"
-                      around, "reflect" at the end element or "symmetric" beside it; "maximum", "minimum", "mean" and
-                      "median" of an axis; "empty" for zeros
-    constant_values, end_values   in the forms of `pad_width`
-    stat_length       how many elements at each end are looked at for a statistic, in the forms of `pad_width`; None all
-    reflect_type      "even", or "odd" for twice the end element minus the copies
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    pad_width : object
+        How many: a number, (before, after), or such a pair per axis.
+    mode : str, default 'constant'
+        "constant" and "linear_ramp", which ends in `end_values`; copies of elements: "edge", "wrap" around, "reflect"
+        at the end element or "symmetric" beside it; "maximum", "minimum", "mean" and "median" of an axis; "empty" for
+        zeros.
+    constant_values, end_values : object, default 0
+        In the forms of `pad_width`.
+    stat_length : object, optional
+        How many elements at each end are looked at for a statistic, in the forms of `pad_width`; None all.
+    reflect_type : str, default 'even'
+        "even", or "odd" for twice the end element minus the copies.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.pad([1.0, 2.0], 1).eval().tolist()
+    [0.0, 1.0, 2.0, 0.0]
     """
     node = as_tensor(x)
     if mode not in _MODES:

@@ -23,8 +23,28 @@ def interp(
 ) -> Node:
     """Values at x of the line through the points (xp, fp), whose xp ascend.
 
-    left, right   values before the first and behind the last point; those of these points for None
-    period        of x and xp, which then need not ascend; left and right have no meaning
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    xp : TensorLike
+        Places of the known values, increasing.
+    fp : TensorLike
+        The known values.
+    left, right : TensorLike, optional
+        Values before the first and behind the last point; those of these points for None.
+    period : TensorLike, optional
+        Of x and xp, which then need not ascend; left and right have no meaning.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.interp(0.5, [0.0, 1.0], [2.0, 4.0]).eval().item()
+    3.0
     """
     at, places, values = (
         node if node.dtype in FLOATS else cast(node, "float64") for node in map(as_tensor, (x, xp, fp))

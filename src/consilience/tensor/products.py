@@ -21,29 +21,125 @@ from consilience.transforms.vectorize import vectorize_function
 
 
 def inner(x: TensorLike, y: TensorLike) -> Node:
-    """Sum of products over the last axis of both; the product if one is a number."""
+    """Sum of products over the last axis of both; the product if one is a number.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.inner([1.0, 2.0], [3.0, 4.0]).eval().item()
+    11.0
+    """
     a, b = as_tensor(x), as_tensor(y)
     return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,))) if a.ndim and b.ndim else apply("mul", a, b)
 
 
 def vdot(x: TensorLike, y: TensorLike) -> Node:
-    """Sum of the products of all elements of two tensors of equal size."""
+    """Sum of the products of all elements of two tensors of equal size.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.vdot([1.0, 2.0], [3.0, 4.0]).eval().item()
+    11.0
+    """
     return dot(flatten(x), flatten(y))
 
 
 def vecdot(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
-    """Products of vectors with vectors: the last axis of both is summed over, the others broadcast."""
+    """Products of vectors with vectors: the last axis of both is summed over, the others broadcast.
+
+    Parameters
+    ----------
+    x1 : TensorLike
+        First operand; leading axes are a batch.
+    x2 : TensorLike
+        Second operand; leading axes are a batch.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.vecdot([1.0, 2.0], [3.0, 4.0]).eval().item()
+    11.0
+    """
     a, b = _vector(x1), _vector(x2)
     return squeeze(matmul(expand_dims(a, -2), expand_dims(b, -1), dtype), (-2, -1))
 
 
 def matvec(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
-    """Products of matrices with vectors; leading axes broadcast."""
+    """Products of matrices with vectors; leading axes broadcast.
+
+    Parameters
+    ----------
+    x1 : TensorLike
+        First operand; leading axes are a batch.
+    x2 : TensorLike
+        Second operand; leading axes are a batch.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).eval().tolist()
+    [3.0, 7.0]
+    """
     return squeeze(matmul(as_tensor(x1), expand_dims(_vector(x2), -1), dtype), -1)
 
 
 def vecmat(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
-    """Products of vectors with matrices; leading axes broadcast."""
+    """Products of vectors with matrices; leading axes broadcast.
+
+    Parameters
+    ----------
+    x1 : TensorLike
+        First operand; leading axes are a batch.
+    x2 : TensorLike
+        Second operand; leading axes are a batch.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.vecmat([1.0, 1.0], [[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [4.0, 6.0]
+    """
     return squeeze(matmul(expand_dims(_vector(x1), -2), as_tensor(x2), dtype), -2)
 
 
@@ -55,7 +151,25 @@ def _vector(x: TensorLike) -> Node:
 
 
 def batched_dot(a: TensorLike, b: TensorLike) -> Node:
-    """`dot` of the parts of two tensors along their first axis, whose lengths agree."""
+    """`dot` of the parts of two tensors along their first axis, whose lengths agree.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.batched_dot([[1.0, 2.0], [3.0, 4.0]], [[1.0, 1.0], [2.0, 0.0]]).eval().tolist()
+    [3.0, 6.0]
+    """
     left, right = as_tensor(a), as_tensor(b)
     result = vectorize_function(dot, f"{_core(left, 'i')},{_core(right, 'j')}->{_core_of_dot(left, right)}")(
         left, right
@@ -87,7 +201,27 @@ def _core_of_dot(left: Node, right: Node) -> str:
 
 
 def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Sequence[int]] = 2) -> Node:
-    """`tensordot` of the parts of two tensors along their first axis; `axes` count with that axis."""
+    """`tensordot` of the parts of two tensors along their first axis; `axes` count with that axis.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+    axes : int or sequence of sequence of int, default 2
+        The axes meant, negative ones counted from the end.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.batched_tensordot([[1.0, 2.0], [3.0, 4.0]], [[1.0, 1.0], [2.0, 0.0]], axes=1).eval().tolist()
+    [3.0, 6.0]
+    """
     left, right = as_tensor(x), as_tensor(y)
     if is_integer(axes):
         (count,) = integers(axes)
@@ -109,6 +243,23 @@ def kron(a: TensorLike, b: TensorLike) -> Node:
     """Kronecker product: every element of a times all of b, of lengths the products of lengths, axis by axis.
 
     Determinants, inverses, systems and products of Kronecker products of matrices are computed from their parts.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.kron([[1.0, 2.0]], [[1.0], [1.0]]).eval().tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
     """
     (left, right), dtype = promote([a, b])
     rank = max(left.ndim, right.ndim)
@@ -125,6 +276,21 @@ def block_diag(*matrices: TensorLike) -> Node:
     """Matrices along the diagonal of one, zeros elsewhere; leading axes broadcast.
 
     Determinants, inverses, systems and products of block diagonal matrices are computed block by block.
+
+    Parameters
+    ----------
+    *matrices : TensorLike
+        The matrices, in order.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.block_diag([[1.0]], [[2.0, 3.0]]).eval().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 2.0, 3.0]]
     """
     if not matrices:
         raise ShapeError("`block_diag` needs a matrix at least.")
@@ -135,7 +301,23 @@ def block_diag(*matrices: TensorLike) -> Node:
 
 
 def matrix_dot(*args: TensorLike) -> Node:
-    """The product of several matrices, from left to right."""
+    """The product of several matrices, from left to right.
+
+    Parameters
+    ----------
+    *args : TensorLike
+        The tensors, in order.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.matrix_dot([[1.0, 2.0]], [[3.0], [4.0]]).eval().tolist()
+    [[11.0]]
+    """
     return functools.reduce(lambda a, b: matmul(a, b), args[1:], as_tensor(args[0]))
 
 
@@ -143,6 +325,21 @@ def multi_dot(arrays: Sequence[TensorLike]) -> Node:
     """The product of several matrices in the order of multiplication that takes the fewest; the ends may be vectors.
 
     Where lengths are not static the order is from left to right.
+
+    Parameters
+    ----------
+    arrays : sequence of TensorLike
+        The matrices, in order.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.multi_dot([[[1.0, 2.0]], [[3.0], [4.0]]]).eval().tolist()
+    [[11.0]]
     """
     nodes = [as_tensor(array) for array in arrays]
     if len(nodes) < 2:

@@ -37,12 +37,21 @@ Form = tuple[str, tuple[int | None, ...]]
 class Apply:
     """An op with its inputs and outputs: what `Op.make_node` returns, and the `owner` of a tensor.
 
-    op        an instance of `Op`
-    inputs    tensors
-    outputs   variables of the types of the results, such as `x.type()` or `pt.dvector()`: of these, dtype, number of
-              axes and lengths that are integers are read. Other lengths are those that `op.infer_shape` gives, and
-              without it those of the arrays which `perform` gives. The attribute `outputs` has the results themselves
-    raises    GraphError for something else than tensors
+    Parameters
+    ----------
+    op : Op
+        An instance of `Op`.
+    inputs : sequence of TensorVariable
+        Tensors.
+    outputs : sequence of TensorVariable
+        Variables of the types of the results, such as `x.type()` or `pt.dvector()`: of these, dtype, number of axes and
+        lengths that are integers are read. Other lengths are those that `op.infer_shape` gives, and without it those of
+        the arrays which `perform` gives. The attribute `outputs` has the results themselves.
+
+    Raises
+    ------
+    GraphError
+        For something else than tensors.
     """
 
     __slots__ = ("inputs", "op", "outputs")
@@ -137,18 +146,30 @@ class PythonOp:
 
         pm.Potential("y", LogLike()(theta))
 
-    make_node     of the arguments of a call: gives an `Apply`. Needed unless `itypes` and `otypes` are set
-    itypes        types of the inputs: `pt.dvector`, variables or `TensorType`s. Integers become floats where asked for
-    otypes        types of the outputs, likewise
-    perform       of an `Apply`, read-only arrays of the inputs, and a list of one place for each output, which it
-                  fills. It must be pure: equal calls may be made once, and calls that nobody needs not at all
-    pullback      of inputs, outputs and a cotangent for each output, all tensors: gives a tensor for each input, None
-                  where it has no influence. `L_op` and, without outputs, `grad` are taken as well
-    infer_shape   of an `Apply` and of the shapes of the inputs: gives the shapes of the outputs
-    __props__     names of the attributes that decide what is computed: instances where they are equal are equal
-    thread_safe   whether `perform` may run in several threads at once, as chains do; otherwise calls of all such ops
-                  wait for each other
+    Attributes
+    ----------
+    make_node
+        Of the arguments of a call: gives an `Apply`. Needed unless `itypes` and `otypes` are set.
+    itypes : sequence or None
+        Types of the inputs: `pt.dvector`, variables or `TensorType`s. Integers become floats where asked for.
+    otypes : sequence or None
+        Types of the outputs, likewise.
+    perform
+        Of an `Apply`, read-only arrays of the inputs, and a list of one place for each output, which it fills. It must
+        be pure: equal calls may be made once, and calls that nobody needs not at all.
+    pullback
+        Of inputs, outputs and a cotangent for each output, all tensors: gives a tensor for each input, None where it
+        has no influence. `L_op` and, without outputs, `grad` are taken as well.
+    infer_shape
+        Of an `Apply` and of the shapes of the inputs: gives the shapes of the outputs.
+    __props__
+        Names of the attributes that decide what is computed: instances where they are equal are equal.
+    thread_safe
+        Whether `perform` may run in several threads at once, as chains do; otherwise calls of all such ops wait for
+        each other.
 
+    Notes
+    -----
     Values are checked in every call: ShapeError and DtypeError where `perform` gives other arrays than were declared.
     """
 
@@ -162,7 +183,12 @@ class PythonOp:
     def make_node(self, *inputs: Any) -> Apply:
         """The call of this op, by `itypes` and `otypes`.
 
-        raises   GraphError for another number or rank of inputs, DtypeError for a dtype that would lose digits
+        Raises
+        ------
+        GraphError
+            For another number or rank of inputs.
+        DtypeError
+            For a dtype that would lose digits.
         """
         if self.itypes is None or self.otypes is None:
             raise GraphError(f"`{_title(self)}` needs `make_node`, or `itypes` and `otypes`.")
@@ -175,8 +201,12 @@ class PythonOp:
     def __call__(self, *inputs: Any, name: str | None = None, return_list: bool = False, **keywords: Any) -> Any:
         """The results for some inputs: one tensor, or a list where there are several.
 
-        name          of the result; of several, with their number behind it
-        return_list   whether a single result comes in a list too
+        Parameters
+        ----------
+        name : str, optional
+            Of the result; of several, with their number behind it.
+        return_list : bool, default False
+            Whether a single result comes in a list too.
         """
         made = self.make_node(*inputs, **keywords)
         if not isinstance(made, Apply):
@@ -248,7 +278,10 @@ Op = PythonOp  # as users know it
 class Performed(Record):
     """The function of arrays that an op's `perform` is.
 
-    inputs, outputs   their forms, as the op declared them
+    Parameters
+    ----------
+    inputs, outputs : tuple of Form
+        Their forms, as the op declared them.
     """
 
     op: Any
@@ -336,12 +369,44 @@ class Undefined(Record):
 
 
 def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Undefined:
-    """For `pullback`: the derivative by an input is not written; NullTypeGradError where one is asked for."""
+    """For `pullback`: the derivative by an input is not written; NullTypeGradError where one is asked for.
+
+    Parameters
+    ----------
+    op : object
+        The op at hand.
+    x_pos : int
+        Place of the input.
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    comment : str, default ''
+        Reason, for the message.
+
+    Returns
+    -------
+    Undefined
+    """
     return Undefined(f"is not implemented{': ' * bool(comment)}{comment.removesuffix('.')}")
 
 
 def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> Undefined:
-    """For `pullback`: the derivative by an input does not exist; NullTypeGradError where one is asked for."""
+    """For `pullback`: the derivative by an input does not exist; NullTypeGradError where one is asked for.
+
+    Parameters
+    ----------
+    op : object
+        The op at hand.
+    x_pos : int
+        Place of the input.
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    comment : str, default ''
+        Reason, for the message.
+
+    Returns
+    -------
+    Undefined
+    """
     return Undefined(f"does not exist{': ' * bool(comment)}{comment.removesuffix('.')}")
 
 
@@ -357,7 +422,23 @@ disconnected_type = DisconnectedType()
 
 
 class FromFunctionOp(Op):
-    """A function of NumPy arrays as an op; see `wrap_py`."""
+    """A function of NumPy arrays as an op; see `wrap_py`.
+
+    Parameters
+    ----------
+    fn : callable
+        Function of arrays that gives arrays.
+    itypes : sequence
+        Types of the inputs.
+    otypes : sequence
+        Types of the outputs.
+    infer_shape : callable, optional
+        Function that gives the shapes of the results.
+    gradient : callable, optional
+        Function that gives derivatives.
+    thread_safe : bool, default False
+        Whether several threads may call it at once.
+    """
 
     def __init__(
         self,
@@ -424,13 +505,26 @@ def wrap_py(
 ) -> Callable[[Callable[..., Any]], FromFunctionOp]:
     """Decorator: a function of NumPy arrays as a function of tensors, computed by Python in every call.
 
-    itypes        types of the inputs: variables such as `pt.dvector`, called or not, or `TensorType`s; one or a list
-    otypes        types of the results, of the same kinds
-    infer_shape   of an `Apply` and of the shapes of the inputs (a list of tuples): gives a shape per result. Without
-                  it, lengths that the types leave open are those of the arrays which the function gives
-    gradient      of the inputs and of one cotangent per result, all arrays; gives one array per input, None for zeros
-    thread_safe   whether it may run in several threads at once, as chains do; otherwise calls wait for each other
+    Parameters
+    ----------
+    itypes : object
+        Types of the inputs: variables such as `pt.dvector`, called or not, or `TensorType`s; one or a list.
+    otypes : object
+        Types of the results, of the same kinds.
+    infer_shape : callable, optional
+        Of an `Apply` and of the shapes of the inputs (a list of tuples): gives a shape per result. Without it, lengths
+        that the types leave open are those of the arrays which the function gives.
+    gradient : callable, optional
+        Of the inputs and of one cotangent per result, all arrays; gives one array per input, None for zeros.
+    thread_safe : bool, default False
+        Whether it may run in several threads at once, as chains do; otherwise calls wait for each other.
 
+    Returns
+    -------
+    callable
+
+    Notes
+    -----
     The function must be pure: equal calls may be made once, and calls that nobody needs not at all. It runs with the
     interpreter's lock. What it raises reaches the caller as it is.
     """

@@ -77,6 +77,25 @@ def median(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     """The middle element over `axis` (all axes for None), or the mean of both middle ones; NaN when one is NaN.
 
     Integers and bool give float64. No elements at all are a ShapeError.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.median([1.0, 5.0, 3.0]).eval().item()
+    3.0
     """
     x = as_tensor(a)
     rows, axes = _rows(x if x.dtype in FLOATS else cast(x, "float64"), axis, "median")
@@ -91,13 +110,34 @@ def median(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 def quantile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Node:
     """Quantiles over `axis` (all axes for None) at the probabilities q, whose axes come first; NaN when one is NaN.
 
-    q        in [0, 1]: a number or a tensor. Others are a ParameterError, or an AssertionError in the call
-    method   what lies between two elements, by NumPy's names: "linear" between its neighbours in the order,
-             "lower", "higher", "nearest" or "midpoint" of both, or one of Hyndman and Fan's: "inverted_cdf",
-             "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull",
-             "median_unbiased", "normal_unbiased"
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    q : TensorLike
+        In [0, 1]: a number or a tensor. Others are a ParameterError, or an AssertionError in the call.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    method : str, default 'linear'
+        What lies between two elements, by NumPy's names: "linear" between its neighbours in the order, "lower",
+        "higher", "nearest" or "midpoint" of both, or one of Hyndman and Fan's: "inverted_cdf", "averaged_inverted_cdf",
+        "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased".
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
 
+    Returns
+    -------
+    TensorVariable
+
+    Notes
+    -----
     Integers give float64, except by methods that take an element. No elements at all are a ShapeError.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.quantile([1.0, 2.0, 3.0], 0.5).eval().item()
+    2.0
     """
     if method not in _WHOLE and method not in _BETWEEN:
         raise ValueError(f"method must be one of {', '.join([*_BETWEEN, *_WHOLE])}; got {method!r}.")
@@ -135,7 +175,31 @@ def quantile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "lin
 
 
 def percentile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Node:
-    """`quantile` at probabilities in percent, from 0 to 100."""
+    """`quantile` at probabilities in percent, from 0 to 100.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    q : TensorLike
+        Probability, or a percentage from 0 to 100.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    method : str, default 'linear'
+        How to interpolate between elements, as in NumPy.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.percentile([1.0, 2.0, 3.0], 50).eval().item()
+    2.0
+    """
     number: Any = q
     if type(number) in (int, float):
         return quantile(a, number / 100, axis, method, keepdims)

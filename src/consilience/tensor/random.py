@@ -71,9 +71,20 @@ def shared_rng(
         next_rng, x = rng.normal()
         f = pm.function([], x, updates={rng: next_rng})
 
-    value    a generator of NumPy's: equal generators give equal draws, which are not those of the generator
-    seed     what `numpy.random.default_rng` takes; None: another one every time
-    borrow   accepted; a generator that is given is never changed
+    Parameters
+    ----------
+    value : Generator, optional
+        A generator of NumPy's: equal generators give equal draws, which are not those of the generator.
+    seed : object, optional
+        What `numpy.random.default_rng` takes; None: another one every time.
+    name : str, optional
+        Name shown when the expression is printed.
+    borrow : bool, default False
+        Accepted; a generator that is given is never changed.
+
+    Returns
+    -------
+    TensorVariable
     """
     if value is not None and seed is not None:
         raise TypeError("`shared_rng` takes a generator or a seed, and not both.")
@@ -83,7 +94,17 @@ def shared_rng(
 
 
 def rng(name: str | None = None) -> Node:
-    """A random key as the input of a function, which takes generators of NumPy's and seeds for it."""
+    """A random key as the input of a function, which takes generators of NumPy's and seeds for it.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name shown when the expression is printed.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return tensor_input("key", (), name)
 
 
@@ -94,8 +115,18 @@ def collect_default_updates(
 
     Variables without a key of their own need none: whatever compiles them draws them anew.
 
-    inputs           nodes behind which nothing is looked for
-    must_be_shared   False: keys that are inputs are listed, too
+    Parameters
+    ----------
+    outputs : TensorVariable or sequence of TensorVariable
+        Expressions whose values are wanted.
+    inputs : sequence of TensorVariable, optional
+        Nodes behind which nothing is looked for.
+    must_be_shared : bool, default True
+        False: keys that are inputs are listed, too.
+
+    Returns
+    -------
+    dict of TensorVariable to TensorVariable
     """
     listed = [outputs] if isinstance(outputs, Node) else list(outputs)
     there = set(topological(listed, stop=None if inputs is None else set(inputs).__contains__))

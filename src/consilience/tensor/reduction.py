@@ -22,17 +22,73 @@ from consilience.tensor.keywords import export
 
 
 def softmax(c: TensorLike, axis: Axis = None) -> Node:
-    """exp(c) divided by its sum over `axis` (all axes for None), without overflow."""
+    """`exp(c)` divided by its sum over `axis` (all axes for None), without overflow.
+
+    Parameters
+    ----------
+    c : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.softmax([1.0, 2.0]).eval().round(4).tolist()
+    [0.2689, 0.7311]
+    """
     return normalised(c, axis)
 
 
 def log_softmax(c: TensorLike, axis: Axis = None) -> Node:
-    """c - logsumexp(c) over `axis` (all axes for None), without overflow or cancellation."""
+    """`c - logsumexp(c)` over `axis` (all axes for None), without overflow or cancellation.
+
+    Parameters
+    ----------
+    c : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.log_softmax([1.0, 2.0]).eval().round(4).tolist()
+    [-1.3133, -0.3133]
+    """
     return normalised(c, axis, logarithm=True)
 
 
 def max_and_argmax(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> tuple[Node, Node]:
-    """Greatest element over `axis` and the position of the first such."""
+    """Greatest element over `axis` and the position of the first such.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().item() for x in pt.max_and_argmax([3.0, 5.0, 1.0])]
+    [5.0, 1]
+    """
     return max(a, axis, keepdims), argmax(a, axis, keepdims)
 
 
@@ -45,7 +101,26 @@ def diff(
 ) -> Node:
     """Differences of neighbours along `axis`, taken n times; of bool, whether neighbours differ.
 
-    prepend, append   what comes before and behind along the axis first: a number, or a tensor of x's rank
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    n : int, default 1
+        Number of rows or elements.
+    axis : int, default -1
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    prepend, append : TensorLike, optional
+        What comes before and behind along the axis first: a number, or a tensor of x's rank.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.diff([1.0, 3.0, 6.0]).eval().tolist()
+    [2.0, 3.0]
     """
     node = as_tensor(x)
     if n < 0:
@@ -66,7 +141,29 @@ def diff(
 
 
 def average(a: TensorLike, axis: Axis = None, weights: TensorLike | None = None, *, keepdims: bool = False) -> Node:
-    """Mean over `axis`, weighted by `weights`: of a's shape, or one per position of `axis`."""
+    """Mean over `axis`, weighted by `weights`: of a's shape, or one per position of `axis`.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int or sequence of int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    weights : TensorLike, optional
+        Weight of each element.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.average([1.0, 2.0, 4.0], weights=[1.0, 1.0, 2.0]).eval().item()
+    2.75
+    """
     if weights is None:
         return mean(a, axis, keepdims=keepdims)
     node, shares = as_tensor(a), as_tensor(weights)
@@ -90,8 +187,30 @@ def cov(
 
     They are computed and given in float64.
 
-    bias, ddof           the sum of products is divided by (observations - ddof); ddof None is 0 with `bias`, else 1
-    fweights, aweights   how often each observation counts, and how much: vectors >= 0
+    Parameters
+    ----------
+    m : TensorLike
+        Number of columns; as many as rows by default.
+    y : TensorLike, optional
+        Second operand, broadcast against the first.
+    rowvar : bool, default True
+        Whether rows are variables and columns observations.
+    bias : bool, default False
+        The sum of products is divided by (observations - ddof); ddof None is 0 with `bias`, else 1.
+    ddof : int, optional
+        The sum of products is divided by (observations - ddof); ddof None is 0 with `bias`, else 1.
+    fweights, aweights : TensorLike, optional
+        How often each observation counts, and how much: vectors >= 0.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.cov([1.0, 2.0, 4.0]).eval().round(4).item()
+    2.3333
     """
     variables = [as_tensor(v) for v in ([m] if y is None else [m, y])]
     if builtins.max(v.ndim for v in variables) > 2:
@@ -127,7 +246,27 @@ def _shares(node: Node, weights: TensorLike) -> Node:
 
 
 def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) -> Node:
-    """Correlations of variables, one per row of x and y (per column unless `rowvar`), in [-1, 1]."""
+    """Correlations of variables, one per row of x and y (per column unless `rowvar`), in [-1, 1].
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike, optional
+        Second operand, broadcast against the first.
+    rowvar : bool, default True
+        Whether rows are variables and columns observations.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.corrcoef([[1.0, 2.0, 4.0], [1.0, 3.0, 4.0]]).eval().round(4).tolist()
+    [[1.0, 0.9286], [0.9286, 1.0]]
+    """
     covariance = cov(x, y, rowvar)
     if not covariance.ndim:
         return apply("true_div", covariance, covariance)

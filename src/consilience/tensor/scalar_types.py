@@ -79,10 +79,14 @@ tensor_from_scalar = scalar_from_tensor
 
 
 def get_underlying_scalar_constant_value(v: Any, *_: Any, **__: Any) -> npt.NDArray[Any]:
-    """The number that all elements of an expression have, as far as the expression says it; PyTensor's settings of how
-    far it looks are accepted.
+    """The number that all elements of an expression have, as far as the expression says it.
 
-    raises   NotScalarConstantError where it depends on inputs or shared variables, or elements differ
+    PyTensor's settings of how far it looks are accepted.
+
+    Raises
+    ------
+    NotScalarConstantError
+        Where it depends on inputs or shared variables, or elements differ.
     """
     if v is None:
         raise NotScalarConstantError("None is no number.")

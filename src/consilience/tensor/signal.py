@@ -30,13 +30,29 @@ _BOUNDARIES = {"wrap": "wrap", "symm": "symmetric"}
 def convolve1d(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     """Sums over j of in1[..., j] in2[..., i - j].
 
-    in1, in2   (..., n) and (..., m), whose leading axes broadcast
-    mode       "full": all n + m - 1 sums, zeros standing outside; "valid": the max(n, m) - min(n, m) + 1 of them that
-               need none; "same": n of the full ones, from the middle
+    Parameters
+    ----------
+    in1, in2 : TensorLike
+        (..., n) and (..., m), whose leading axes broadcast.
+    mode : str, default 'full'
+        "full": all n + m - 1 sums, zeros standing outside; "valid": the max(n, m) - min(n, m) + 1 of them that need
+        none; "same": n of the full ones, from the middle.
 
+    Returns
+    -------
+    TensorVariable
+
+    Notes
+    -----
     Long vectors are convolved by Fourier transforms where that is quicker, with errors of some 1e-15 of the greatest
     sum; a number that is not finite then reaches all sums, and one in in2 those at the ends in any case. Raises
     ValueError for an unknown mode, ShapeError for scalars and empty vectors.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.signal.convolve1d([1.0, 2.0], [1.0, 1.0]).eval().tolist()
+    [1.0, 3.0, 2.0]
     """
     return _convolved(in1, in2, mode, 1, "convolve1d")
 
@@ -51,10 +67,28 @@ def convolve2d(
 ) -> Node:
     """Sums over k and l of in1[..., k, l] in2[..., i - k, j - l].
 
-    in1, in2    (..., n, m) and (..., p, q), whose leading axes broadcast
-    mode        as in `convolve1d`, for both axes
-    boundary    "fill": `fillvalue` stands outside of in1; "wrap": its other end; "symm": its mirror image
-    method      accepted; products are added up directly
+    Parameters
+    ----------
+    in1, in2 : TensorLike
+        (..., n, m) and (..., p, q), whose leading axes broadcast.
+    mode : str, default 'full'
+        As in `convolve1d`, for both axes.
+    boundary : str, default 'fill'
+        "fill": `fillvalue` stands outside of in1; "wrap": its other end; "symm": its mirror image.
+    fillvalue : TensorLike, default 0
+        Value beyond the edges.
+    method : str, default 'auto'
+        Accepted; products are added up directly.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.signal.convolve2d([[1.0, 2.0]], [[1.0, 1.0]]).eval().tolist()
+    [[1.0, 3.0, 2.0]]
     """
     if boundary not in ("fill", *_BOUNDARIES):
         raise ValueError(f"boundary must be one of fill, wrap, symm; got {boundary!r}.")
@@ -76,7 +110,27 @@ def convolve2d(
 
 
 def convolve(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
-    """Convolution of two vectors, or of two matrices: `convolve1d` or `convolve2d` by their rank."""
+    """Convolution of two vectors, or of two matrices: `convolve1d` or `convolve2d` by their rank.
+
+    Parameters
+    ----------
+    in1 : TensorLike
+        First signal.
+    in2 : TensorLike
+        Second signal, or the weights of the filter.
+    mode : str, default 'full'
+        How the function is compiled; `pm.get_mode` lists the words.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.signal.convolve([1.0, 2.0], [1.0, 1.0]).eval().tolist()
+    [1.0, 3.0, 2.0]
+    """
     x, h = as_tensor(in1), as_tensor(in2)
     return _convolved(x, h, mode, _rank(x, h, "convolve"), "convolve")
 
@@ -84,7 +138,24 @@ def convolve(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
 def correlate(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     """Sums of in1[i + j] times the conjugate of in2[j], of vectors or matrices, as `scipy.signal.correlate`.
 
-    mode   as in `convolve1d`; the first of the full sums has the last element of in2 on the first one of in1
+    Parameters
+    ----------
+    in1 : TensorLike
+        First signal.
+    in2 : TensorLike
+        Second signal, or the weights of the filter.
+    mode : str, default 'full'
+        As in `convolve1d`; the first of the full sums has the last element of in2 on the first one of in1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.signal.correlate([1.0, 2.0], [1.0, 1.0]).eval().tolist()
+    [1.0, 3.0, 2.0]
     """
     x, h = as_tensor(in1), as_tensor(in2)
     rank = _rank(x, h, "correlate")

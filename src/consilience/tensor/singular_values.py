@@ -37,13 +37,33 @@ def svd(
 ) -> Node | tuple[Node, Node, Node]:
     """U, s and Vh with a = U diag(s) Vh: orthonormal columns of U and rows of Vh, singular values s that descend.
 
-    full_matrices   whether U (m x m) and Vh (n x n) are square, otherwise they are m x k and k x n for k = min(m, n);
-                    vectors without a singular value have no derivative
-    compute_uv      False gives s alone
-    hermitian       changes nothing
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    full_matrices : bool, default True
+        Whether U (m x m) and Vh (n x n) are square, otherwise they are m x k and k x n for k = min(m, n); vectors
+        without a singular value have no derivative.
+    compute_uv : bool, default True
+        False gives s alone.
+    hermitian : bool, default False
+        Changes nothing.
 
+    Returns
+    -------
+    TensorVariable or tuple of (TensorVariable, TensorVariable, TensorVariable)
+
+    Notes
+    -----
     In every column of U the first element that is about as large as the largest is positive. Derivatives of vectors are
     infinite or NaN where singular values are equal or 0.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> U, s, Vh = pt.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
+    >>> s.eval().tolist()
+    [4.0, 3.0]
     """
     x, dtype = real_matrix(a, "svd")
     if not compute_uv:
@@ -54,7 +74,27 @@ def svd(
 
 
 def svdvals(a: TensorLike, overwrite_a: bool = False, check_finite: bool = True) -> Node:
-    """Singular values in descending order."""
+    """Singular values in descending order.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    overwrite_a : bool, default False
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.svdvals([[3.0, 0.0], [0.0, 4.0]]).eval().tolist()
+    [4.0, 3.0]
+    """
     x, dtype = real_matrix(a, "svdvals")
     return cast(Node(SingularValues(), x), dtype)
 
@@ -72,9 +112,25 @@ def pinv(
 ) -> Node:
     """Moore and Penrose's inverse; its derivative holds where the rank does not change.
 
-    hermitian     the lower triangle of a symmetric matrix is read, and its eigenvalues serve
-    rcond, rtol   singular values up to this share of the greatest count as 0, a number per matrix: machine precision
-                  of the dtype times the larger length for None (NumPy takes 1e-15)
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    hermitian : bool, default False
+        The lower triangle of a symmetric matrix is read, and its eigenvalues serve.
+    rcond, rtol : TensorLike, optional
+        Singular values up to this share of the greatest count as 0, a number per matrix: machine precision of the dtype
+        times the larger length for None (NumPy takes 1e-15).
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.pinv([[2.0, 0.0], [0.0, 4.0]]).eval().tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
     """
     matrix, dtype = real_matrix(x, "pinv")
     share = _share(rtol if rcond is None else rcond, matrix, dtype)
@@ -85,12 +141,30 @@ def pinv(
 def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike | None = None) -> tuple[Node, Node, Node, Node]:
     """The shortest y with the least |a y - b|, the sums of squares of a y - b, the rank of a, and its singular values.
 
-    b       a vector, or a matrix of columns with a solution each
-    rcond   as in `pinv`
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike
+        A vector, or a matrix of columns with a solution each.
+    rcond : TensorLike, optional
+        As in `pinv`.
 
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable, TensorVariable, TensorVariable)
+
+    Notes
+    -----
     Sums of squares are empty, as in NumPy, where the rank is below the number of columns or rows are no more than
     these; for batches of matrices they are there in any case. Derivatives of the solution hold where the rank does not
     change.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.lstsq([[1.0], [1.0]], [1.0, 3.0])[0].eval().round(4).tolist()
+    [2.0]
     """
     (matrix, dtype), right = real_matrix(a, "lstsq"), as_tensor(b)
     vector = right.ndim == 1
@@ -122,9 +196,26 @@ def matrix_rank(
 ) -> Node:
     """How many singular values are greater than a bound (int64); 0 or 1 for a vector.
 
-    tol, rtol   the bound, or its share of the greatest singular value, a number per matrix; otherwise the share of
-                `pinv`
-    hermitian   the lower triangle of symmetric matrices is read, and sizes of eigenvalues serve
+    Parameters
+    ----------
+    A : TensorLike
+        Matrix, or a batch of them.
+    tol : TensorLike, optional
+        The bound, or its share of the greatest singular value, a number per matrix; otherwise the share of `pinv`.
+    hermitian : bool, default False
+        The lower triangle of symmetric matrices is read, and sizes of eigenvalues serve.
+    rtol : TensorLike, optional
+        The bound, or its share of the greatest singular value, a number per matrix; otherwise the share of `pinv`.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).eval().item()
+    1
     """
     node = as_tensor(A)
     if node.ndim < 2:
@@ -141,8 +232,23 @@ def matrix_rank(
 def cond(x: TensorLike, p: float | str | None = None) -> Node:
     """The condition number: the greatest singular value by the least, or norm(x, p) norm(inv(x), p).
 
-    p   None or 2, -2 (the least by the greatest), or an order of `norm`; for these a singular matrix makes the
-        function raise LinearAlgebraError
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    p : float or str, optional
+        None or 2, -2 (the least by the greatest), or an order of `norm`; for these a singular matrix makes the function
+        raise LinearAlgebraError.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.cond([[4.0, 2.0], [2.0, 5.0]]).eval().round(4).item()
+    2.6909
     """
     matrix, dtype = real_matrix(x, "cond")
     if p in (None, 2, -2):
@@ -157,10 +263,28 @@ def norm(
 ) -> Node:
     """Norms of vectors along one axis, or of matrices over two.
 
-    ord    None is the square root of the sum of squares. Vectors: any number, with inf and -inf the extremes of the
-           absolute values and 0 the count of those not zero. Matrices: "fro", 1, -1, inf and -inf; by their singular
-           values 2 (the greatest), -2 (the least) and "nuc" (their sum)
-    axis   None with `ord` None takes all elements, otherwise all axes of a vector or matrix
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    ord : float or str, optional
+        None is the square root of the sum of squares. Vectors: any number, with inf and -inf the extremes of the
+        absolute values and 0 the count of those not zero. Matrices: "fro", 1, -1, inf and -inf; by their singular
+        values 2 (the greatest), -2 (the least) and "nuc" (their sum).
+    axis : int or tuple of int, optional
+        None with `ord` None takes all elements, otherwise all axes of a vector or matrix.
+    keepdims : bool, default False
+        Whether the axes worked along stay, with length 1.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.norm([3.0, 4.0]).eval().item()
+    5.0
     """
     node = as_tensor(x)
     node = node if node.dtype in ("float64", "float32", *_COMPLEXES) else cast(node, "float64")

@@ -26,8 +26,20 @@ def matrix(
 ) -> SparseVariable:
     """A sparse function input of a format, "csr" or "csc"; `pt.function` takes SciPy's matrices for it.
 
-    dtype   of the entries, `config.floatX` if None; the places of entries are int32
-    shape   numbers of rows and columns, None where they are known only at the call; known ones make faster programs
+    Parameters
+    ----------
+    format : Format
+        Sparse format, "csc" or "csr".
+    name : str, optional
+        Name shown when the expression is printed.
+    dtype : dtype, optional
+        Of the entries, `config.floatX` if None; the places of entries are int32.
+    shape : sequence of int, optional
+        Numbers of rows and columns, None where they are known only at the call; known ones make faster programs.
+
+    Returns
+    -------
+    SparseVariable
     """
     if format not in OTHER:
         raise ValueError(f"format must be 'csr' or 'csc', got {format!r}.")
@@ -49,109 +61,335 @@ def matrix(
 def csr_matrix(
     name: str | None = None, dtype: npt.DTypeLike | None = None, shape: Sequence[int | None] | None = None
 ) -> SparseVariable:
-    """A sparse function input, row by row; see `matrix`."""
+    """A sparse function input, row by row; see `matrix`.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name shown when the expression is printed.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+    shape : sequence of int, optional
+        Lengths of the axes.
+
+    Returns
+    -------
+    SparseVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.sparse.csr_matrix("x").ndim
+    2
+    """
     return matrix("csr", name, dtype, shape)
 
 
 def csc_matrix(
     name: str | None = None, dtype: npt.DTypeLike | None = None, shape: Sequence[int | None] | None = None
 ) -> SparseVariable:
-    """A sparse function input, column by column; see `matrix`."""
+    """A sparse function input, column by column; see `matrix`.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name shown when the expression is printed.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+    shape : sequence of int, optional
+        Lengths of the axes.
+
+    Returns
+    -------
+    SparseVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.sparse.csc_matrix("x").ndim
+    2
+    """
     return matrix("csc", name, dtype, shape)
 
 
 def csr_dmatrix(name: str | None = None) -> SparseVariable:
-    """A sparse function input of float64, row by row."""
+    """A sparse function input of float64, row by row.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name shown when the expression is printed.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return matrix("csr", name, "float64")
 
 
 def csr_fmatrix(name: str | None = None) -> SparseVariable:
-    """A sparse function input of float32, row by row."""
+    """A sparse function input of float32, row by row.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name shown when the expression is printed.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return matrix("csr", name, "float32")
 
 
 def csc_dmatrix(name: str | None = None) -> SparseVariable:
-    """A sparse function input of float64, column by column."""
+    """A sparse function input of float64, column by column.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name shown when the expression is printed.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return matrix("csc", name, "float64")
 
 
 def csc_fmatrix(name: str | None = None) -> SparseVariable:
-    """A sparse function input of float32, column by column."""
+    """A sparse function input of float32, column by column.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name shown when the expression is printed.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return matrix("csc", name, "float32")
 
 
 def CSR(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -> SparseVariable:
     """A sparse matrix, row by row, from vectors.
 
-    data      the entries
-    indices   the column of each: ascending within a row, none twice. This is checked where they are constants; of other
-              indices the program checks only that they are inside the matrix
-    indptr    where each row begins, and the number of entries at the end
-    shape     numbers of rows and columns
-    raises    ShapeError where these do not fit, DtypeError for places that are no integers
+    Parameters
+    ----------
+    data : TensorLike
+        The entries.
+    indices : TensorLike
+        The column of each: ascending within a row, none twice. This is checked where they are constants; of other
+        indices the program checks only that they are inside the matrix.
+    indptr : TensorLike
+        Where each row begins, and the number of entries at the end.
+    shape : int or sequence of int
+        Numbers of rows and columns.
+
+    Returns
+    -------
+    SparseVariable
+
+    Raises
+    ------
+    ShapeError
+        Where these do not fit.
+    DtypeError
+        For places that are no integers.
     """
     return compressed(data, indices, indptr, shape, "csr")
 
 
 def CSC(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -> SparseVariable:
-    """A sparse matrix, column by column, from vectors; as `CSR` with rows and columns exchanged."""
+    """A sparse matrix, column by column, from vectors; as `CSR` with rows and columns exchanged.
+
+    Parameters
+    ----------
+    data : TensorLike
+        The stored elements.
+    indices : TensorLike
+        Places, counted from 0.
+    indptr : TensorLike
+        Where each column or row begins.
+    shape : int or sequence of int
+        Lengths of the axes.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return compressed(data, indices, indptr, shape, "csc")
 
 
 def csm_properties(csm: Any) -> tuple[Node, Node, Node, tuple[int | Node, int | Node]]:
-    """Entries, their places, where rows (columns) begin, and the shape."""
+    """Entries, their places, where rows (columns) begin, and the shape.
+
+    Parameters
+    ----------
+    csm : object
+        A sparse matrix.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable, TensorVariable, tuple of (int or TensorVariable, int or TensorVariable))
+    """
     x = as_sparse_variable(csm)
     return x.data, x.indices, x.indptr, x.shape
 
 
 def csm_data(csm: Any) -> Node:
-    """The entries, a vector."""
+    """The entries, a vector.
+
+    Parameters
+    ----------
+    csm : object
+        A sparse matrix.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return as_sparse_variable(csm).data
 
 
 def csm_indices(csm: Any) -> Node:
-    """The column (of "csc" the row) of each entry."""
+    """The column (of "csc" the row) of each entry.
+
+    Parameters
+    ----------
+    csm : object
+        A sparse matrix.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return as_sparse_variable(csm).indices
 
 
 def csm_indptr(csm: Any) -> Node:
-    """Where each row (of "csc" each column) begins, and the number of entries."""
+    """Where each row (of "csc" each column) begins, and the number of entries.
+
+    Parameters
+    ----------
+    csm : object
+        A sparse matrix.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return as_sparse_variable(csm).indptr
 
 
 def csm_shape(csm: Any) -> tuple[int | Node, int | Node]:
-    """Numbers of rows and columns."""
+    """Numbers of rows and columns.
+
+    Parameters
+    ----------
+    csm : object
+        A sparse matrix.
+
+    Returns
+    -------
+    tuple of (int or TensorVariable, int or TensorVariable)
+    """
     return as_sparse_variable(csm).shape
 
 
 def as_sparse_or_tensor_variable(x: Any, name: str | None = None) -> SparseVariable | Node:
-    """A sparse variable of what is sparse, a tensor of all else."""
+    """A sparse variable of what is sparse, a tensor of all else.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    name : str, optional
+        Name shown when the expression is printed.
+
+    Returns
+    -------
+    SparseVariable or TensorVariable
+    """
     return as_sparse_variable(x, name) if is_sparse(x) else as_tensor(x)
 
 
 def transpose(x: Any) -> SparseVariable:
-    """Rows and columns exchanged: the same entries in the other format."""
+    """Rows and columns exchanged: the same entries in the other format.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return as_sparse_variable(x).T
 
 
 def neg(x: Any) -> SparseVariable:
-    """The negative matrix."""
+    """The negative matrix.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return -as_sparse_variable(x)
 
 
 def cast(variable: Any, dtype: npt.DTypeLike) -> SparseVariable:
-    """Entries of another type."""
+    """Entries of another type.
+
+    Parameters
+    ----------
+    variable : object
+        The expression.
+    dtype : dtype
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return as_sparse_variable(variable).astype(dtype)
 
 
 def sp_ones_like(x: Any) -> SparseVariable:
-    """Ones at the places of the entries."""
+    """Ones at the places of the entries.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    SparseVariable
+    """
     own = as_sparse_variable(x)
     return own.with_data(full(own.data.static_shape, 1, own.dtype))
 
 
 def sp_zeros_like(x: Any) -> SparseVariable:
-    """A matrix of the same shape without entries."""
+    """A matrix of the same shape without entries.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    SparseVariable
+    """
     own = as_sparse_variable(x)
     nothing = as_tensor(np.empty(0, "int64"))
     return from_coordinates(
@@ -160,13 +398,33 @@ def sp_zeros_like(x: Any) -> SparseVariable:
 
 
 def ensure_sorted_indices(x: Any) -> SparseVariable:
-    """The same matrix with entries in order, one per place: for vectors that are inputs and come in any order."""
+    """The same matrix with entries in order, one per place: for vectors that are inputs and come in any order.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    SparseVariable
+    """
     own = as_sparse_variable(x)
     return from_coordinates(*own.coordinates, own.data, own.static_shape, own.format)
 
 
 def clean(x: Any) -> SparseVariable:
-    """The same matrix without entries that are zero; their number may be known only when the function runs."""
+    """The same matrix without entries that are zero; their number may be known only when the function runs.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    SparseVariable
+    """
     own = as_sparse_variable(x)
     kept = flatnonzero(apply("neq", own.data, 0))
     rows, columns = (taken(c, kept) for c in own.coordinates)

@@ -14,7 +14,22 @@ from consilience.tensor.keywords import export
 def toeplitz(c: TensorLike, r: TensorLike | None = None) -> Node:
     """The matrix of constant diagonals with first column c and first row r; the first element of r is not read.
 
-    r   None takes c itself, which makes the matrix symmetric
+    Parameters
+    ----------
+    c : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    r : TensorLike, optional
+        None takes c itself, which makes the matrix symmetric.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.toeplitz([1.0, 2.0]).eval().tolist()
+    [[1.0, 2.0], [2.0, 1.0]]
     """
     column, row = _vectors("toeplitz", c, c if r is None else r)
     values = concatenate([column[::-1], row[1:]])
@@ -25,7 +40,22 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None) -> Node:
 def hankel(c: TensorLike, r: TensorLike | None = None) -> Node:
     """The matrix of constant diagonals from right to left with first column c and last row r, whose first is not read.
 
-    r   None takes zeros
+    Parameters
+    ----------
+    c : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    r : TensorLike, optional
+        None takes zeros.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.hankel([1.0, 2.0]).eval().tolist()
+    [[1.0, 2.0], [2.0, 0.0]]
     """
     column, row = _vectors("hankel", c, apply("mul", as_tensor(c), 0) if r is None else r)
     i, j = _places(column, row)
@@ -33,7 +63,23 @@ def hankel(c: TensorLike, r: TensorLike | None = None) -> Node:
 
 
 def circulant(c: TensorLike) -> Node:
-    """The square matrix with first column c whose columns are c, turned by one place each."""
+    """The square matrix with first column c whose columns are c, turned by one place each.
+
+    Parameters
+    ----------
+    c : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.circulant([1.0, 2.0]).eval().tolist()
+    [[1.0, 2.0], [2.0, 1.0]]
+    """
     column, row = _vectors("circulant", c, c)
     i, j = _places(column, row)
     difference = apply("sub", i, j)

@@ -48,13 +48,35 @@ def eigh(
 ) -> tuple[Node, Node]:
     """Eigenvalues in ascending order, and eigenvectors as columns, of symmetric matrices.
 
-    b             a symmetric positive definite matrix: eigenvalues w and vectors v of a v = w b v, with v' b v = 1
-    lower, UPLO   which triangle is read, the lower one for `lower=True` or "L"; the other one is taken to mirror it
-    driver        changes nothing
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike, optional
+        A symmetric positive definite matrix: eigenvalues w and vectors v of a v = w b v, with v' b v = 1.
+    lower : bool, default True
+        Which triangle is read, the lower one for `lower=True` or "L"; the other one is taken to mirror it.
+    UPLO : str, optional
+        Which triangle is read, the lower one for `lower=True` or "L"; the other one is taken to mirror it.
+    driver : str, default 'evr'
+        Changes nothing.
 
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Notes
+    -----
     In every vector the first element that is about as large as the largest is positive (without b). Derivatives of
     vectors are infinite or NaN where eigenvalues are equal; those of values are right for functions that treat equal
     eigenvalues alike.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> values, vectors = pt.linalg.eigh([[2.0, 0.0], [0.0, 3.0]])
+    >>> values.eval().tolist()
+    [2.0, 3.0]
     """
     x, dtype = real_matrix(a, "eigh")
     low = _reads_lower(UPLO, lower)
@@ -68,7 +90,29 @@ def eigh(
 
 
 def eigvalsh(a: TensorLike, b: TensorLike | None = None, lower: bool = True, UPLO: str | None = None) -> Node:
-    """Eigenvalues in ascending order of symmetric matrices, or w with a v = w b v; as `eigh`."""
+    """Eigenvalues in ascending order of symmetric matrices, or w with a v = w b v; as `eigh`.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    b : TensorLike, optional
+        Second operand, broadcast against the first.
+    lower : bool, default True
+        Whether the lower triangle is meant.
+    UPLO : str, optional
+        Which triangle is read: "L" or "U".
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.eigvalsh([[4.0, 2.0], [2.0, 5.0]]).eval().round(4).tolist()
+    [2.4384, 6.5616]
+    """
     x, dtype = real_matrix(a, "eigvalsh")
     low = _reads_lower(UPLO, lower)
     return cast(Node(Eigvalsh(low), x) if b is None else Node(Eigvalsh(), _reduced(x, b, low)[0]), dtype)
@@ -89,6 +133,22 @@ def eig(x: TensorLike) -> tuple[Node, Node]:
 
     Vectors have length 1; the first of their elements that is about as large as the largest is real and positive.
     They have no derivative where eigenvalues are equal (infinite or NaN, or LinearAlgebraError).
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> values, vectors = pt.linalg.eig([[2.0, 0.0], [0.0, 3.0]])
+    >>> values.eval().real.tolist()
+    [2.0, 3.0]
     """
     matrix, dtype = real_matrix(x, "eig")
     made = Node(Eig(), matrix)
@@ -97,7 +157,23 @@ def eig(x: TensorLike) -> tuple[Node, Node]:
 
 
 def eigvals(x: TensorLike) -> Node:
-    """Complex eigenvalues of square matrices, in LAPACK's order; `.real` where they are known to be real."""
+    """Complex eigenvalues of square matrices, in LAPACK's order; `.real` where they are known to be real.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.eigvals([[2.0, 0.0], [0.0, 3.0]]).eval().real.tolist()
+    [2.0, 3.0]
+    """
     matrix, dtype = real_matrix(x, "eigvals")
     made = Node(Eigvals(), matrix)
     return _joined(Node(Item(0), made), Node(Item(1), made), dtype)
@@ -113,12 +189,37 @@ def schur(
 ) -> tuple[Node, Node]:
     """T and Z with A = Z T Z^H: Z is orthogonal and T upper triangular but for blocks of length 2 on its diagonal.
 
-    output   "complex": T is triangular and Z unitary, both complex
-    sort     which eigenvalues come first: "lhp" and "rhp" with negative and nonnegative real parts, "iuc" and "ouc"
-             inside and outside of the unit circle, or a function as of `scipy.linalg.schur`. Sorted forms are computed
-             by SciPy, with the interpreter's lock
+    Parameters
+    ----------
+    A : TensorLike
+        Matrix, or a batch of them.
+    output : str, default 'real'
+        "complex": T is triangular and Z unitary, both complex.
+    sort : str or callable, optional
+        Which eigenvalues come first: "lhp" and "rhp" with negative and nonnegative real parts, "iuc" and "ouc" inside
+        and outside of the unit circle, or a function as of `scipy.linalg.schur`. Sorted forms are computed by SciPy,
+        with the interpreter's lock.
+    lwork : int, optional
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    overwrite_a : bool, default False
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
 
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Notes
+    -----
     There is no derivative.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> T, Z = pt.linalg.schur([[2.0, 1.0], [0.0, 3.0]])
+    >>> T.eval().round(4).tolist()
+    [[2.0, 1.0], [0.0, 3.0]]
     """
     _check_output(output)
     x, dtype = real_matrix(A, "schur")
@@ -145,10 +246,29 @@ def qz(
 ) -> tuple[Node, ...]:
     """AA, BB, Q and Z with A = Q AA Z^H and B = Q BB Z^H: the generalised Schur form of a pair of square matrices.
 
-    output               "real": AA has blocks of length 2 on its diagonal; "complex": both are upper triangular
-    sort                 which eigenvalues come first, as in `schur`
-    return_eigenvalues   AA, BB, alpha, beta, Q, Z, with eigenvalues alpha / beta
+    Parameters
+    ----------
+    A, B : TensorLike
+        Matrix, or a batch of them.
+    output : str, default 'real'
+        "real": AA has blocks of length 2 on its diagonal; "complex": both are upper triangular.
+    sort : str or callable, optional
+        Which eigenvalues come first, as in `schur`.
+    return_eigenvalues : bool, default False
+        AA, BB, alpha, beta, Q, Z, with eigenvalues alpha / beta.
+    lwork : int, optional
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    overwrite_a, overwrite_b : bool, default False
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
 
+    Returns
+    -------
+    tuple of TensorVariable
+
+    Notes
+    -----
     SciPy computes it, with the interpreter's lock. There is no derivative.
     """
     _check_output(output)
@@ -170,7 +290,25 @@ def ordqz(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> tuple[Node, ...]:
-    """AA, BB, alpha, beta, Q and Z: `qz` with the eigenvalues for which `sort` holds first; None keeps the order."""
+    """AA, BB, alpha, beta, Q and Z: `qz` with the eigenvalues for which `sort` holds first; None keeps the order.
+
+    Parameters
+    ----------
+    A, B : TensorLike
+        Matrix, or a batch of them.
+    sort : str or callable, optional
+        Which eigenvalues come first.
+    output : str, default 'real'
+        Which result is wanted.
+    overwrite_a, overwrite_b : bool, default False
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
+
+    Returns
+    -------
+    tuple of TensorVariable
+    """
     return qz(A, B, output, sort, return_eigenvalues=True)
 
 

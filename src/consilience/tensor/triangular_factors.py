@@ -45,12 +45,38 @@ def qr(
 ) -> Node | tuple[Node, ...]:
     """Q with orthonormal columns and upper triangular R with A = Q R, for A of m rows and n columns.
 
-    mode   "full" (or "complete"): Q is m x m, R is m x n. "economic" (or "reduced"): m x k and k x n for k = min(m, n);
-           their derivative needs the first k columns of A to be independent. "r": R of "full" alone. "raw": what
-           LAPACK makes, R and below it the vectors of k reflections (m x n), their factors tau, and R of "economic"
+    Parameters
+    ----------
+    A : TensorLike
+        Matrix, or a batch of them.
+    mode : str, default 'full'
+        "full" (or "complete"): Q is m x m, R is m x n. "economic" (or "reduced"): m x k and k x n for k = min(m, n);
+        their derivative needs the first k columns of A to be independent. "r": R of "full" alone. "raw": what LAPACK
+        makes, R and below it the vectors of k reflections (m x n), their factors tau, and R of "economic".
+    overwrite_a : bool, default False
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    pivoting : bool, default False
+        Whether columns are exchanged.
+    lwork : int, optional
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
 
+    Returns
+    -------
+    TensorVariable or tuple of TensorVariable
+
+    Notes
+    -----
     With `pivoting` these are factors of A[:, p], and an order p of columns (int64) is the last result: sizes of R's
     diagonal descend, those behind the rank of A are 0 but for rounding.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> Q, R = pt.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
+    >>> (Q @ R).eval().round(4).tolist()
+    [[3.0, 1.0], [4.0, 2.0]]
     """
     if mode not in _QR_MODES:
         raise ValueError(f"mode must be one of {', '.join(map(repr, _QR_MODES))}, got {mode!r}.")
@@ -71,7 +97,24 @@ def qr(
 
 
 def qr_full(a: TensorLike) -> Node | tuple[Node, ...]:
-    """`qr` with mode "full"."""
+    """`qr` with mode "full".
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable or tuple of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> Q, R = pt.linalg.qr_full([[3.0], [4.0]])
+    >>> (Q @ R).eval().round(4).tolist()
+    [[3.0], [4.0]]
+    """
     return qr(a, "full")
 
 
@@ -84,8 +127,29 @@ def lu(
 ) -> tuple[Node, ...]:
     """P, L, U with a = P L U: a permutation, a unit lower and an upper triangular matrix, by partial pivoting.
 
-    permute_l   P L and U instead
-    p_indices   a vector p (int64) in place of P: a = L[p] U
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    permute_l : bool, default False
+        P L and U instead.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    p_indices : bool, default False
+        A vector p (int64) in place of P: a = L[p] U.
+    overwrite_a : bool, default False
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+
+    Returns
+    -------
+    tuple of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> P, L, U = pt.linalg.lu([[4.0, 2.0], [2.0, 5.0]])
+    >>> U.eval().tolist()
+    [[4.0, 2.0], [0.0, 4.0]]
     """
     if permute_l and p_indices:
         raise ValueError("`lu` takes one of `permute_l` and `p_indices`, got both.")
@@ -108,6 +172,26 @@ def lu_factor(a: TensorLike, *, check_finite: bool = True, overwrite_a: bool = F
     """L below the diagonal and U in one matrix, and pivots: row i was exchanged with row pivots[i] (int32).
 
     The unit diagonal of L is not stored. A singular matrix has factors too: there is a 0 on the diagonal of U.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    overwrite_a : bool, default False
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> LU, pivots = pt.linalg.lu_factor([[4.0, 2.0], [2.0, 5.0]])
+    >>> LU.eval().tolist()
+    [[4.0, 2.0], [0.5, 4.0]]
     """
     x, dtype = real_matrix(a, "lu_factor")
     packed, pivots = _members(Node(LU(), x), dtype, 2)
@@ -115,7 +199,25 @@ def lu_factor(a: TensorLike, *, check_finite: bool = True, overwrite_a: bool = F
 
 
 def pivot_to_permutation(p: TensorLike, inverse: bool = False) -> Node:
-    """Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q], or with a[q] = L U where `inverse`."""
+    """Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q], or with a[q] = L U where `inverse`.
+
+    Parameters
+    ----------
+    p : TensorLike
+        Permutation, or pivots as LAPACK gives them.
+    inverse : bool, default False
+        Whether the inverse permutation is returned.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.pivot_to_permutation([1, 1]).eval().tolist()
+    [1, 0]
+    """
     node = as_tensor(p)
     if not node.ndim:
         raise ShapeError(f"a vector of pivots was needed, got {describe(node)}.")
@@ -130,9 +232,32 @@ def lu_solve(
     check_finite: bool = True,
     overwrite_b: bool = False,
 ) -> Node:
-    """y with a y = b, or a' y = b where `trans`, from what `lu_factor` gives of a.
+    """`y` with a y = b, or a' y = b where `trans`, from what `lu_factor` gives of a.
 
-    b_ndim   rank of one right side: 1 a vector, 2 a matrix; None takes b's own rank, up to 2
+    Parameters
+    ----------
+    LU_and_pivots : tuple of (TensorLike, TensorLike)
+        The factors as `lu_factor` gives them.
+    b : TensorLike
+        Second operand, broadcast against the first.
+    trans : bool or int, default False
+        Which system: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose.
+    b_ndim : int, optional
+        Rank of one right side: 1 a vector, 2 a matrix; None takes b's own rank, up to 2.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    overwrite_b : bool, default False
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.lu_solve(pt.linalg.lu_factor([[4.0, 2.0], [2.0, 5.0]]), [6.0, 7.0]).eval().tolist()
+    [1.0, 1.0]
     """
     packed, right = as_tensor(LU_and_pivots[0]), as_tensor(b)
     vectors = right.ndim == 1 or b_ndim == 1
@@ -157,9 +282,33 @@ def ldl(
 ) -> tuple[Node, Node, Node]:
     """L, D and a permutation p (int64) with A = L D L' for symmetric A; L[p] is unit triangular.
 
-    lower   whether the lower triangle of A is read and L[p] is lower triangular; otherwise both are upper
+    Parameters
+    ----------
+    A : TensorLike
+        Matrix, or a batch of them.
+    lower : bool, default True
+        Whether the lower triangle of A is read and L[p] is lower triangular; otherwise both are upper.
+    hermitian : bool, default True
+        Whether the matrix equals its conjugate transpose.
+    overwrite_a : bool, default False
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
 
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable, TensorVariable)
+
+    Notes
+    -----
     D has blocks of lengths 1 and 2 on its diagonal (Bunch and Kaufman). `hermitian` means nothing for real matrices.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> L, D, order = pt.linalg.ldl([[4.0, 2.0], [2.0, 5.0]])
+    >>> D.eval().tolist()
+    [[4.0, 0.0], [0.0, 4.0]]
     """
     x, dtype = real_matrix(A, "ldl")
     if lower:
@@ -173,5 +322,28 @@ def ldl(
 def cho_factor(
     a: TensorLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Node, bool]:
-    """The Cholesky factor of a symmetric positive definite matrix, zeros beside it, and `lower`: for `cho_solve`."""
+    """The Cholesky factor of a symmetric positive definite matrix, zeros beside it, and `lower`: for `cho_solve`.
+
+    Parameters
+    ----------
+    a : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    lower : bool, default False
+        Whether the lower triangle is meant.
+    overwrite_a : bool, default False
+        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    check_finite : bool, default True
+        Taken for SciPy's sake and without effect: the compiler decides about checks.
+
+    Returns
+    -------
+    tuple of (TensorVariable, bool)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> factor, lower = pt.linalg.cho_factor([[4.0, 2.0], [2.0, 5.0]], lower=True)
+    >>> lower
+    True
+    """
     return cholesky(a, lower), lower

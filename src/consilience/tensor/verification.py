@@ -39,16 +39,38 @@ def verify_grad(
 ) -> None:
     """Compare the derivative of a function with central differences of its values, in random projections.
 
-    fun                 takes as many tensors as `pt` has arrays, gives one float tensor
-    pt                  float arrays, the point
-    n_tests             number of random projections of the result
-    rng                 for the projections; None takes a fixed one
-    eps                 step of the differences; by dtype, if not given
-    out_type            dtype to which the result is converted first
-    abs_tol, rel_tol    the check fails only where both differences are larger; by dtype, if not given
-    mode                as for `function`
-    cast_to_output_type, no_debug_ref   accepted, without meaning here
-    raises              GradientError; DtypeError for a point that is not of floats
+    Parameters
+    ----------
+    fun : callable
+        Takes as many tensors as `pt` has arrays, gives one float tensor.
+    pt : sequence of array_like
+        Float arrays, the point.
+    n_tests : int, default 2
+        Number of random projections of the result.
+    rng : Generator or np.random.RandomState, optional
+        For the projections; None takes a fixed one.
+    eps : float, optional
+        Step of the differences; by dtype, if not given.
+    out_type : str, optional
+        Dtype to which the result is converted first.
+    abs_tol, rel_tol : float, optional
+        The check fails only where both differences are larger; by dtype, if not given.
+    mode : str, optional
+        As for `function`.
+    cast_to_output_type : bool, default False
+        Accepted, without meaning here.
+    no_debug_ref : bool, default True
+        Accepted, without meaning here.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    GradientError
+    DtypeError
+        For a point that is not of floats.
     """
     arrays = [np.array(value, copy=True) for value in pt]
     for array in arrays:

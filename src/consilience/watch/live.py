@@ -5,16 +5,18 @@ from __future__ import annotations
 import copy
 import sys
 import time
+import warnings
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.errors import SamplingError
+from consilience.errors import ConsilienceError, SamplingError
 from consilience.output.storage.datatree import tree_of
 from consilience.output.storage.journal import Journal, finite
 from consilience.run.result import name_statistics
 from consilience.sample.results import named
-from consilience.sample.storing import about
+from consilience.sample.storing import ProcessReport, about
 from consilience.watch.server import Server, check_installed
 from consilience.watch.source import RunSource, StoreSource, TreeSource
 
@@ -26,6 +28,7 @@ NUMBERS: Final = 1 << 18  # of draws in the copy that the page looks at, if thes
 FEWEST: Final = 400  # draws of each chain
 SELDOM, SHARE = 2.0, 0.01  # seconds between two copies at least, and the share of the time that they may take
 NAME: Final = "this run"
+PRIOR_DRAWS: Final = 2000
 
 
 class LiveSource(TreeSource):
@@ -39,7 +42,7 @@ class LiveSource(TreeSource):
         self._count, self._due = 0, 0.0
         self._told: list[dict[str, Any]] = []
         self.records = self._told
-        self.journal = Journal(lambda record: self._told.append(finite(record)), about(work))
+        self.journal = Journal(lambda record: self._told.append(finite(record)), about(work), ProcessReport(work))
 
     def version(self) -> object:
         return len(self._told), self._count
@@ -85,6 +88,29 @@ class LiveSource(TreeSource):
         self._count = -1
 
 
+def prior_of(work: Work) -> Callable[[], Mapping[str, Any]] | None:
+    """What draws from the prior of a run's model; None where draws would not be the prior's, or there is none."""
+    from consilience.sample.predictive import sample_prior_predictive
+
+    model = work.model
+    names = [v.name for v in (*model.free, *model.marginalized)] + list(model.named_deterministics)
+    if model.named_potentials or not names:
+        return None
+
+    def draw() -> Mapping[str, Any]:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of draws that are not numbers, which are left out
+                found: Mapping[str, Any] = sample_prior_predictive(
+                    PRIOR_DRAWS, model, names, random_seed=1, return_inferencedata=False
+                )
+                return found
+        except ConsilienceError:  # as of a flat density, which nothing can be drawn from
+            return {}
+
+    return draw
+
+
 class Page:
     """The page of a run of this process: its server, and its one run."""
 
@@ -98,6 +124,7 @@ class Page:
             self.live.journal(work.running.supervisor.started())
             work.running.listeners.add([self.live.journal])
         self._source: RunSource | None = self.live
+        self._prior: Callable[[], Mapping[str, Any]] | None = None  # once the run is over
 
     def names(self) -> list[str]:
         """Of the one run."""
@@ -110,6 +137,7 @@ class Page:
         if self._source is None:
             assert self.work.store is not None
             self._source = StoreSource(self.work.store.store.path, NAME)
+            self._source.draw_prior = self._prior
         self._source.refresh()
         return self._source
 
@@ -121,6 +149,9 @@ class Page:
         """The run is over; this is what came of it."""
         if self.live is not None:
             self.live.end(result)
+        self._prior = prior_of(self.work)
+        if self._source is not None:
+            self._source.draw_prior = self._prior
 
     def control(self, action: str, number: float | None) -> None:
         """What the buttons do: pause, resume, stop, or ask for so many more effective draws than there are."""

@@ -6,6 +6,7 @@ It is the page of the server, with the answers to all that it asks by itself ins
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -13,15 +14,17 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
+from consilience.errors import StorageError
 from consilience.output.storage import files
 from consilience.sample.storing import about
-from consilience.watch import views
+from consilience.watch import criticism, views
+from consilience.watch.live import prior_of
 from consilience.watch.server import PAGE, with_arrays
 from consilience.watch.source import TreeSource
 
-MODULES: Final = ("data.js", "draw.js", "run.js", "runs.js", "main.js")
+MODULES: Final = ("data.js", "draw.js", "model.js", "run.js", "runs.js", "main.js")
 """In the order in which they stand on one another."""
-MOST_TRACES: Final = 24
+MOST_TRACES, MOST_PRIORS = 24, 6
 
 
 def write(result: Any, path: str | os.PathLike[str]) -> Path:
@@ -30,6 +33,7 @@ def write(result: Any, path: str | os.PathLike[str]) -> Path:
     work = getattr(result, "_work", None)  # of results that were not read from disk
     began = [] if work is None else [{"kind": "began", "time": None, **about(work)}]
     source = TreeSource(result, target.stem, began)
+    source.draw_prior = None if work is None else prior_of(work)
     text = page(source)
     try:
         with files.replacing(target.absolute()) as temporary:
@@ -90,7 +94,15 @@ def embedded(source: TreeSource) -> dict[str, Any]:
     if len(keys) > 1:
         put("pairs", views.pairs(source, keys), of=_json([[v, list(p)] for v, p in keys]))
     for variable in run["predictive"]:
-        put("predictive", views.predictive(source, variable), variable=variable)
+        put("predictive", criticism.predictive(source, variable), variable=variable)
+    if run["prior"]:
+        for element in worst[:MOST_PRIORS]:
+            of = _json([element["variable"], element["place"]])
+            with contextlib.suppress(KeyError):  # the prior has it under no such name
+                put("prior", criticism.prior(source, element["variable"], tuple(element["place"])), of=of)
+    if run["pointwise"]:
+        with contextlib.suppress(StorageError):
+            put("loo", criticism.leave_one_out(source))
     return {"run": name, "names": list(chosen.values()), "answers": answers}
 
 

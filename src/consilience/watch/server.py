@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from consilience.errors import MissingPackageError, SamplingError, StorageError
-from consilience.watch import views
+from consilience.watch import criticism, views
 from consilience.watch.folder import Folder
 from consilience.watch.source import RunSource
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 PORT: Final = 8765
 PAGE: Final = Path(__file__).parent / "page"
 FILES: Final[Mapping[str, str]] = {
-    "": "index.html", **{name: name for name in ("style.css", "data.js", "draw.js", "run.js", "runs.js", "main.js")},
-    "uPlot.js": "vendor/uPlot.iife.min.js", "uPlot.css": "vendor/uPlot.min.css",
+    "": "index.html", "uPlot.js": "vendor/uPlot.iife.min.js", "uPlot.css": "vendor/uPlot.min.css",
+    **{name: name for name in ("style.css", "data.js", "draw.js", "model.js", "run.js", "runs.js", "main.js")},
 }  # fmt: skip
 """What there is to load, by name; nothing else is."""
 TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
@@ -51,9 +51,10 @@ HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-TICK: Final = 0.5  # seconds between two looks for something new
+TICK: Final = 1.0  # seconds between two looks for something new
 QUIET: Final = 10.0  # seconds after which a page is told that nothing is
 MOST_PAIRS: Final = 6
+MOST_MADE: Final = 64  # answers that are kept
 
 
 class Runs(Protocol):
@@ -114,7 +115,7 @@ def application(
                 found: Response = await answer(request)
             except (KeyError, ValueError, IndexError, TypeError):
                 return Response("Not found, or no longer there.", 404, HEADERS)
-            except StorageError as error:
+            except (StorageError, OSError) as error:  # the latter where the run replaces what is being read
                 return JSONResponse({"error": str(error)}, 409, HEADERS)
             except SamplingError as error:
                 return JSONResponse({"error": str(error)}, 400, HEADERS)
@@ -130,14 +131,15 @@ def application(
         with lock:
             return runs.version(name)
 
-    known: dict[str, tuple[object, Any]] = {}  # the summary that was made last, for whoever asks for it too
+    made: dict[tuple[str, str], tuple[object, Any]] = {}  # what takes long, for whoever asks for it too
 
-    def summary_once(source: RunSource) -> Any:
-        now = source.version()
-        if source.name not in known or known[source.name][0] != now:
-            known.clear()
-            known[source.name] = now, views.summary(source)
-        return known[source.name][1]
+    def once(what: str, source: RunSource, make: Callable[[RunSource], Any]) -> Any:
+        now, key = source.version(), (what, source.name)
+        if key not in made or made[key][0] != now:
+            while len(made) >= MOST_MADE:
+                del made[next(iter(made))]
+            made[key] = now, make(source)
+        return made[key][1]
 
     async def look(request: Request, make: Callable[[RunSource], Any]) -> Response:
         found = await run_in_threadpool(locked, make, request.query_params["run"])
@@ -174,7 +176,7 @@ def application(
 
     @guarded
     async def summary(request: Request) -> Response:
-        return await look(request, summary_once)
+        return await look(request, lambda s: once("summary", s, views.summary))
 
     @guarded
     async def divergences(request: Request) -> Response:
@@ -182,7 +184,16 @@ def application(
 
     @guarded
     async def predictive(request: Request) -> Response:
-        return await look(request, lambda s: views.predictive(s, request.query_params["variable"]))
+        return await look(request, lambda s: criticism.predictive(s, request.query_params["variable"]))
+
+    @guarded
+    async def prior(request: Request) -> Response:
+        name, place = place_of(json.loads(request.query_params["of"]))
+        return await look(request, lambda s: criticism.prior(s, name, place))
+
+    @guarded
+    async def leave_one_out(request: Request) -> Response:
+        return await look(request, lambda s: once("loo", s, criticism.leave_one_out))
 
     @guarded
     async def pairs(request: Request) -> Response:
@@ -240,7 +251,8 @@ def application(
     rows: list[tuple[str, Any, list[str]]] = [
         ("runs", listed, ["GET"]), ("run", one, ["GET"]), ("search", search, ["GET"]), ("summary", summary, ["GET"]),
         ("divergences", divergences, ["GET"]), ("pairs", pairs, ["GET"]), ("trace", trace, ["GET"]),
-        ("predictive", predictive, ["GET"]), ("events", events, ["GET"]), ("control", act, ["POST"]),
+        ("predictive", predictive, ["GET"]), ("prior", prior, ["GET"]), ("loo", leave_one_out, ["GET"]),
+        ("events", events, ["GET"]), ("control", act, ["POST"]),
     ]  # fmt: skip
     routes = [Route(f"/{{token}}/api/{name}", endpoint, methods=methods) for name, endpoint, methods in rows]
     routes += [Route("/{token}/", file), Route("/{token}/{file}", file)]

@@ -5,11 +5,12 @@ Stores are read where they lie, without what wrote them; nothing is unpickled, a
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +28,8 @@ Place = tuple[int, ...]
 
 SAMPLE: Final = ("chain", "draw")
 MOST_RECORDS: Final = 1 << 24  # bytes of a journal that are read, from its end
+BLOCK: Final = 4000  # draws of each chain that are read together where few are wanted
+SMALL: Final = 1 << 18  # bytes of a chunk, up to which it is read as a whole
 MOST_NAMES: Final = 200_000  # elements whose names are looked through for one question
 
 
@@ -62,6 +65,25 @@ class RunSource(ABC):
     chains: int
     draws: int
     stride = 1  # of the run's draws, one in so many is here
+    draw_prior: Callable[[], Mapping[str, Array]] | None = None  # gives draws (draw, …) of the prior, where a model is
+    _drawn: Mapping[str, Array] | None = None
+    diverged = (0, 0)  # draws of each chain that were looked at, and how many of all diverged
+
+    @property
+    def prior_known(self) -> bool:
+        """Whether the prior is here, or can be drawn from."""
+        return bool(self.groups.get("prior")) or self.draw_prior is not None
+
+    def prior(self, name: str, place: Place) -> Array:
+        """Draws of an element by its prior; KeyError where there are none."""
+        variable = self.groups.get("prior", {}).get(name)
+        if variable is not None:
+            if not variable.sampled or variable.shape != self.groups["posterior"][name].shape:
+                raise KeyError(name)
+            return self.part("prior", name, place).astype(float).ravel()
+        if self._drawn is None:
+            self._drawn = {} if self.draw_prior is None else self.draw_prior()
+        return np.asarray(np.moveaxis(np.asarray(self._drawn[name], dtype=float), 0, -1)[place])
 
     @abstractmethod
     def version(self) -> object:
@@ -72,11 +94,28 @@ class RunSource(ABC):
         """See what there is now; StorageError where it cannot be read."""
 
     @abstractmethod
-    def part(self, group: str, name: str, place: Place | None, step: int = 1, last: int | None = None) -> Array:
-        """Numbers (chain, draw) of one element, or all elements (chain, draw, …), of one draw in `step` up to `last`.
+    def part(
+        self, group: str, name: str, place: Place | None, step: int = 1, last: int | None = None, first: int = 0
+    ) -> Array:
+        """Numbers (chain, draw) of one element, or all elements (chain, draw, …), of one draw in `step` of some draws.
 
-        Of variables without draws all numbers.
+        These are from `first` up to `last`. Of variables without draws all numbers.
         """
+
+    def picked(self, group: str, name: str, place: Place | None, where: Array) -> Array:
+        """Numbers (pick, …) at some places, rows (chain, draw), whose draws are read some thousand at a time."""
+        blocks = where[:, 1] // BLOCK
+        parts: dict[int, Array] = {}
+        for block in np.unique(blocks).tolist():
+            own = where[blocks == block]
+            some = self.part(group, name, place, 1, (block + 1) * BLOCK, block * BLOCK)
+            parts[block] = some[own[:, 0], own[:, 1] - block * BLOCK]
+        if not parts:
+            return self.part(group, name, place, 1, 0).reshape(0, *self.groups[group][name].shape[len(place or ()) :])
+        found = np.empty((len(where), *next(iter(parts.values())).shape[1:]), next(iter(parts.values())).dtype)
+        for block, some in parts.items():
+            found[blocks == block] = some
+        return found
 
     @abstractmethod
     def labels(self, dim: str, length: int) -> Sequence[object]:
@@ -113,6 +152,7 @@ class StoreSource(RunSource):
         self._labels: dict[tuple[str, int], Sequence[object]] = {}
         self._seen: object = None
         self._draws_seen: object = None
+        self._created: object = None
         self.refresh()
 
     def version(self) -> object:
@@ -155,6 +195,8 @@ class StoreSource(RunSource):
                 f"{self.name!r} is not a store of draws, or of a version that this one cannot read "
                 f"({type(error).__name__}: {error}); xarray may open it."
             ) from error
+        if self.attributes.get("created_at") != self._created:  # other draws
+            self._created, self.diverged = self.attributes.get("created_at"), (0, 0)
         self._members, self.groups = members, groups
         self.chains, self.draws = int(chains), int(draws)
         self._labels.clear()
@@ -171,7 +213,9 @@ class StoreSource(RunSource):
             self._labels[dim, length] = known
         return known
 
-    def part(self, group: str, name: str, place: Place | None, step: int = 1, last: int | None = None) -> Array:
+    def part(
+        self, group: str, name: str, place: Place | None, step: int = 1, last: int | None = None, first: int = 0
+    ) -> Array:
         variable = self.groups[group][name]
         if not variable.sampled:
             whole = self._whole(group, name)
@@ -182,29 +226,34 @@ class StoreSource(RunSource):
         plain = len(codecs) == 1 and codecs[0]["name"] == "bytes"
         whole_rows = [max(1, n) for n in (about["shape"][0], *variable.shape)] == [chunk[0], *chunk[2:]]
         if not (plain and whole_rows):
-            return np.asarray(self._array(group, name)[(slice(None), slice(0, draws, step), *(place or ()))])
+            return np.asarray(self._array(group, name)[(slice(None), slice(first, draws, step), *(place or ()))])
         dtype = np.dtype(about["data_type"])
         if codecs[0].get("configuration", {}).get("endian", "little") == "big":
             dtype = dtype.newbyteorder(">")
         parts, tail = [], "/0" * len(variable.shape)
-        for number in range(-(-draws // chunk[1])):
+        folder = self.path / group / name / "c/0"
+        outside = _is_elsewhere(self.path, folder)
+        for number in range(first // chunk[1], -(-draws // chunk[1])):
             begin = number * chunk[1]
-            first = -begin % step
-            rows = slice(first, min(chunk[1], draws - begin), step)
-            file = self.path / group / name / f"c/0/{number}{tail}"
+            rows = slice(max(first - begin, (first - begin) % step), min(chunk[1], draws - begin), step)
+            if not (length := len(range(*rows.indices(chunk[1])))):
+                continue
+            file = f"{folder}/{number}{tail}"
             try:
-                found: Any = np.memmap(_inside(self.path, file), dtype, "r", shape=tuple(chunk))
-                parts.append(np.array(found[(slice(None), rows, *(place or ()))]))
-            except (
-                OSError,
-                ValueError,
-            ) as error:  # all as what fills an array; or half written, which is shown as a gap
-                shape = (chunk[0], len(range(*rows.indices(chunk[1]))), *(variable.shape if place is None else ()))
-                gap = (
-                    math.nan if dtype.kind == "f" and not isinstance(error, FileNotFoundError) else about["fill_value"]
-                )
-                parts.append(np.full(shape, gap, dtype))
-        return np.concatenate(parts, axis=1) if parts else np.zeros((self.chains, 0))
+                if outside or (tail and _is_elsewhere(self.path, file)):
+                    raise StorageError(f"{number} of {group}/{name} lies outside of its store; it is not read.")
+                index: Any = (slice(None), rows, *(place or ()))
+                parts.append(np.array(_numbers(file, dtype, tuple(chunk))[index]))
+            except (OSError, ValueError) as error:  # all as what fills an array; or half written: shown as a gap
+                if getattr(error, "errno", None) == errno.ELOOP:
+                    raise StorageError(
+                        f"{file} is a link, and may lie outside of its store; it is not read."
+                    ) from error
+                shape = (chunk[0], length, *(variable.shape if place is None else ()))
+                is_gap = dtype.kind == "f" and not isinstance(error, FileNotFoundError)
+                parts.append(np.full(shape, math.nan if is_gap else about["fill_value"], dtype))
+        shape = (self.chains, 0, *(variable.shape if place is None else ()))
+        return np.concatenate(parts, axis=1) if parts else np.zeros(shape)
 
     def _whole(self, group: str, name: str) -> Array:
         return np.asarray(self._array(group, name)[...])
@@ -235,7 +284,7 @@ class TreeSource(RunSource):
 
     def take(self, tree: Any) -> None:
         """Show another tree from now on."""
-        self._tree, self.stride = tree, 1
+        self._tree, self.stride, self.diverged = tree, 1, (0, 0)
         posterior = tree.children.get("posterior")
         self.attributes = {} if posterior is None else {str(k): v for k, v in posterior.attrs.items()}
         self.groups = {
@@ -261,10 +310,12 @@ class TreeSource(RunSource):
                 return list(node.coords[dim].values.tolist())
         return range(length)
 
-    def part(self, group: str, name: str, place: Place | None, step: int = 1, last: int | None = None) -> Array:
+    def part(
+        self, group: str, name: str, place: Place | None, step: int = 1, last: int | None = None, first: int = 0
+    ) -> Array:
         array = self._tree.children[group][name].variable
         if self.groups[group][name].sampled:
-            array = array[(slice(None), slice(0, last, step))]
+            array = array[(slice(None), slice(first, last, step))]
         if place is not None:
             array = (
                 array[(..., *place)]
@@ -299,8 +350,21 @@ def _end_of(file: Path) -> bytes:
         return b""
 
 
+def _is_elsewhere(root: Path, file: str | Path) -> bool:
+    return not Path(os.path.realpath(file)).is_relative_to(root)
+
+
+def _numbers(file: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """A chunk: as it is read, or where it lies if it is large. OSError for a link; ValueError if some is missing."""
+    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    with open(handle, "rb") as opened:
+        if math.prod(shape) * dtype.itemsize > SMALL:
+            return np.memmap(opened, dtype, "r", shape=shape)
+        return np.frombuffer(opened.read(), dtype, math.prod(shape)).reshape(shape)
+
+
 def _inside(root: Path, file: Path) -> Path:
     """The file, if it is one of the store's own; StorageError where names or links lead elsewhere."""
-    if not Path(os.path.realpath(file)).is_relative_to(root):
+    if _is_elsewhere(root, file):
         raise StorageError(f"{file.name!r} lies outside of its store; it is not read.")
     return file

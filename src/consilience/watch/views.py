@@ -26,8 +26,10 @@ Array = npt.NDArray[Any]
 MOST_POINTS: Final = 400  # of a line
 MOST_READ: Final = 32_768  # draws of a chain for a line
 MOST_ROWS: Final = 2000  # of the summary
-MOST_NUMBERS: Final = 1 << 23  # of draws that are in memory for the summary at one time
+MOST_NUMBERS: Final = 1 << 22  # of draws that the summary is made of
+FEWER_NUMBERS, FEWEST_EACH = 1 << 20, 1000  # where there are more: of all, and draws of each chain at least
 MOST_FOUND: Final = 60
+MOST_LOOKED_AT: Final = 300  # elements, for what goes with divergences
 PAIRS: Final = 1500  # points of a picture of pairs
 RANK_BINS: Final = 20
 PATIENCE: Final = 15.0  # seconds without a word, besides three times what lies between two
@@ -89,7 +91,8 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
             "promise": PROMISES.get(status, ""),
             "help": HELP.get(status, ""),
             "chains": source.chains or (began or {}).get("chains"),
-            "draws": max(source.draws * source.stride, min((c[2] for c in chains), default=0)),
+            "draws": (source.draws * source.stride if status in PROMISES else 0)
+            or max(source.draws * source.stride, min((c[2] for c in chains), default=0)),
             "seconds": seconds,
             "last": last,
             "skewed": skewed,
@@ -98,6 +101,12 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
             "ess_per_second": known["ess"] / seconds if known and known.get("ess") and seconds else None,
             "divergences": sum(c[3] for c in chains) if chains and not source.draws else _divergences(source),
             "gradients": sum(c[6] or 0 for c in chains) or attributes.get("gradients"),
+            **{name: (progress or {}).get(name) for name in ("memory", "threads", "processor")},
+            "evidence": [attributes.get(f"log_marginal_likelihood{end}") for end in ("", "_error")],
+            "pointwise": bool(source.groups.get("log_likelihood")),
+            "seed": (began or {}).get("seed", attributes.get("seed")),
+            "observed": (began or {}).get("observed")
+            or {name: list(v.shape) for name, v in source.groups.get("observed_data", {}).items()},
             "parameters": sum(v.size for v in source.groups.get("posterior", {}).values()),
         }
     )
@@ -122,7 +131,9 @@ def _why(
     if ended is not None or status not in ("sampling", "tuning", "starting", "paused", "stale"):
         return str((ended or {}).get("reason") or attributes.get("reason", ""))
     if status == "stale":
-        return "nothing has come from it for a while: its process was killed, or its machine is cut off"
+        return (
+            "nothing has come from it for a while: its process was killed, its disk is full, or its machine is cut off"
+        )
     if status in ("tuning", "starting"):
         return "the chains learn step size and metric; draws come afterwards"
     if check is None:
@@ -161,6 +172,8 @@ def run(source: RunSource, clock: Clock) -> dict[str, Any]:
         "notes": json.loads(str(attributes.get("notes", "[]"))),
         "windows": json.loads(str(attributes.get("warmup_windows", "[]"))),
         "energy": _energies(source),
+        "metric": next((r["metric"] for r in reversed(records) if "metric" in r), None),
+        "prior": source.prior_known,
         "predictive": sorted(
             set(source.groups.get("posterior_predictive", {})) & set(source.groups.get("observed_data", {}))
         ),
@@ -195,7 +208,9 @@ def _worst(source: RunSource, checks: Sequence[Mapping[str, Any]]) -> list[dict[
     names = [row[0] for row in checks[-1]["nearest"]] if checks else []
     if attribute := str(source.attributes.get("last_check") or ""):
         names = [row[0] for row in (json.loads(attribute) or {}).get("nearest", ())] or names
-    found = [{"text": n, "variable": p[0], "place": p[1]} for n in names if (p := source.locate(n)) is not None]
+    # Of a coordinate with a name of its own, as `standardized x[1]`, the variable.
+    places = {n: p for whole in names for n in (whole, whole.split(" ", 1)[-1]) if (p := source.locate(n)) is not None}
+    found = [{"text": n, "variable": p[0], "place": p[1]} for n, p in places.items()]
     known = [element["text"] for element in found]
     more = [element for element in search(source, "")["found"][:8] if element["text"] not in known]
     return [*found[:6], *more[: max(0, 4 - len(found))]]
@@ -285,13 +300,15 @@ COLUMNS: Final = ("mean", "sd", "lower", "upper", "mcse_mean", "ess_bulk", "ess_
 
 
 def summary(source: RunSource, group: str = "posterior") -> dict[str, Any]:
-    """The summary of up to `MOST_ROWS` elements, of all their draws, some variables at a time."""
+    """The summary of up to `MOST_ROWS` elements, of one draw in `step`: all where they are not too many."""
     superchains = int(source.attributes.get("superchains", 0))
     names: list[str] = []
     keys: list[tuple[str, Place]] = []
     columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
     total = sum(v.size for v in source.groups.get(group, {}).values() if v.sampled)
     batch: list[Array] = []  # of small variables, that are described together
+    numbers = min(total, MOST_ROWS) * source.chains * source.draws
+    step = 1 if numbers <= MOST_NUMBERS else min(-(-numbers // FEWER_NUMBERS), max(1, source.draws // FEWEST_EACH))
 
     def describe_batch() -> None:
         found = _described(batch, superchains)
@@ -301,25 +318,28 @@ def summary(source: RunSource, group: str = "posterior") -> dict[str, Any]:
 
     for variable in source.groups.get(group, {}).values():
         left = MOST_ROWS - len(names)
-        if left <= 0 or not variable.sampled or not variable.size:
-            continue
-        numbers = variable.size * source.chains * source.draws
-        step = max(1, -(-numbers // MOST_NUMBERS))
-        if numbers == 0 or -(-source.draws // step) < FEWEST_DRAWS:
+        if left <= 0 or not variable.sampled or not variable.size or -(-source.draws // step) < FEWEST_DRAWS:
             continue
         elements = list(islice(source.elements(variable), left))
-        draws = source.part(group, variable.name, None, step)
+        wide = variable.size > len(elements) and variable.size * source.chains * source.draws // step > 4 * MOST_NUMBERS
+        draws = (
+            source.part(group, variable.name, None, step)
+            if not wide
+            else np.stack([source.part(group, variable.name, place, step) for _, place in elements], axis=2)
+        )
         if draws.dtype.kind not in "biuf":
             continue
         flat = draws.reshape(*draws.shape[:2], -1)[:, :, : len(elements)]
-        if batch and (batch[0].shape[1] != flat.shape[1] or sum(a.size for a in batch) > MOST_NUMBERS // 4):
+        if batch and (batch[0].shape[1] != flat.shape[1] or sum(a.size for a in batch) > FEWER_NUMBERS):
             describe_batch()
         batch.append(np.ascontiguousarray(flat, dtype=float))
         names += [name for name, _ in elements]
         keys += [(variable.name, place) for _, place in elements]
     if batch:
         describe_batch()
-    return dict(finite({"names": names, "keys": keys, "columns": columns, "total": total}))
+    return dict(
+        finite({"names": names, "keys": keys, "columns": columns, "total": total, "step": step * source.stride})
+    )
 
 
 def pairs(source: RunSource, chosen: Sequence[tuple[str, Place]]) -> dict[str, Any]:
@@ -332,8 +352,7 @@ def pairs(source: RunSource, chosen: Sequence[tuple[str, Place]]) -> dict[str, A
         where = np.argwhere(flags)
         where = where[:: max(1, len(where) // 400)]
         for own, (name, place) in zip(diverged, chosen, strict=True):
-            values = source.part("posterior", name, place)
-            own += values[tuple(where.T)].astype(float).tolist()
+            own += source.picked("posterior", name, place, where).astype(float).tolist()
     return dict(finite({"columns": columns, "diverged": diverged, "step": step}))
 
 
@@ -342,50 +361,36 @@ def divergences(source: RunSource) -> dict[str, Any]:
     flags = _statistic(source, "diverging")
     if flags is None or not flags.any():
         return {"count": 0, "rows": []}
-    where = np.argwhere(flags)[:1000]
-    rows = []
+    where = np.argwhere(flags)
+    where = where[:: max(1, len(where) // 400)]
+    step = max(1, source.draws // 500)
+    rows: list[tuple[float, dict[str, Any]]] = []
     for variable in source.groups.get("posterior", {}).values():
-        if not variable.sampled:
+        if not variable.sampled or len(rows) >= MOST_LOOKED_AT:
             continue
-        for name, place in islice(source.elements(variable), 64):
-            values = source.part("posterior", variable.name, place).astype(float)
-            some = np.sort(values[:, :: max(1, values.shape[1] // 500)], axis=None)
+        elements = list(islice(source.elements(variable), 64))
+        whole = variable.size * source.chains * 500 <= MOST_NUMBERS
+        places: list[Place | None] = [None] if whole else [place for _, place in elements[:8]]
+        columns: list[tuple[Array, Array]] = []
+        for place in places:
+            some = source.part("posterior", variable.name, place, step).astype(float)
+            own = source.picked("posterior", variable.name, place, where).astype(float)
+            columns += zip(some.reshape(some.shape[0] * some.shape[1], -1).T, own.reshape(len(own), -1).T, strict=True)
+        for (name, at), (some, own) in zip(elements, columns, strict=False):
+            some = np.sort(some)
             if not np.isfinite(some).all() or some[0] == some[-1]:
                 continue
-            own = values[tuple(where.T)]
             ranks = np.searchsorted(some, own) / len(some)
             shift = float((ranks.mean() - 0.5) * math.sqrt(12.0 * len(own)))
-            rows.append((abs(shift), {"text": name, "variable": variable.name, "place": place, "shift": shift,
+            rows.append((abs(shift), {"text": name, "variable": variable.name, "place": at, "shift": shift,
                                       "ranks": ranks[:200].tolist()}))  # fmt: skip
-            if len(rows) >= 300:
-                break
     rows.sort(key=lambda row: -row[0])
     return dict(finite({"count": int(flags.sum()), "rows": [row for _, row in rows[:8]]}))
 
 
-def predictive(source: RunSource, name: str) -> dict[str, Any]:
-    """Quantiles of observed values beside those of 40 predicted data sets, on a common grid."""
-    if name not in source.groups.get("posterior_predictive", {}) or name not in source.groups.get("observed_data", {}):
-        raise KeyError(name)
-    observed = np.asarray(source.part("observed_data", name, None)).astype(float).ravel()
-    drawn = source.part("posterior_predictive", name, None, max(1, source.draws // 10))
-    sets = drawn.reshape(-1, max(1, math.prod(drawn.shape[2:])))[:40].astype(float)
-    pooled = np.concatenate([observed, sets.ravel()])
-    pooled = pooled[np.isfinite(pooled)]
-    if not len(pooled):
-        return {"grid": [], "observed": [], "predicted": []}
-    low, high = np.quantile(pooled, [0.002, 0.998]).tolist()
-    grid = np.linspace(low, high, 80)
-
-    def below(values: Array) -> list[float]:
-        return list((np.searchsorted(np.sort(values), grid, "right") / max(1, len(values))).tolist())
-
-    return {"grid": grid.tolist(), "observed": below(observed), "predicted": [below(s) for s in sets]}
-
-
 def _energies(source: RunSource) -> dict[str, Any] | None:
-    """Histograms of energies and of their changes, about their mean, and each chain's BFMI."""
-    energy = _statistic(source, "energy")
+    """Histograms of energies of the last draws and of their changes, about their mean, and each chain's BFMI."""
+    energy = _statistic(source, "energy", max(0, source.draws - MOST_READ))
     if energy is None or energy.shape[1] < FEWEST_DRAWS or not np.isfinite(energy).all():
         return None
     changes = np.diff(energy, axis=1)
@@ -404,17 +409,24 @@ def _energies(source: RunSource) -> dict[str, Any] | None:
     }
 
 
-def _statistic(source: RunSource, name: str) -> Array | None:
+def _statistic(source: RunSource, name: str, first: int = 0) -> Array | None:
     """Of the sampler, every draw (chain, draw); None where it has none."""
     if name not in source.groups.get("sample_stats", {}) or source.groups["sample_stats"][name].shape:
         return None
-    found = source.part("sample_stats", name, ())
+    found = source.part("sample_stats", name, (), first=first)
     return found.astype(bool) if name == "diverging" else found.astype(float)
 
 
 def _divergences(source: RunSource) -> int | None:
-    flags = _statistic(source, "diverging")
-    return None if flags is None else int(flags.sum())
+    """How many there are; of a run that grows, those of the draws that are new are added to those known before."""
+    known, count = source.diverged if source.diverged[0] <= source.draws else (0, 0)
+    if known < source.draws or not source.draws:
+        flags = _statistic(source, "diverging", known)
+        if flags is None:
+            return None
+        count += int(flags.sum())
+        source.diverged = source.draws, count
+    return count
 
 
 def _last(records: Sequence[Mapping[str, Any]], kind: str) -> Mapping[str, Any] | None:

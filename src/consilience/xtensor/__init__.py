@@ -32,48 +32,147 @@ __all__ = [
 
 
 def where(cond: Any, x: Any, y: Any) -> XTensorVariable:
-    """x where a condition holds, y elsewhere; all aligned by name."""
+    """`x` where a condition holds, y elsewhere; all aligned by name.
+
+    Parameters
+    ----------
+    cond : object
+        Boolean tensor.
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     return math.where(cond, x, y)
 
 
 def concat(xtensors: Sequence[Any], dim: str) -> XTensorVariable:
-    """Tensors joined along a dim; those without it are one element along it. A dim that none has comes first."""
+    """Tensors joined along a dim; those without it are one element along it. A dim that none has comes first.
+
+    Parameters
+    ----------
+    xtensors : sequence
+        The tensors.
+    dim : str
+        Name or names of the dims to work along; None for all that apply.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     return XTensorVariable(*joined([as_xtensor(x) for x in xtensors], dim))
 
 
 def broadcast(*args: Any, exclude: str | Sequence[str] | None = None) -> tuple[XTensorVariable, ...]:
-    """Tensors repeated along all dims of the others, but the excluded ones, in one order of dims."""
+    """Tensors repeated along all dims of the others, but the excluded ones, in one order of dims.
+
+    Parameters
+    ----------
+    *args : object
+        The tensors, in order.
+    exclude : str or sequence of str, optional
+        Dims to leave alone.
+
+    Returns
+    -------
+    tuple of XTensorVariable
+    """
     return tuple(XTensorVariable(*pair) for pair in broadcast_together([as_xtensor(x) for x in args], exclude))
 
 
 def full_like(x: Any, fill_value: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
-    """A tensor with the dims of x whose elements are all one number, of x's dtype unless said."""
+    """A tensor with the dims of x whose elements are all one number, of x's dtype unless said.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    fill_value : object
+        Value of every element.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     named = as_xtensor(x)
     value = fill_value.values if isinstance(fill_value, Named) else fill_value
     return XTensorVariable(pt.full_like(named.values, value, dtype), named.dims)
 
 
 def zeros_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
-    """Zeros with the dims of x."""
+    """Zeros with the dims of x.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     return full_like(x, 0, dtype)
 
 
 def ones_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
-    """Ones with the dims of x."""
+    """Ones with the dims of x.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     return full_like(x, 1, dtype)
 
 
 def xtensor_constant(x: Any, name: str | None = None, dims: str | Sequence[str] | None = None) -> XTensorVariable:
-    """An array with dims, or a `DataArray` with its own, as a constant."""
+    """An array with dims, or a `DataArray` with its own, as a constant.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    name : str, optional
+        Name shown when the expression is printed.
+    dims : str or sequence of str, optional
+        Names of the axes; their lengths come from the model's coords.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     return as_xtensor(x, dims, name=name)
 
 
 def function(inputs: Sequence[Any], outputs: Any, **settings: Any) -> Any:
     """Compile expressions with named dims; arrays have axes in the order of dims.
 
-    inputs    symbolic inputs, with or without dims
-    outputs   an expression, or a list of them
-    settings  as in `pt.function`
+    Parameters
+    ----------
+    inputs : sequence
+        Symbolic inputs, with or without dims.
+    outputs : object
+        An expression, or a list of them.
+    **settings : object
+        As in `pt.function`.
+
+    Returns
+    -------
+    object
     """
 
     def plain(value: Any) -> Any:
@@ -86,7 +185,18 @@ def function(inputs: Sequence[Any], outputs: Any, **settings: Any) -> Any:
 def grad(cost: Any, wrt: Any, **settings: Any) -> Any:
     """Derivatives of a scalar, each with the dims of what it is taken with respect to; settings as in `pt.grad`.
 
-    wrt   a tensor with dims, or a list of them
+    Parameters
+    ----------
+    cost : object
+        Scalar expression to differentiate.
+    wrt : object
+        A tensor with dims, or a list of them.
+    **settings : object
+        Keywords of the plain function.
+
+    Returns
+    -------
+    object
     """
     chosen = [as_xtensor(x) for x in (wrt if isinstance(wrt, list | tuple) else [wrt])]
     found = pt.grad(as_xtensor(cost).values, [x.values for x in chosen], **settings)

@@ -38,7 +38,10 @@ class NamedArrangement(Named):
     def transpose(self, *dim: str | EllipsisType, missing_dims: str = "raise") -> Self:
         """Dims in the given order, reversed when none is given; `...` stands for all others.
 
-        missing_dims   what to do with a name that does not exist: "raise", "warn" or "ignore"
+        Parameters
+        ----------
+        missing_dims : str, default 'raise'
+            What to do with a name that does not exist: "raise", "warn" or "ignore".
         """
         dim = dim or self.dims[::-1]
         names = self._there([name for name in dim if name is not Ellipsis], missing_dims)
@@ -138,7 +141,10 @@ class NamedArrangement(Named):
     def broadcast_like(self, other: Named, exclude: str | Sequence[str] | None = None) -> Self:
         """Repeated along the dims that the other has and this one lacks; the other's dims come first.
 
-        exclude   dims along which nothing is repeated
+        Parameters
+        ----------
+        exclude : str or sequence of str, optional
+            Dims along which nothing is repeated.
         """
         return self._with(*broadcast_together([other, self], exclude)[1])
 

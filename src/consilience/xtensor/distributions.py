@@ -6,6 +6,7 @@ one event (`core_dims`) stand last in the plain variable; all others are a batch
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import EllipsisType
@@ -15,7 +16,7 @@ import numpy as np
 
 from consilience.distributions import context
 from consilience.distributions.context import DEFAULT
-from consilience.distributions.distribution import PLAIN, Distribution, Making
+from consilience.distributions.distribution import DOCUMENTATION, PLAIN, Distribution, Making
 from consilience.distributions.parameters import positional_names
 from consilience.distributions.random_variable import distribution_of, is_random
 from consilience.distributions.transforms.registry import requested_transform
@@ -37,7 +38,10 @@ _RANKS_OF_EVENTS = {"ZeroSumNormal": "n_zerosum_axes"}
 class DimDistribution(Record, eq=False):
     """A distribution whose parameters and values have named dims; calling it makes a variable of a model.
 
-    plain   the distribution of tensors without names
+    Parameters
+    ----------
+    plain : type
+        The distribution of tensors without names.
     """
 
     plain: type[Distribution]
@@ -48,7 +52,9 @@ class DimDistribution(Record, eq=False):
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]  # each object has the text of its distribution
-        return self.plain.__doc__
+        module = import_module(DOCUMENTATION)
+        text: str | None = module.documented(self.plain, inspect.signature(self), named=True)
+        return text
 
     def __call__(
         self,
@@ -65,15 +71,29 @@ class DimDistribution(Record, eq=False):
     ) -> XTensorVariable:
         """A variable of the model whose `with` block this is.
 
-        parameters, named   parameters of the distribution: numbers, or tensors with dims
-        dims                dims of the variable, in order; `...` stands for those that follow from parameters and
-                            data. None: all of them follow
-        core_dims           of distributions of vectors and matrices, or with such parameters: the dims that belong to
-                            one of them, in the order of the axes; the others are independent
-        initval             as for the plain distribution, or a `DataArray`
-        observed            data with dims: a `DataArray`, a tensor with dims, or an array whose axes `dims` name
-        others              as for the plain distribution
-        raises              TypeError for parameters without dims, ShapeError for dims that do not fit
+        Parameters
+        ----------
+        *parameters : TensorLike
+            Parameters of the distribution: numbers, or tensors with dims.
+        dims : WithEllipsis, optional
+            Dims of the variable, in order; `...` stands for those that follow from parameters and data. None: all of
+            them follow.
+        core_dims : str or sequence of str, optional
+            Of distributions of vectors and matrices, or with such parameters: the dims that belong to one of them, in
+            the order of the axes; the others are independent.
+        observed : array_like, optional
+            Data with dims: a `DataArray`, a tensor with dims, or an array whose axes `dims` name.
+        initval : array_like or str, optional
+            As for the plain distribution, or a `DataArray`.
+        **named : TensorLike
+            Parameters of the distribution: numbers, or tensors with dims.
+
+        Raises
+        ------
+        TypeError
+            For parameters without dims.
+        ShapeError
+            For dims that do not fit.
         """
         if not isinstance(name, str):
             raise TypeError(f"{self.__name__}: the first argument is the variable's name, got {name!r}.")
@@ -106,8 +126,11 @@ class DimDistribution(Record, eq=False):
     ) -> XTensorVariable:
         """A variable outside any model.
 
-        dim_lengths   lengths of further dims, in which the draws are independent, and of `core_dims`
-        others        as in the call
+        Parameters
+        ----------
+        dim_lengths : mapping, optional
+            Lengths of further dims, in which the draws are independent, and of `core_dims`.
+
         """
         lengths = {dim: as_length(length) for dim, length in (dim_lengths or {}).items()}
         return self._variable(parameters, core_dims, lengths, None, named, None)

@@ -60,10 +60,15 @@ class NamedIndexing(Named):
     ) -> Self:
         """The part at positions along dims.
 
-        indexers       by dim: an integer, a slice, positions or a mask as a vector, which keep the dim's name, or a
-                       tensor of positions with dims of its own. Tensors run together along dims they share
-        drop           of no effect, for xarray's sake
-        missing_dims   what to do with a name that does not exist: "raise", "warn" or "ignore"
+        Parameters
+        ----------
+        indexers : mapping, optional
+            By dim: an integer, a slice, positions or a mask as a vector, which keep the dim's name, or a tensor of
+            positions with dims of its own. Tensors run together along dims they share.
+        drop : bool, default False
+            Of no effect, for xarray's sake.
+        missing_dims : str, default 'raise'
+            What to do with a name that does not exist: "raise", "warn" or "ignore".
         """
         del drop
         if missing_dims not in ("raise", "warn", "ignore"):
@@ -79,7 +84,10 @@ class NamedIndexing(Named):
     def sel(self, indexers: Mapping[str, Any] | None = None, **words: Any) -> Self:
         """The part at labels along dims, which are the present coords of the model whose `with` block this is.
 
-        indexers   by dim: a label, a list of labels, or a slice of labels that includes both ends
+        Parameters
+        ----------
+        indexers : mapping, optional
+            By dim: a label, a list of labels, or a slice of labels that includes both ends.
         """
         model: Any = context.current_or_none()
         labels = {} if model is None else model.coords

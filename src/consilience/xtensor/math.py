@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import typing
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
 import numpy.typing as npt
@@ -38,30 +39,78 @@ def _function(name: str) -> Callable[..., XTensorVariable]:
         return XTensorVariable(plain(*nodes, **settings), dims)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`pt.{name}`, with operands aligned by the names of their dims."
+    if name in ROWS:
+        documented = import_module("consilience.tensor.scalar_documentation").documented
+        call.__doc__ = documented(name, ROWS[name], "px.math", "consilience.xtensor")
+        call.__dict__["__wrapped__"] = plain  # whose signature it has
+    else:
+        call.__doc__ = f"`pt.{name}`, with operands aligned by the names of their dims."
     return call
 
 
-globals().update({name: _function(name) for name in (*ROWS, *_WRITTEN)})
-
-
 def cast(x: Any, dtype: npt.DTypeLike) -> XTensorVariable:
-    """The same numbers as another element type."""
+    """The same numbers as another element type.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    dtype : dtype
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     return as_xtensor(x).astype(dtype)
 
 
 def identity(x: Any) -> XTensorVariable:
-    """The tensor itself."""
+    """The tensor itself.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     return as_xtensor(x)
 
 
 def dot(*arrays: Any, dim: SomeDims = None) -> XTensorVariable:
-    """Sum of products over dims: those that several tensors have for None, all for `...`."""
+    """Sum of products over dims: those that several tensors have for None, all for `...`.
+
+    Parameters
+    ----------
+    *arrays : TensorLike
+        The arrays, in order.
+    dim : str or sequence of str, optional
+        Name or names of the dims to work along; None for all that apply.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     return XTensorVariable(*contracted([as_xtensor(x) for x in arrays], dim))
 
 
 def logsumexp(x: Any, dim: SomeDims = None) -> XTensorVariable:
-    """log(sum(exp(x))) over dims without overflow."""
+    """`log(sum(exp(x)))` over dims without overflow.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    dim : str or sequence of str, optional
+        Name or names of the dims to work along; None for all that apply.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     return as_xtensor(x)._reduced(pt.logsumexp, dim)
 
 
@@ -71,12 +120,36 @@ def _normalised(function: Callable[..., Node], x: Any, dim: SomeDims) -> XTensor
 
 
 def softmax(x: Any, dim: SomeDims = None) -> XTensorVariable:
-    """exp(x) divided by its sum over dims, without overflow."""
+    """`exp(x)` divided by its sum over dims, without overflow.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    dim : str or sequence of str, optional
+        Name or names of the dims to work along; None for all that apply.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     return _normalised(pt.softmax, x, dim)
 
 
 def log_softmax(x: Any, dim: SomeDims = None) -> XTensorVariable:
-    """x - logsumexp(x) over dims, without overflow or cancellation."""
+    """`x - logsumexp(x)` over dims, without overflow or cancellation.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    dim : str or sequence of str, optional
+        Name or names of the dims to work along; None for all that apply.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     return _normalised(pt.log_softmax, x, dim)
 
 
@@ -89,4 +162,7 @@ if typing.TYPE_CHECKING:
 else:  # type checkers take every other name for an elementwise function
 
     def __getattr__(name: str) -> object:
+        if name in ROWS or name in _WRITTEN:
+            found = globals()[name] = _function(name)
+            return found
         raise keywords.missing(__name__, name)

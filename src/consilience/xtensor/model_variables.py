@@ -21,8 +21,27 @@ def Data(
 ) -> XTensorVariable:
     """Data with dims under a name, exchanged later with `pm.set_data`; settings as in `pm.Data`.
 
-    dims     names of the axes; those of a `DataArray` for None, whose labels then become coords of the model
-    raises   TypeError for axes without names
+    Parameters
+    ----------
+    name : str
+        Name shown when the expression is printed.
+    value : TensorLike
+        Value at which the function is computed.
+    dims : str or tuple of str, optional
+        Names of the axes; those of a `DataArray` for None, whose labels then become coords of the model.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    **settings : object
+        Keywords of the plain function.
+
+    Returns
+    -------
+    XTensorVariable
+
+    Raises
+    ------
+    TypeError
+        For axes without names.
     """
     labelled = hasattr(value, "dims") and hasattr(value, "values")
     if labelled and dims is None:
@@ -44,10 +63,42 @@ def _kept(keep: Callable[..., Node], name: str, value: Any, dims: WithEllipsis, 
 
 
 def Deterministic(name: str, value: Any, dims: WithEllipsis = None, model: Model | None = None) -> XTensorVariable:
-    """Keep the values of an expression under a name; `dims` gives the order of its dims, with `...` for the rest."""
+    """Keep the values of an expression under a name; `dims` gives the order of its dims, with `...` for the rest.
+
+    Parameters
+    ----------
+    name : str
+        Name shown when the expression is printed.
+    value : TensorLike
+        Value at which the function is computed.
+    dims : WithEllipsis, optional
+        Names of the axes; their lengths come from the model's coords.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     return _kept(plain.Deterministic, name, value, dims, model)
 
 
 def Potential(name: str, value: Any, dims: WithEllipsis = None, model: Model | None = None) -> XTensorVariable:
-    """Add a term to the model's log density; all its elements are summed."""
+    """Add a term to the model's log density; all its elements are summed.
+
+    Parameters
+    ----------
+    name : str
+        Name shown when the expression is printed.
+    value : TensorLike
+        Value at which the function is computed.
+    dims : WithEllipsis, optional
+        Names of the axes; their lengths come from the model's coords.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+
+    Returns
+    -------
+    XTensorVariable
+    """
     return _kept(plain.Potential, name, value, dims, model)

@@ -40,7 +40,17 @@ def checked_dims(dims: str | Iterable[Any], what: str = "a tensor") -> Dims:
 
 
 class NamedType(Record):
-    """What is known of a tensor with named dims before it exists: its dtype, its dims and their lengths."""
+    """What is known of a tensor with named dims before it exists: its dtype, its dims and their lengths.
+
+    Parameters
+    ----------
+    dtype : str
+        Element type of the result; by default it follows from the operands.
+    dims : str or sequence of str
+        Names of the axes; their lengths come from the model's coords.
+    shape : int or sequence of int, optional
+        Lengths of the axes.
+    """
 
     dtype: str
     dims: Dims
@@ -67,8 +77,12 @@ class NamedType(Record):
 class Named:
     """A node with a name per axis; immutable, equal to another one if both node and names are the same.
 
-    values   the tensor without names
-    dims     the name of each axis
+    Parameters
+    ----------
+    values : TensorVariable
+        The tensor without names.
+    dims : str or iterable of str
+        The name of each axis.
     """
 
     __slots__ = ("__weakref__", "_part", "dims", "values")
@@ -239,7 +253,10 @@ def arranged(values: Node, dims: Dims, order: Dims) -> Node:
 def aligned(operands: Sequence[Named], order: Dims | None = None) -> tuple[list[Node], Dims]:
     """Values that broadcast against each other as the names say, and the names of the result's axes.
 
-    order   all names; by default in the order in which they first occur
+    Parameters
+    ----------
+    order : str or sequence of str, optional
+        All names; by default in the order in which they first occur.
     """
     dims = union(operand.dims for operand in operands) if order is None else order
     lengths = common_lengths(operands)

@@ -18,9 +18,27 @@ __all__ = ["convolve1d"]
 def convolve1d(in1: Any, in2: Any, mode: str = "full", *, dims: tuple[str, str]) -> XTensorVariable:
     """Convolution along a dim of each of two tensors; the result has that of the first.
 
-    mode     "full", "valid" or "same", as in `pt.signal.convolve1d`
-    dims     the dim of in1, and the dim of in2, of another name
-    raises   ShapeError where a tensor has not its dim, or has that of the other; ValueError for other modes and dims
+    Parameters
+    ----------
+    in1 : object
+        First signal.
+    in2 : object
+        Second signal, or the weights of the filter.
+    mode : str, default 'full'
+        "full", "valid" or "same", as in `pt.signal.convolve1d`.
+    dims : tuple of (str, str)
+        The dim of in1, and the dim of in2, of another name.
+
+    Returns
+    -------
+    XTensorVariable
+
+    Raises
+    ------
+    ShapeError
+        Where a tensor has not its dim, or has that of the other.
+    ValueError
+        For other modes and dims.
 
     Examples
     --------
@@ -30,7 +48,6 @@ def convolve1d(in1: Any, in2: Any, mode: str = "full", *, dims: tuple[str, str])
     >>> w = px.as_xtensor([1.0, -1.0], dims="lag")
     >>> px.signal.convolve1d(x, w, "valid", dims=("time", "lag")).eval()
     array([1., 1., 1., 1.])
-
     """
     if len(dims) != 2 or dims[0] == dims[1]:
         raise ValueError(f"`dims` must be two different names, one of each tensor; got {dims!r}.")

@@ -27,6 +27,13 @@ class XTensorVariable(NamedArithmetic, NamedReductions, NamedArrangement, NamedI
     """A tensor with named dims: operands are aligned by name, reductions and indices speak of names.
 
     Every operation builds the plain graph at once; `values` is its node, for gradients and functions.
+
+    Parameters
+    ----------
+    values : TensorVariable
+        Values of the axes, in order.
+    dims : str or iterable of str
+        Names of the axes; their lengths come from the model's coords.
     """
 
     __slots__ = ()
@@ -63,7 +70,20 @@ def xtensor(
 ) -> XTensorVariable:
     """A function input with named dims, `config.floatX` unless `dtype` says otherwise.
 
-    shape   a length per dim, None where it is known only at the call; None: no length is known
+    Parameters
+    ----------
+    name : str, optional
+        Name shown when the expression is printed.
+    dims : str or iterable of str
+        Names of the axes; their lengths come from the model's coords.
+    shape : sequence of int or Dimension, optional
+        A length per dim, None where it is known only at the call; None: no length is known.
+    dtype : dtype, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    XTensorVariable
     """
     names = checked_dims(dims, name or "a tensor")
     lengths = (None,) * len(names) if shape is None else tuple(shape)
@@ -78,7 +98,25 @@ def _of_type(of: NamedType, name: str | None) -> XTensorVariable:
 def as_xtensor(x: Any, dims: str | Iterable[str] | None = None, *, name: str | None = None) -> XTensorVariable:
     """A tensor with named dims from a plain tensor or an array with `dims`, from a `DataArray`, or from a number.
 
-    raises   TypeError where axes have no names, ShapeError where `dims` are not those of what has its own
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    dims : str or iterable of str, optional
+        Names of the axes; their lengths come from the model's coords.
+    name : str, optional
+        Name shown when the expression is printed.
+
+    Returns
+    -------
+    XTensorVariable
+
+    Raises
+    ------
+    TypeError
+        Where axes have no names.
+    ShapeError
+        Where `dims` are not those of what has its own.
     """
     if isinstance(x, XTensorVariable) and dims is None and name is None:
         return x

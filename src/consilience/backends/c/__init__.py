@@ -66,7 +66,10 @@ def compile(
 ) -> Executable:
     """The graph as compiled C (`registry.Compile`).
 
-    raises   NativeError where there is no C compiler
+    Raises
+    ------
+    NativeError
+        Where there is no C compiler.
     """
     command()
     return llvm.compile(inputs, outputs, lengths, data, level=level, make=CompiledC)

@@ -49,9 +49,14 @@ _LONGEST: Final = 72
 def function_text(helpers: Helpers, function: LoopFunction, pure: Collection[str], fused: bool, export: bool) -> str:
     """One function.
 
-    pure     names of functions that only give a value
-    fused    whether the machine has fused multiply-add
-    export   whether other files call it
+    Parameters
+    ----------
+    pure : collection of str
+        Names of functions that only give a value.
+    fused : bool
+        Whether the machine has fused multiply-add.
+    export : bool
+        Whether other files call it.
     """
     body = "\n".join(_CText(helpers, function, pure, fused).lines())
     return f"{prototype(helpers, function, export)}\n{{\n{body}\n}}\n"

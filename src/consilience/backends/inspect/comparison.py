@@ -54,9 +54,14 @@ def compare(
 ) -> None:
     """Raise DebugModeError for the first value that differs.
 
-    name      of the function, for the message
-    results   values of the outputs, as the function found them
-    leaves    values of all inputs and shared variables
+    Parameters
+    ----------
+    name : str
+        Of the function, for the message.
+    results : sequence of ndarray
+        Values of the outputs, as the function found them.
+    leaves : mapping of TensorVariable to ndarray
+        Values of all inputs and shared variables.
     """
     found = _first_difference(outputs, leaves, lengths)
     if found is not None:

@@ -87,9 +87,22 @@ class Inspected:
     def lowered(self, *values: npt.ArrayLike, **named: npt.ArrayLike) -> str:
         """The loops of the machine code as readable Python, one element at a time.
 
-        values    as for a call; they may be left out where shapes are known: after a call, or when all are fixed
-        returns   one function `entry` for each stage of the program, with the functions of its loops
-        raises    GraphError for a function without machine code; TypeError where values are needed
+        Parameters
+        ----------
+        *values : array_like
+            As for a call; they may be left out where shapes are known: after a call, or when all are fixed.
+
+        Returns
+        -------
+        str
+            One function `entry` for each stage of the program, with the functions of its loops.
+
+        Raises
+        ------
+        GraphError
+            For a function without machine code.
+        TypeError
+            Where values are needed.
         """
         return "\n\n".join(stage.python() for stage in self._stages(values, named))
 
@@ -100,9 +113,19 @@ class Inspected:
     def profile_kernels(self, *values: npt.ArrayLike, repeat: int = 100, **named: npt.ArrayLike) -> KernelProfile:
         """The time of every kernel at these values, its bytes and operations, and its share of what is possible.
 
-        values    as for a call
-        repeat    number of calls, at least 3
-        raises    GraphError for a function without machine code; NativeError on systems without `clock_gettime`
+        Parameters
+        ----------
+        *values : array_like
+            As for a call.
+        repeat : int, default 100
+            Number of calls, at least 3.
+
+        Raises
+        ------
+        GraphError
+            For a function without machine code.
+        NativeError
+            On systems without `clock_gettime`.
         """
         if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 3:
             raise ValueError(f"`repeat` must be a number of calls, at least 3, got {repeat!r}.")

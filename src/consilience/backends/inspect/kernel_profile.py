@@ -46,14 +46,24 @@ LISTED: Final = 5
 class KernelTime(Record):
     """One kernel.
 
-    title        what it computes: ops, in order, and the names of its values
-    sources      the user's lines (`file:line`)
-    seconds      median time of one run, reading the clock taken off
-    size         bytes of different elements read and written; of loops those of every array once
-    operations   floating-point operations of one run, None where loops run as long as values say
-    memory_share       seconds that a copy of as many bytes takes, over `seconds`
-    arithmetic_share   seconds that as many multiply-adds on independent values take, over `seconds`
-    scalar       whether it computes single numbers only
+    Parameters
+    ----------
+    title : str
+        What it computes: ops, in order, and the names of its values.
+    sources : tuple of str
+        The user's lines (`file:line`).
+    seconds : float
+        Median time of one run, reading the clock taken off.
+    size : int
+        Bytes of different elements read and written; of loops those of every array once.
+    operations : float or None
+        Floating-point operations of one run, None where loops run as long as values say.
+    memory_share : float
+        Seconds that a copy of as many bytes takes, over `seconds`.
+    arithmetic_share : float or None
+        Seconds that as many multiply-adds on independent values take, over `seconds`.
+    scalar : bool, default False
+        Whether it computes single numbers only.
     """
 
     title: str
@@ -69,10 +79,16 @@ class KernelTime(Record):
 class KernelProfile(Record):
     """The kernels of a function in the order of their run, and the times around them.
 
-    call_seconds      median time of a call from Python
-    code_seconds      median time of a call of the compiled code, without checks and conversions of arguments
-    clock_seconds     what one reading of the clock costs; it is taken off the times of kernels
-    repeat            number of calls
+    Parameters
+    ----------
+    call_seconds : float
+        Median time of a call from Python.
+    code_seconds : float
+        Median time of a call of the compiled code, without checks and conversions of arguments.
+    clock_seconds : float
+        What one reading of the clock costs; it is taken off the times of kernels.
+    repeat : int
+        Number of calls.
     """
 
     kernels: tuple[KernelTime, ...]
@@ -205,8 +221,12 @@ def profile_kernels(
 ) -> KernelProfile:
     """Times of the kernels of a graph at the given values.
 
-    call     one whole call from Python, for comparison
-    repeat   number of calls, at least 3
+    Parameters
+    ----------
+    call : callable
+        One whole call from Python, for comparison.
+    repeat : int
+        Number of calls, at least 3.
     """
     parts, bound = stages(inputs, outputs, lengths, None, _Timed)
     plain = compile(inputs, outputs, lengths).bind()

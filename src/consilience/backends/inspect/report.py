@@ -26,12 +26,20 @@ SHOWN: Final = 3
 class Report(Record):
     """Why a function computes what it computes.
 
-    name      of the function
-    rules     what fired, in order of first use, each with the terms before and after
-    written   number of values of the graph as the user wrote it
-    computed  number of values of the graph that is computed
-    result    that graph in infix notation
-    python    what runs in Python, holding the interpreter's lock; nothing, if all is machine code
+    Parameters
+    ----------
+    name : str
+        Of the function.
+    rules : tuple of Explanation
+        What fired, in order of first use, each with the terms before and after.
+    written : int
+        Number of values of the graph as the user wrote it.
+    computed : int
+        Number of values of the graph that is computed.
+    result : str
+        That graph in infix notation.
+    python : tuple of str
+        What runs in Python, holding the interpreter's lock; nothing, if all is machine code.
     """
 
     name: str
@@ -61,7 +69,10 @@ def _place(source: str) -> str:
 def report(name: str, written: Sequence[Node], computed: Sequence[Node], mode: Mode) -> Report:
     """The report of a function.
 
-    written, computed   its expressions before and after simplification
+    Parameters
+    ----------
+    written, computed : sequence of TensorVariable
+        Its expressions before and after simplification.
     """
     rules = tuple(explain(written)) if mode.simplified else ()
     before, after = (sum(1 for _ in _all_nodes(graph)) for graph in (written, computed))

@@ -23,12 +23,32 @@ DRAWN: Final = ("png", "svg", "pdf", "jpg", "ps")
 
 
 def to_dot(graph: GraphLike) -> str:
-    """The graph in the language of Graphviz; GraphError for what is no graph."""
+    """The graph in the language of Graphviz; GraphError for what is no graph.
+
+    Parameters
+    ----------
+    graph : GraphLike
+        The expression, a list of them or a compiled function.
+
+    Returns
+    -------
+    str
+    """
     return dot(picture(graph))
 
 
 def to_graphviz(graph: GraphLike) -> Any:
-    """The graph as a `graphviz.Source`, which notebooks show; ImportError without the package `graphviz`."""
+    """The graph as a `graphviz.Source`, which notebooks show; ImportError without the package `graphviz`.
+
+    Parameters
+    ----------
+    graph : GraphLike
+        The expression, a list of them or a compiled function.
+
+    Returns
+    -------
+    object
+    """
     try:
         import graphviz
     except ImportError:
@@ -40,15 +60,36 @@ def to_graphviz(graph: GraphLike) -> Any:
 
 
 def to_mermaid(graph: GraphLike) -> str:
-    """The graph in Mermaid's language, which GitHub and notebooks draw; GraphError for what is no graph."""
+    """The graph in Mermaid's language, which GitHub and notebooks draw; GraphError for what is no graph.
+
+    Parameters
+    ----------
+    graph : GraphLike
+        The expression, a list of them or a compiled function.
+
+    Returns
+    -------
+    str
+    """
     return mermaid(picture(graph))
 
 
 def to_html(graph: GraphLike, path: str | Path | None = None, title: str = "graph") -> str:
     """The graph as one web page with zoom that loads nothing else.
 
-    path      where to write it, if anywhere
-    returns   the page's text
+    Parameters
+    ----------
+    graph : GraphLike
+        The expression, a list of them or a compiled function.
+    path : str or Path, optional
+        Where to write it, if anywhere.
+    title : str, default 'graph'
+        Title of the page.
+
+    Returns
+    -------
+    str
+        The page's text.
     """
     text = page(picture(graph), title)
     if path is not None:
@@ -59,12 +100,31 @@ def to_html(graph: GraphLike, path: str | Path | None = None, title: str = "grap
 def pydotprint(fct: GraphLike, outfile: str | Path | None = None, format: str = "png", **options: Any) -> str:
     """Write the picture of a graph to a file, as PyTensor's function of this name.
 
-    fct       an expression, a list of expressions, a compiled function or a model
-    outfile   where to; its suffix decides what: .html (a page with zoom) and .mmd (Mermaid) and .dot need nothing,
-              png svg pdf jpg ps need the program `dot` of Graphviz; without a suffix `format` counts. None: nowhere
-    options   others of PyTensor's function, which change the looks of its pictures, are accepted without effect
-    returns   the text in Graphviz's language
-    raises    GraphError for what is no graph; ValueError for an unknown format; OSError without `dot`
+    Parameters
+    ----------
+    fct : GraphLike
+        An expression, a list of expressions, a compiled function or a model.
+    outfile : str or Path, optional
+        Where to; its suffix decides what: .html (a page with zoom) and .mmd (Mermaid) and .dot need nothing, png svg
+        pdf jpg ps need the program `dot` of Graphviz; without a suffix `format` counts. None: nowhere.
+    format : str, default 'png'
+        Format of the picture: "png", "svg", "pdf".
+    **options : object
+        Others of PyTensor's function, which change the looks of its pictures, are accepted without effect.
+
+    Returns
+    -------
+    str
+        The text in Graphviz's language.
+
+    Raises
+    ------
+    GraphError
+        For what is no graph.
+    ValueError
+        For an unknown format.
+    OSError
+        Without `dot`.
     """
     unknown = set(options) - set(_LOOKS.split())
     if unknown:

@@ -63,10 +63,21 @@ Text = tuple[str, int]  # an expression in writing and how strongly its outermos
 def pprint(graph: GraphLike) -> str:
     """The expressions in infix notation, one line per result.
 
-    graph     an expression, a list or a dict of them, a compiled function (the graph that it computes), or a model
-    returns   lines `name = expression`, values used several times first, under the names t0, t1, …; of one expression
-              that needs none of those, the expression alone
-    raises    GraphError for what is no graph
+    Parameters
+    ----------
+    graph : GraphLike
+        An expression, a list or a dict of them, a compiled function (the graph that it computes), or a model.
+
+    Returns
+    -------
+    str
+        Lines `name = expression`, values used several times first, under the names t0, t1, …; of one expression that
+        needs none of those, the expression alone.
+
+    Raises
+    ------
+    GraphError
+        For what is no graph.
     """
     outputs = outputs_of(graph)
     writer = _Formulas([node for node, _ in outputs])

@@ -30,7 +30,10 @@ GraphLike: TypeAlias = "Node | Labelled | Sequence[Any] | Mapping[str, Any]"
 def outputs_of(graph: GraphLike) -> list[tuple[Node, str]]:
     """The expressions of anything that can be shown, with what is written beside each.
 
-    raises   GraphError for anything else than expressions, lists or dicts of them, compiled functions and models
+    Raises
+    ------
+    GraphError
+        For anything else than expressions, lists or dicts of them, compiled functions and models.
     """
     if isinstance(graph, Node):
         return [(graph, "")]

@@ -30,11 +30,20 @@ KINDS: Final = {
 class Box(Record):
     """One value.
 
-    key      differs from that of every other box of a drawing, inner pictures included
-    lines    its text: the user's name, if there is one, the op, the type
-    kind     a key of KINDS
-    source   the user's line, or nothing
-    inner    names and pictures of its inner graphs
+    Parameters
+    ----------
+    key : str
+        Differs from that of every other box of a drawing, inner pictures included.
+    lines : tuple of str
+        Its text: the user's name, if there is one, the op, the type.
+    kind : str
+        A key of KINDS.
+    inner : tuple of tuple of (str, Picture), default ()
+        Names and pictures of its inner graphs.
+
+    References
+    ----------
+    The user's line, or nothing.
     """
 
     key: str

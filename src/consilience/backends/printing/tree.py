@@ -34,18 +34,36 @@ def debugprint(
 ) -> str | TextIO:
     """Write a graph as a tree; a value that occurs again is written once and named by its letter.
 
-    graph_like          an expression, a list or a dict of them, a compiled function (the graph that it computes), or
-                        a model
-    depth               levels to write; -1: all
-    print_type          whether types stand behind the ops: `<float64[3]>`
-    print_shape         whether shapes stand there: `shape=(3, n)`
-    file                a file to write to, None: standard output, "str": return the text
-    id_type             "CHAR": letters, "int": numbers, "": none
-    stop_on_name        whether values with a name are not looked into
-    print_inner_graphs  whether the inner graphs of loops and branches follow
-    print_source        whether the user's line stands behind the ops
-    returns             the text for `file="str"`, else the file
-    raises              GraphError for what is no graph
+    Parameters
+    ----------
+    graph_like : GraphLike
+        An expression, a list or a dict of them, a compiled function (the graph that it computes), or a model.
+    depth : int, default -1
+        Levels to write; -1: all.
+    print_type : bool, default False
+        Whether types stand behind the ops: `<float64[3]>`.
+    print_shape : bool, default False
+        Whether shapes stand there: `shape=(3, n)`.
+    file : TextIO or {'str'}, optional
+        A file to write to, None: standard output, "str": return the text.
+    id_type : str, default 'CHAR'
+        "CHAR": letters, "int": numbers, "": none.
+    stop_on_name : bool, default False
+        Whether values with a name are not looked into.
+    print_inner_graphs : bool or {'auto'}, default 'auto'
+        Whether the inner graphs of loops and branches follow.
+    print_source : bool, default False
+        Whether the user's line stands behind the ops.
+
+    Returns
+    -------
+    str or TextIO
+        The text for `file="str"`, else the file.
+
+    Raises
+    ------
+    GraphError
+        For what is no graph.
     """
     if id_type not in ("CHAR", "int", ""):
         raise ValueError(f"`id_type` must be 'CHAR', 'int' or '', got {id_type!r}.")

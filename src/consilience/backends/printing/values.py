@@ -20,15 +20,25 @@ from consilience.ops.python_call import PythonCall, PythonFunction
 class Print:
     """`Print(message)(x)` is x, and prints its value whenever it is computed, by a call of Python.
 
-    message   what stands before the value
-    attrs     attributes of the array to print, such as "shape" or "min"; methods are called
-    raises    AttributeError for a name that arrays do not have
+    Parameters
+    ----------
+    message : str, default ''
+        What stands before the value.
+    attrs : sequence of str, default ('__str__',)
+        Attributes of the array to print, such as "shape" or "min"; methods are called.
 
-        >>> import consilience as pm, consilience.tensor as pt
-        >>> x = pt.vector("x")
-        >>> f = pm.function([x], pm.printing.Print("x is", attrs=("shape",))(x) * 2)
-        >>> y = f([1.0, 2.0])
-        x is shape = (2,)
+    Raises
+    ------
+    AttributeError
+        For a name that arrays do not have.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.vector("x")
+    >>> f = pm.function([x], pm.printing.Print("x is", attrs=("shape",))(x) * 2)
+    >>> y = f([1.0, 2.0])
+    x is shape = (2,)
     """
 
     def __init__(self, message: str = "", attrs: Sequence[str] = ("__str__",)) -> None:

@@ -54,7 +54,10 @@ class LowerTriangular(Transform):
 class CholeskyCovPacked(Transform):
     """Packed lower triangles with a positive diagonal to R^(n (n + 1) / 2): the logarithm of the diagonal.
 
-    n   number of rows; that of the value for None
+    Parameters
+    ----------
+    n : object, optional
+        Number of rows; that of the value for None.
     """
 
     name: ClassVar[str] = "cholesky-cov-packed"
@@ -102,7 +105,10 @@ class CovarianceCholesky(Transform):
 class CholeskyCovTransform(Transform):
     """Positive definite n x n matrices to R^(n (n + 1) / 2): Cholesky factors row by row, logarithms on the diagonal.
 
-    n   number of rows; that of the value for None
+    Parameters
+    ----------
+    n : object, optional
+        Number of rows; that of the value for None.
     """
 
     name: ClassVar[str] = "cholesky-cov"

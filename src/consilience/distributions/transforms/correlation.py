@@ -47,8 +47,12 @@ class CholeskyCorrTransform(Transform):
     then what is left, read from both ends (`spiral`). Draws of Lewandowski, Kurowicka and Joe have heavy tails in these
     coordinates, so that samplers move along those of `CorrelationPartials`.
 
-    n       number of rows; that of the value for None
-    upper   the factor is upper triangular
+    Parameters
+    ----------
+    n : object, optional
+        Number of rows; that of the value for None.
+    upper : object, default False
+        The factor is upper triangular.
     """
 
     name: ClassVar[str] = "cholesky_corr"
@@ -111,8 +115,12 @@ class CorrelationPartials(Transform):
     given all j < k (Lewandowski, Kurowicka and Joe, 2009). Densities of Lewandowski, Kurowicka and Joe fall off
     exponentially in y.
 
-    n       number of rows; that of the value for None
-    upper   the factor is upper triangular
+    Parameters
+    ----------
+    n : object, optional
+        Number of rows; that of the value for None.
+    upper : object, default False
+        The factor is upper triangular.
     """
 
     name: ClassVar[str] = "cholesky-corr-partial"

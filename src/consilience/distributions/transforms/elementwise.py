@@ -139,7 +139,14 @@ class Interval(Transform):
 
     Between two bounds y = log((x - lower) / (upper - x)), next to one bound the logarithm of the distance.
 
-    bounds_fn   in place of bounds a function of a variable's key, its shape and its parameters that gives both
+    Parameters
+    ----------
+    lower : object, optional
+        Lower end of the interval; None for no end.
+    upper : object, optional
+        Upper end of the interval; None for no end.
+    bounds_fn : object, optional
+        In place of bounds a function of a variable's key, its shape and its parameters that gives both.
     """
 
     name: ClassVar[str] = "interval"

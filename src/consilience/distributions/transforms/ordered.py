@@ -16,8 +16,12 @@ from consilience.ops.shape import Iota, concatenate, length_of
 class Ordered(Transform):
     """Increasing vectors to R^n: the first element, then the logarithms of the steps.
 
-    positive    vectors of positive elements: the logarithm of the first element as well
-    ascending   False for decreasing vectors: the same, read from their end
+    Parameters
+    ----------
+    positive : object, default False
+        Vectors of positive elements: the logarithm of the first element as well.
+    ascending : object, default True
+        False for decreasing vectors: the same, read from their end.
     """
 
     name: ClassVar[str] = "ordered"

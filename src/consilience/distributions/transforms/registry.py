@@ -56,7 +56,19 @@ FOR_SAMPLERS: dict[type[Constraint], Callable[[Any], Transform]] = {
 def to_unconstrained(constraint: Constraint) -> Transform | None:
     """The bijection for a constraint; None where nothing is to be done (real or discrete).
 
-    raises    MissingRuleError for a kind of constraint without a row in BIJECTIONS
+    Parameters
+    ----------
+    constraint : Constraint
+        Set whose map to the line is wanted.
+
+    Returns
+    -------
+    Transform or None
+
+    Raises
+    ------
+    MissingRuleError
+        For a kind of constraint without a row in BIJECTIONS.
     """
     if constraint.discrete:
         return None
@@ -70,12 +82,32 @@ def to_unconstrained(constraint: Constraint) -> Transform | None:
 
 
 def default_transform(rv: Node) -> Transform | None:
-    """The map of a random variable that its value variable tells of, PyMC's; its bounds are nodes of its parameters."""
+    """The map of a random variable that its value variable tells of, PyMC's; its bounds are nodes of its parameters.
+
+    Parameters
+    ----------
+    rv : TensorVariable
+        Random variable, made by `dist` or in a model.
+
+    Returns
+    -------
+    Transform or None
+    """
     return to_unconstrained(distribution_of(rv, "default_transform").mapped_support)
 
 
 def sampled_transform(rv: Node) -> Transform | None:
-    """The map along whose coordinates samplers move a random variable unless the user asks for another."""
+    """The map along whose coordinates samplers move a random variable unless the user asks for another.
+
+    Parameters
+    ----------
+    rv : TensorVariable
+        Random variable, made by `dist` or in a model.
+
+    Returns
+    -------
+    Transform or None
+    """
     support = distribution_of(rv, "sampled_transform").sampled_support
     row = FOR_SAMPLERS.get(type(support))
     return to_unconstrained(support) if row is None else row(support)

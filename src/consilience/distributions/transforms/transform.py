@@ -34,8 +34,12 @@ class Transform(Record):
     def forward(self, value: TensorLike, *inputs: Any) -> Node:
         """The unconstrained image of a value in the set.
 
-        value     a tensor or numbers, with any axes before those of one event
-        inputs    key, shape and parameters of the variable, of use to an `Interval` with `bounds_fn`
+        Parameters
+        ----------
+        value : TensorLike
+            A tensor or numbers, with any axes before those of one event.
+        *inputs : object
+            Key, shape and parameters of the variable, of use to an `Interval` with `bounds_fn`.
         """
         return self._of(inputs).to_line(as_tensor(value))
 
@@ -44,7 +48,7 @@ class Transform(Record):
         return self._of(inputs).from_line(as_tensor(value))
 
     def log_jac_det(self, value: TensorLike, *inputs: Any) -> Node:
-        """log |d backward / d value| at an unconstrained value, one number per event; arguments as for `forward`."""
+        """Log |d backward / d value| at an unconstrained value, one number per event; arguments as for `forward`."""
         return self._of(inputs).log_jacobian_determinant(as_tensor(value))
 
     ndim_supp: ClassVar[Any] = EventRank()
@@ -99,7 +103,13 @@ class Transform(Record):
 
 
 class Chain(Transform):
-    """Bijections one after the other; `steps[0]` is nearest to the constrained value."""
+    """Bijections one after the other; `steps[0]` is nearest to the constrained value.
+
+    Parameters
+    ----------
+    steps : sequence of Transform
+        The transforms, the first one nearest to the constrained value.
+    """
 
     name: ClassVar[str] = "chain"
     steps: tuple[Transform, ...]
@@ -159,10 +169,14 @@ class Chain(Transform):
 class OfVariable(Transform):
     """A user's transform for one variable, in PyMC's spelling: every method takes the inputs of the variable, too.
 
-    transform   has `forward(value, *inputs)` and `backward(value, *inputs)`; `log_jac_det(value, *inputs)`, which may
-                be missing for a map of single numbers; and, as far as they differ from those of such a map, `ndim_supp`
-    inputs      the variable's key, its shape, or None where that is not known, and its parameters; methods that take
-                nothing but the value do without
+    Attributes
+    ----------
+    transform : Transform
+        Has `forward(value, *inputs)` and `backward(value, *inputs)`; `log_jac_det(value, *inputs)`, which may be
+        missing for a map of single numbers; and, as far as they differ from those of such a map, `ndim_supp`.
+    inputs : tuple of TensorVariable or None
+        The variable's key, its shape, or None where that is not known, and its parameters; methods that take nothing
+        but the value do without.
     """
 
     transform: Any
@@ -206,7 +220,10 @@ class OfVariable(Transform):
 def of_variable(transform: Any, inputs: tuple[Node | None, ...]) -> Transform:
     """A transform as the model uses it; `inputs` as in `OfVariable`.
 
-    raises    TypeError for what is no transform
+    Raises
+    ------
+    TypeError
+        For what is no transform.
     """
     if isinstance(transform, Chain):
         return Chain([of_variable(step, inputs) for step in transform.steps])
@@ -235,7 +252,19 @@ def rewritten(transform: Transform, change: Callable[[Node], Node]) -> Transform
 
 
 def chain(first: Transform, *further: Transform) -> Transform:
-    """`first` maps the constrained value, the others what it gives, in order."""
+    """`first` maps the constrained value, the others what it gives, in order.
+
+    Parameters
+    ----------
+    first : Transform
+        The first one.
+    *further : Transform
+        Transforms that follow.
+
+    Returns
+    -------
+    Transform
+    """
     steps: list[Transform] = []
     for step in (first, *further):
         steps += step.steps if isinstance(step, Chain) else [step]
@@ -243,5 +272,15 @@ def chain(first: Transform, *further: Transform) -> Transform:
 
 
 def label(transform: Transform) -> str:
-    """The transform's name in names of value variables."""
+    """The transform's name in names of value variables.
+
+    Parameters
+    ----------
+    transform : Transform
+        Map to unconstrained space behind the default one; None for no map at all.
+
+    Returns
+    -------
+    str
+    """
     return transform.label if isinstance(transform, OfVariable) else transform.name

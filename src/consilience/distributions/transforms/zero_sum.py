@@ -22,7 +22,10 @@ from consilience.ops.shape import concatenate, full
 class ZeroSumTransform(Transform):
     """Arrays that sum to zero along each of some axes to R^(n - 1) along these axes.
 
-    zerosum_axes   axes, counted from the end: -1 is the last
+    Parameters
+    ----------
+    zerosum_axes : sequence of int
+        Axes, counted from the end: -1 is the last.
     """
 
     name: ClassVar[str] = "zerosum"

@@ -36,10 +36,15 @@ PORTABLE: Final = Target("", "", "", 1, False)
 class ClosedProgram(Record, eq=False):
     """A graph as a loop program.
 
-    file        its entry, `int64_t name(char *inputs, char *outputs, char *workspace, char *constants)`, and the
-                functions that it calls
-    workspace   bytes of scratch memory of a call
-    constants   the arrays that the table `constants` points to
+    Parameters
+    ----------
+    file : CFile
+        Its entry, `int64_t name(char *inputs, char *outputs, char *workspace, char *constants)`, and the functions that
+        it calls.
+    workspace : int
+        Bytes of scratch memory of a call.
+    constants : list of ndarray
+        The arrays that the table `constants` points to.
     """
 
     file: CFile
@@ -52,8 +57,11 @@ def program(
 ) -> ClosedProgram:
     """The loop program of a graph.
 
-    raises   MissingRuleError for what has no form in C: calls of Python, lengths that are computed, complex numbers,
-             special functions of SciPy
+    Raises
+    ------
+    MissingRuleError
+        For what has no form in C: calls of Python, lengths that are computed, complex numbers, special functions of
+        SciPy.
     """
     _check(outputs)
     steps, prepared = program_of(inputs, outputs, list(data))
@@ -69,7 +77,10 @@ def program(
 def closed(modules: Sequence[Module], exports: Sequence[str], target: Target) -> CFile:
     """What exports reach, the functions of this package's libraries included.
 
-    raises   MissingRuleError for functions that SciPy computes
+    Raises
+    ------
+    MissingRuleError
+        For functions that SciPy computes.
     """
     for module in modules:
         _without_python(module)

@@ -17,11 +17,21 @@ def find_hessian(
 ) -> npt.NDArray[np.float64]:
     """Second derivatives of the log density with its Jacobian, on the unconstrained scale.
 
-    point           values of the unconstrained variables (`tau_log__`), as `find_MAP` gives them; other names in it
-                    are left out
-    vars            the variables that rows and columns are of, all by default
-    negate_output   of the negative log density: the precision of the normal approximation
-    returns         float64[dimension, dimension]; the variables' elements in their order
+    Parameters
+    ----------
+    point : mapping
+        Values of the unconstrained variables (`tau_log__`), as `find_MAP` gives them; other names in it are left out.
+    vars : Variables, optional
+        The variables that rows and columns are of, all by default.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    negate_output : bool, default True
+        Of the negative log density: the precision of the normal approximation.
+
+    Returns
+    -------
+    ndarray
+        float64[dimension, dimension]; the variables' elements in their order.
     """
     owner = modelcontext(model)
     names = {str(v.name) for v in owner.value_vars}

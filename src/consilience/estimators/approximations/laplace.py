@@ -34,17 +34,42 @@ def fit_laplace(
 ) -> xarray.DataTree:
     """Draws from the normal approximation at the mode of the density on the unconstrained scale.
 
-    draws        how many
-    vars         variables that are approximated, given the initial values of the others
-    initvals     where the search for the mode begins, as in `pm.sample`
-    starts       searches, of which the highest end counts
-    importance   draw again in proportion to Pareto smoothed importance weights
-    returns      a tree with the group `posterior` (one chain); its attributes have `log_marginal_likelihood` (the
-                 integral of prior times likelihood, by Laplace), `log_marginal_likelihood_importance` (by the mean
-                 importance ratio of the draws) and `pareto_k`
-    raises       SamplingError where the curvature is not that of a mode
-    warns        where `pareto_k` is above 0.7
+    Parameters
+    ----------
+    draws : int, default 1000
+        How many.
+    vars : Variables, optional
+        Variables that are approximated, given the initial values of the others.
+    initvals : mapping, optional
+        Where the search for the mode begins, as in `pm.sample`.
+    starts : int, default 4
+        Searches, of which the highest end counts.
+    importance : bool, default False
+        Draw again in proportion to Pareto smoothed importance weights.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
 
+    Returns
+    -------
+    xarray.DataTree
+        A tree with the group `posterior` (one chain); its attributes have `log_marginal_likelihood` (the integral of
+        prior times likelihood, by Laplace), `log_marginal_likelihood_importance` (by the mean importance ratio of the
+        draws) and `pareto_k`.
+
+    Raises
+    ------
+    SamplingError
+        Where the curvature is not that of a mode.
+
+    Warns
+    -----
+    Exception
+        Where `pareto_k` is above 0.7.
+
+    Notes
+    -----
     Source: Tierney and Kadane (1986), Accurate approximations for posterior moments and marginal densities.
     """
     seed = seed_from(random_seed)

@@ -58,30 +58,88 @@ def find_MAP(
 ) -> Any:
     """The maximum a posteriori: values of all variables where the density on their own scales is highest.
 
-    method               "L-BFGS-B": limited-memory BFGS in machine code, on the unconstrained scale, so that supports
-                         are kept; any other is a method of `scipy.optimize.minimize`, which gets `optimizer_kwargs`.
-                         "Powell" where the density has no gradient
-    vars                 variables that are moved; the others keep their initial values
-    initvals, start      where to begin, as in `pm.sample`
-    jitter               False: one ascent, from there alone
-    starts               ascents: one from there and others from around it; the highest end counts
-    return_inferencedata a tree in place of a mapping: one draw in its group `posterior`, in `fit` the vector on the
-                         unconstrained scale
-    return_raw           also return an `Optimum`
-    include_transformed  also values on the unconstrained scale, as `tau_log__`
-    maxeval              evaluations per ascent
-    compute_hessian      in the tree's group `fit` also `covariance_matrix`, the inverse of the negative second
-                         derivatives on the unconstrained scale, without Jacobian
-    idata_kwargs         of the tree, as in `pm.to_inference_data`; `include_transformed` among them
-    use_grad, use_hessp, jitter_max_retries, progressbar, backend, compile_kwargs
-                         accepted; of no effect
-    returns              value by name, deterministics included
-    raises               SamplingError where the density has no highest point, ModelError for discrete variables,
-                         InitialPointError where it is not finite at the start
-    warns                where a variable ends at a bound of its support, where the search did not converge, and
-                         where there is no gradient
+    Parameters
+    ----------
+    method : str, default 'L-BFGS-B'
+        "L-BFGS-B": limited-memory BFGS in machine code, on the unconstrained scale, so that supports are kept; any
+        other is a method of `scipy.optimize.minimize`, which gets `optimizer_kwargs`. "Powell" where the density has no
+        gradient.
+    vars : Variables, optional
+        Variables that are moved; the others keep their initial values.
+    use_grad : bool, optional
+        Accepted; of no effect.
+    use_hess : bool, optional
+        Taken for PyMC's sake; derivatives are always used.
+    use_hessp : bool, optional
+        Accepted; of no effect.
+    initvals, start : mapping, optional
+        Where to begin, as in `pm.sample`.
+    jitter : bool, optional
+        False: one ascent, from there alone.
+    jitter_max_retries : int, default 10
+        Accepted; of no effect.
+    starts : int, default 4
+        Ascents: one from there and others from around it; the highest end counts.
+    return_raw : bool, default False
+        Also return an `Optimum`.
+    include_transformed : bool, default True
+        Also values on the unconstrained scale, as `tau_log__`.
+    maxeval : int, default 5000
+        Evaluations per ascent.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    progressbar : bool, default True
+        Accepted; of no effect.
+    compute_hessian : bool, default False
+        In the tree's group `fit` also `covariance_matrix`, the inverse of the negative second derivatives on the
+        unconstrained scale, without Jacobian.
+    return_inferencedata : bool, default False
+        A tree in place of a mapping: one draw in its group `posterior`, in `fit` the vector on the unconstrained scale.
+    idata_kwargs : mapping, optional
+        Of the tree, as in `pm.to_inference_data`; `include_transformed` among them.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    backend : str, optional
+        Accepted; of no effect.
+    compile_kwargs : mapping, optional
+        Accepted; of no effect.
+    **optimizer_kwargs : object
+        Settings of the optimizer.
 
+    Returns
+    -------
+    object
+        Value by name, deterministics included.
+
+    Raises
+    ------
+    SamplingError
+        Where the density has no highest point.
+    ModelError
+        For discrete variables.
+    InitialPointError
+        Where it is not finite at the start.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where a variable ends at a bound of its support, where the search did not converge, and where there is no
+        gradient.
+
+    Notes
+    -----
     Source of the method: Liu and Nocedal (1989), On the limited memory BFGS method for large scale optimization.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0.0, 10.0)
+    ...     pm.Normal("y", mu, 1.0, observed=[1.0, 2.0])
+    ...     found = pm.find_MAP(progressbar=False)
+    <y: Normal float64[2]>
+    >>> found["mu"].round(2).item()
+    1.49
     """
     if isinstance(method, Mapping):
         raise TypeError("the first argument of `find_MAP` is the method; give the point as `initvals=`.")

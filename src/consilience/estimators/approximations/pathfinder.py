@@ -30,9 +30,14 @@ WAYS: Final = ("psis", "none")
 class NormalAround(Record, eq=False):
     """The normal around one point of a path.
 
-    mean        float64[dimension]
-    inverse     its covariance
-    elbo        mean of log density less log q over some draws
+    Parameters
+    ----------
+    mean : ndarray
+        float64[dimension].
+    inverse : InverseHessian
+        Its covariance.
+    elbo : float
+        Mean of log density less log q over some draws.
     """
 
     mean: Floats
@@ -56,17 +61,46 @@ def fit_pathfinder(
 ) -> xarray.DataTree:
     """Draws from normal approximations found on the way of L-BFGS to the mode.
 
-    draws                 how many are given
-    num_paths             paths, from the initial point and from around it
-    num_draws_per_path    draws of each path's best normal, from which those that are given are chosen
-    num_elbo_draws        draws that each normal is judged by
-    maxcor, maxiter       pairs that the inverse Hessian is made of; steps of a path
-    importance_sampling   "psis": chosen in proportion to Pareto smoothed weights; "none": as many of every path
-    vars, initvals        as in `fit_laplace`
-    returns               a tree with the group `posterior` (one chain); its attributes have `pareto_k` and
-                          `log_marginal_likelihood`, the log of the mean importance ratio
-    raises                SamplingError where no path has a normal of finite evidence
-    warns                 where `pareto_k` is above 0.7
+    Parameters
+    ----------
+    draws : int, default 1000
+        How many are given.
+    num_paths : int, default 8
+        Paths, from the initial point and from around it.
+    num_draws_per_path : int, default 1000
+        Draws of each path's best normal, from which those that are given are chosen.
+    num_elbo_draws : int, default 10
+        Draws that each normal is judged by.
+    maxcor : int, default 6
+        Pairs that the inverse Hessian is made of; steps of a path.
+    maxiter : int, default 300
+        Pairs that the inverse Hessian is made of; steps of a path.
+    importance_sampling : str, default 'psis'
+        "psis": chosen in proportion to Pareto smoothed weights; "none": as many of every path.
+    vars : Variables, optional
+        As in `fit_laplace`.
+    initvals : mapping, optional
+        As in `fit_laplace`.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+
+    Returns
+    -------
+    xarray.DataTree
+        A tree with the group `posterior` (one chain); its attributes have `pareto_k` and `log_marginal_likelihood`, the
+        log of the mean importance ratio.
+
+    Raises
+    ------
+    SamplingError
+        Where no path has a normal of finite evidence.
+
+    Warns
+    -----
+    Exception
+        Where `pareto_k` is above 0.7.
     """
     if importance_sampling not in WAYS:
         raise SamplingError(f"`importance_sampling` must be one of {WAYS}, got {importance_sampling!r}.")

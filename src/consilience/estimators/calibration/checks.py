@@ -28,10 +28,16 @@ Statistic = Callable[[Any], Any]
 class PredictiveCheck(Record, eq=False):
     """Statistics of simulated data and of the data.
 
-    simulated   by name, float64[draws]
-    observed    by name
-    p_value     share of simulated values above the data's, and half of those equal to it
-    mcse        Monte-Carlo standard error of each p-value
+    Parameters
+    ----------
+    simulated : dict of str to ndarray
+        By name, float64[draws].
+    observed : dict of str to float
+        By name.
+    p_value : dict of str to float
+        Share of simulated values above the data's, and half of those equal to it.
+    mcse : dict of str to float
+        Monte-Carlo standard error of each p-value.
     """
 
     simulated: dict[str, npt.NDArray[np.float64]]
@@ -72,9 +78,29 @@ def prior_predictive_check(
 ) -> PredictiveCheck:
     """Where statistics of the data lie among those of data drawn from the prior.
 
-    statistics   functions of one data set -> number, by name; mean, sd, min and max by default
-    var_name     the observed variable, where there are several
-    raises       ModelError where it is not clear which variable is meant; ShapeError where a statistic is no number
+    Parameters
+    ----------
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    statistics : mapping of str to Statistic, optional
+        Functions of one data set -> number, by name; mean, sd, min and max by default.
+    var_name : str, optional
+        The observed variable, where there are several.
+    draws : int, default 1000
+        Draws, shape (chain, draw, ...).
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+
+    Returns
+    -------
+    PredictiveCheck
+
+    Raises
+    ------
+    ModelError
+        Where it is not clear which variable is meant.
+    ShapeError
+        Where a statistic is no number.
     """
     owner = modelcontext(model)
     name, data = _observed(owner, var_name)
@@ -92,8 +118,22 @@ def posterior_predictive_check(
 ) -> PredictiveCheck:
     """Where statistics of the data lie among those of data drawn from the posterior, one data set for each draw.
 
-    trace        draws, as `pm.sample` gives them
-    statistics, var_name, raises   as for `prior_predictive_check`
+    Parameters
+    ----------
+    trace : DataTree
+        Draws, as `pm.sample` gives them.
+    statistics : mapping of str to Statistic, optional
+        As for `prior_predictive_check`.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    var_name : str, optional
+        As for `prior_predictive_check`.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+
+    Returns
+    -------
+    PredictiveCheck
     """
     owner = modelcontext(model)
     name, data = _observed(owner, var_name)

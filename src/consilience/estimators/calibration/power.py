@@ -23,11 +23,18 @@ from consilience.sample.posterior import sample
 class Power(Record, eq=False):
     """Share of data sets in which a decision holds.
 
-    share       of those that were decided
-    interval    in which it lies with probability `prob`, whatever it is (Clopper and Pearson 1934)
-    prob        of the interval
-    decisions   by number of the data set
-    errors      messages of the data sets that were not decided, as the sampler failed, by number
+    Parameters
+    ----------
+    share : float
+        Of those that were decided.
+    interval : tuple of (float, float)
+        In which it lies with probability `prob`, whatever it is (Clopper and Pearson 1934).
+    prob : float
+        Of the interval.
+    decisions : dict of int to bool
+        By number of the data set.
+    errors : dict of int to str
+        Messages of the data sets that were not decided, as the sampler failed, by number.
     """
 
     share: float
@@ -55,13 +62,45 @@ def power(
 ) -> Any:
     """The share of simulated data sets in which a decision holds: power, or, averaged over the prior, assurance.
 
-    decision   function of the draws, a tree with a group `posterior`, -> whether it holds
-    n          data sets
-    fixed      values of free variables from which all data are simulated; the others come from their prior. The
-               analysis does not know them
-    sampler, cores, executor, store, progressbar, callback, blocking   as for `pm.sbc`
-    returns    a `Power`; after Ctrl-C or a stop of the data sets that were done
-    raises     SamplingError where the sampler failed on every data set
+    Parameters
+    ----------
+    model : Model or None
+        The model; by default that of the enclosing `with` block.
+    decision : callable
+        Function of the draws, a tree with a group `posterior`, -> whether it holds.
+    n : int, default 1000
+        Data sets.
+    fixed : mapping, optional
+        Values of free variables from which all data are simulated; the others come from their prior. The analysis does
+        not know them.
+    sampler : Sampler, default sample
+        As for `pm.sbc`.
+    prob : float, default 0.95
+        Probability of the intervals.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    cores : int, optional
+        As for `pm.sbc`.
+    executor : Executor, optional
+        As for `pm.sbc`.
+    store : str or Path, optional
+        As for `pm.sbc`.
+    progressbar : bool, default False
+        As for `pm.sbc`.
+    callback : callable, optional
+        As for `pm.sbc`.
+    blocking : bool, default True
+        As for `pm.sbc`.
+
+    Returns
+    -------
+    object
+        A `Power`; after Ctrl-C or a stop of the data sets that were done.
+
+    Raises
+    ------
+    SamplingError
+        Where the sampler failed on every data set.
     """
     if not 0 < prob < 1:
         raise ValueError(f"`prob` must lie between 0 and 1, got {prob}.")

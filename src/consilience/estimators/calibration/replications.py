@@ -70,7 +70,10 @@ def sampler_of(sampler: Sampler) -> tuple[str, Callable[..., Any]]:
 def exchangeable(model: Model) -> Model:
     """A copy of a model whose observed values can be exchanged.
 
-    raises   ModelError where nothing is observed, and for what has no simulation: potentials, missing values, batches
+    Raises
+    ------
+    ModelError
+        Where nothing is observed, and for what has no simulation: potentials, missing values, batches.
     """
     if not model.observed:
         raise ModelError("the model has no observed variables, so there are no data to simulate.")
@@ -133,12 +136,23 @@ class Study:
 class Replications(Many[R]):
     """What `answer` says of each of `count` data sets; {"error": message} where it raised. A data set is a step.
 
-    result_of  what is to be made of what was found, by number of the data set
-    identity   what the file must have been written for
-    fixed      values of free variables from which all data are simulated
-    store      file of lines; what it holds is not computed again
-    settings   of `Many`
-    raises     StorageError where the file belongs to something else
+    Parameters
+    ----------
+    identity : mapping
+        What the file must have been written for.
+    result_of : callable
+        What is to be made of what was found, by number of the data set.
+    fixed : mapping, optional
+        Values of free variables from which all data are simulated.
+    store : str or Path or None
+        File of lines; what it holds is not computed again.
+    **settings : object
+        Of `Many`.
+
+    Raises
+    ------
+    StorageError
+        Where the file belongs to something else.
     """
 
     def __init__(
@@ -160,17 +174,16 @@ class Replications(Many[R]):
         unknown = [name for name in fixed if name not in {v.name for v in model.free}]
         if unknown:
             raise ModelError(f"`fixed` has `{unknown[0]}`; free variables are {', '.join(v.name for v in model.free)}.")
-        self._file = None
         if store is not None:
-            self._file = StudyFile(Path(store), identity, None if random_seed is None else seed, seed)
-            seed = self._file.seed
+            self.file = StudyFile(Path(store), identity, None if random_seed is None else seed, seed)
+            seed = self.file.seed
             try:
                 first = simulate(made.copy(), seed, 0, fixed)
-                self._file.check({name: float(np.sum(v)) for name, v in {**first.truth, **first.data}.items()})
+                self.file.check({name: float(np.sum(v)) for name, v in {**first.truth, **first.data}.items()})
             except BaseException:
                 self.release()
                 raise
-            self.done |= {k: one for k, one in self._file.found.items() if k < count}
+            self.done |= {k: one for k, one in self.file.found.items() if k < count}
         self._study = Study(made, answer, seed, fixed)
 
     def shared(self) -> Study:
@@ -181,17 +194,6 @@ class Replications(Many[R]):
         """One replication."""
         return Study.replication
 
-    def keep(self, number: int, found: Mapping[str, Any]) -> None:
-        """In memory and in the file."""
-        super().keep(number, found)
-        if self._file is not None:
-            self._file.append(number, found)
-
     def of_all(self, found: dict[int, dict[str, Any]]) -> R:
         """What `result_of` makes of it."""
         return self._result_of(found)
-
-    def release(self) -> None:
-        """Let others write the file."""
-        if self._file is not None:
-            self._file.close()

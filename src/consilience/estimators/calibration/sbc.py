@@ -35,12 +35,19 @@ Quantity = Callable[[Values, Values], Any]
 class Calibration(Record, eq=False):
     """Ranks of many replications.
 
-    ranks       an `xarray.Dataset`, one variable of whole numbers from 0 to `levels` - 1 for each quantity, first
-                axis `replication`: the number of the replication, as those that failed are left out
-    levels      number of values that a rank can have
-    count       replications in all
-    failures    number of replications by what was wrong; those with "error" have no ranks, all others are in `ranks`
-    errors      messages of the replications without ranks, by number
+    Parameters
+    ----------
+    ranks : xarray.Dataset
+        An `xarray.Dataset`, one variable of whole numbers from 0 to `levels` - 1 for each quantity, first axis
+        `replication`: the number of the replication, as those that failed are left out.
+    levels : int
+        Number of values that a rank can have.
+    count : int
+        Replications in all.
+    failures : dict of str to int
+        Number of replications by what was wrong; those with "error" have no ranks, all others are in `ranks`.
+    errors : dict of int to str
+        Messages of the replications without ranks, by number.
     """
 
     ranks: xarray.Dataset
@@ -77,8 +84,15 @@ class Calibration(Record, eq=False):
     def plot(self, prob: float = 0.95) -> Any:
         """Histogram of ranks, and difference of distribution functions with its band, for each scalar.
 
-        returns   a Matplotlib figure
-        raises    MissingPackageError where Matplotlib is not installed
+        Returns
+        -------
+        object
+            A Matplotlib figure.
+
+        Raises
+        ------
+        MissingPackageError
+            Where Matplotlib is not installed.
         """
         from consilience.estimators.calibration.pictures import ranks_and_bands
 
@@ -113,26 +127,55 @@ def sbc(
 ) -> Any:
     """Simulation-based calibration: whether a sampler's draws are from the posterior, on data from the prior.
 
-    sampler         `pm.sample`, "nuts", "smc", "pathfinder", "laplace", or a function (model, seed) -> draws: a tree
-                    with a group `posterior`, of the model that it is given, on one thread
-    n               replications
-    var_names       free variables and deterministics to rank; all by default
-    draws           draws that ranks are counted in, evenly spaced over all draws of the sampler. A replication in
-                    which some scalar has fewer effective draws is counted in `failures` as "few effective draws"
-    quantities      functions (values, data) -> number or array of parameters and data, by name
-    log_likelihood  whether the log likelihood is a quantity too: it finds samplers that overlook data
-    cores           threads; the ranks do not depend on it
-    executor        in place of threads: a process pool, `loky`, MPI, a Dask client or `pm.cluster.ray()`; the ranks do
-                    not depend on it. A replication that kills its worker is counted as one that failed
-    store           file where replications are kept as they end; a run that was killed goes on from there, and one
-                    that is longer begins with what is there. It needs the same `random_seed`, or none
-    progressbar     whether a line is shown
-    callback        called with `consilience.events.StepProgress` while the study goes on
-    blocking        False returns at once with a handle, whose `wait()` gives the result, as for `pm.sample`
-    returns         a `Calibration`: `ranks`, `tests()`, `summary()`, `passed()`, `plot()`; after Ctrl-C or a stop
-                    of the replications that were done
-    raises          ModelError where the data cannot be simulated; StorageError where `store` belongs to another
-                    study; SamplingError where every replication failed
+    Parameters
+    ----------
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    sampler : Sampler, default sample
+        `pm.sample`, "nuts", "smc", "pathfinder", "laplace", or a function (model, seed) -> draws: a tree with a group
+        `posterior`, of the model that it is given, on one thread.
+    n : int, default 1000
+        Replications.
+    var_names : sequence of str, optional
+        Free variables and deterministics to rank; all by default.
+    draws : int, default 99
+        Draws that ranks are counted in, evenly spaced over all draws of the sampler. A replication in which some scalar
+        has fewer effective draws is counted in `failures` as "few effective draws".
+    quantities : mapping of str to Quantity, optional
+        Functions (values, data) -> number or array of parameters and data, by name.
+    log_likelihood : bool, default True
+        Whether the log likelihood is a quantity too: it finds samplers that overlook data.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    cores : int, optional
+        Threads; the ranks do not depend on it.
+    executor : Executor, optional
+        In place of threads: a process pool, `loky`, MPI, a Dask client or `pm.cluster.ray()`; the ranks do not depend
+        on it. A replication that kills its worker is counted as one that failed.
+    store : str or Path, optional
+        File where replications are kept as they end; a run that was killed goes on from there, and one that is longer
+        begins with what is there. It needs the same `random_seed`, or none.
+    progressbar : bool, default False
+        Whether a line is shown.
+    callback : callable, optional
+        Called with `consilience.events.StepProgress` while the study goes on.
+    blocking : bool, default True
+        False returns at once with a handle, whose `wait()` gives the result, as for `pm.sample`.
+
+    Returns
+    -------
+    object
+        A `Calibration`: `ranks`, `tests()`, `summary()`, `passed()`, `plot()`; after Ctrl-C or a stop of the
+        replications that were done.
+
+    Raises
+    ------
+    ModelError
+        Where the data cannot be simulated.
+    StorageError
+        Where `store` belongs to another study.
+    SamplingError
+        Where every replication failed.
     """
     owner = modelcontext(model)
     if draws < 1:

@@ -36,13 +36,27 @@ TAKEN: Final = frozenset({"log_weight", "ancestor", "chain", "draw", "time", "pa
 class Definition:
     """Graphs for one particle.
 
-    initial, transition, observation, proposal, initial_proposal   by name, the nodes that the functions gave
-    lookahead        log of the weight by which a particle is chosen before it moves; None: its own alone
-    state, before    stand-ins for the values of the state at this time and at the one before
-    data, seen       stand-ins for what is observed at this time, and which elements of it are
-    time             int64 scalar: the place of this time among the data
-    parameters       random variables of a model on which all this depends, by name
-    leaves           what stands for these
+    Parameters
+    ----------
+    initial, transition, observation : Given
+        By name, the nodes that the functions gave.
+    proposal, initial_proposal : Given or None
+        By name, the nodes that the functions gave.
+    lookahead : Given or None
+        Log of the weight by which a particle is chosen before it moves; None: its own alone.
+
+    Attributes
+    ----------
+    state, before
+        Stand-ins for the values of the state at this time and at the one before.
+    data, seen
+        Stand-ins for what is observed at this time, and which elements of it are.
+    time
+        Int64 scalar: the place of this time among the data.
+    parameters
+        Random variables of a model on which all this depends, by name.
+    leaves
+        What stands for these.
     """
 
     def __init__(
@@ -125,8 +139,12 @@ class Definition:
 def draws(nodes: Nodes, key: Node, stream: int, count: int, known: Mapping[Node, Node]) -> list[Node]:
     """Joint draws for each of so many particles, (particle, …), of which each has random numbers of its own.
 
-    stream   different for different draws with one key
-    known    leaf -> its values for all particles
+    Parameters
+    ----------
+    stream : int
+        Different for different draws with one key.
+    known : mapping of TensorVariable to TensorVariable
+        Leaf -> its values for all particles.
     """
     one = tensor_input("key", ())
     keys = fold_in(fold_in(key, stream), Node(Iota(count)))
@@ -136,8 +154,15 @@ def draws(nodes: Nodes, key: Node, stream: int, count: int, known: Mapping[Node,
 def log_density(title: str, nodes: Nodes, values: Nodes) -> Node:
     """Log of the joint density; NaN or -inf where parameters are out of range.
 
-    title    of the function that gave the nodes
-    raises   MissingRuleError where none can be derived
+    Parameters
+    ----------
+    title : str
+        Of the function that gave the nodes.
+
+    Raises
+    ------
+    MissingRuleError
+        Where none can be derived.
     """
     return _density(title, nodes, values, {})
 

@@ -22,7 +22,10 @@ Groups = Mapping[str, tuple[tuple[str, ...], Arrays]]
 def tree(groups: Groups, coords: Labels, dims: Axes, about: Mapping[str, Mapping[str, Any]]) -> xarray.DataTree:
     """Groups of arrays by name, with the axes that all of a group have first.
 
-    about   attributes of groups
+    Parameters
+    ----------
+    about : mapping of str to mapping
+        Attributes of groups.
     """
     import xarray
 

@@ -20,8 +20,12 @@ Named = dict[Any, npt.NDArray[Any]]
 class ChainProgram:
     """Machine code of outputs by name.
 
-    key      input: a random key, which each chain has of its own
-    inputs   all others
+    Parameters
+    ----------
+    key : TensorVariable
+        Input: a random key, which each chain has of its own.
+    inputs : sequence of TensorVariable
+        All others.
     """
 
     def __init__(self, key: Node, inputs: Sequence[Node], outputs: Mapping[Any, Node]) -> None:
@@ -37,7 +41,10 @@ class ChainProgram:
     def chains(self, seed: int, given: Sequence[Sequence[npt.ArrayLike]], cores: int | None) -> list[Named]:
         """Those of several, each with its own inputs.
 
-        cores   threads; None for all processors
+        Parameters
+        ----------
+        cores : int or None
+            Threads; None for all processors.
         """
         if cores is not None and cores < 1:
             raise ValueError(f"`cores` must be at least 1, got {cores}.")

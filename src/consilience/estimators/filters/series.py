@@ -23,7 +23,10 @@ Arrays = dict[str, npt.NDArray[Any]]
 class Series(Record, eq=False):
     """Observed values by name with time as first axis, 0 for what is missing; where they are there; labels of times.
 
-    labels   None where there are none
+    Parameters
+    ----------
+    labels : ndarray or None
+        None where there are none.
     """
 
     data: Arrays
@@ -42,7 +45,12 @@ class Series(Record, eq=False):
 def series_of(given: Any, definition: Definition, times: Any = None) -> Series:
     """Data that fit a definition; NaN and masked elements are missing.
 
-    raises   ModelError for missing names and for events of which a part is missing; ShapeError, DtypeError
+    Raises
+    ------
+    ModelError
+        For missing names and for events of which a part is missing.
+    ShapeError
+    DtypeError
     """
     leaves = definition.data
     named = dict(given) if isinstance(given, Mapping) else {DATUM: given}

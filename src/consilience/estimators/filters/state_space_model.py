@@ -40,23 +40,37 @@ Point = Mapping[str, npt.ArrayLike]
 class StateSpaceModel:
     """States that follow each other at random, of which noisy data are seen; inferred by particles.
 
-    initial            function () -> distribution of the state at time 0
-    transition         function (x, t) -> that of the state at time t, given the state x at t - 1
-    observation        function (x, t) -> that of the data at time t, given the state x then
-    proposal           function (x, y, t) -> distribution that particles move by, in place of the transition, given the
-                       state x at t - 1 and the data y at t: a guided filter. The nearer to the states given both, the
-                       more equal are the weights
-    initial_proposal   function (y) -> the same at time 0
-    lookahead          function (x, y, t) -> log of a weight by which particles at t - 1 are chosen besides their own,
-                       for example an estimate of log p(y | x): an auxiliary filter
+    Parameters
+    ----------
+    initial : Given
+        Function () -> distribution of the state at time 0.
+    transition : Given
+        Function (x, t) -> that of the state at time t, given the state x at t - 1.
+    observation : Given
+        Function (x, t) -> that of the data at time t, given the state x then.
+    proposal : Given, optional
+        Function (x, y, t) -> distribution that particles move by, in place of the transition, given the state x at t -
+        1 and the data y at t: a guided filter. The nearer to the states given both, the more equal are the weights.
+    initial_proposal : Given, optional
+        Function (y) -> the same at time 0.
+    lookahead : Given, optional
+        Function (x, y, t) -> log of a weight by which particles at t - 1 are chosen besides their own, for example an
+        estimate of log p(y | x): an auxiliary filter.
 
+    Raises
+    ------
+    ModelError
+    ShapeError
+    DtypeError
+        Where functions do not fit each other.
+
+    Notes
+    -----
     Distributions are made by `.dist(…)`. Functions may take fewer arguments, the first ones. The first data are seen at
     time 0; t is an int64 tensor, by which other series may be indexed. States of several variables are dictionaries of
     distributions by name: the functions get dictionaries of values then, and so it is with several observed variables.
     The only state is called `x` and the only data `y`. Random variables of a model may be used in functions: these
     are parameters, whose values `point` gives, or which `likelihood` leaves to inference.
-
-    raises   ModelError, ShapeError, DtypeError where functions do not fit each other
     """
 
     def __init__(
@@ -90,26 +104,55 @@ class StateSpaceModel:
     ) -> xarray.DataTree:
         """The distribution of each state given the data up to its time, and the likelihood of the data.
 
-        data             values with time as first axis, by name where there are several; NaN and masked values are
-                         missing. Labels of times are those of pandas' and xarray's series, or `coords["time"]`
-        particles        of each chain
-        resampling       how particles are chosen: "systematic", "stratified", "residual" or "multinomial"
-        threshold        they are chosen anew when their effective number falls below this share of them; 1: always
-        point            values of parameters, by name
-        chains           independent filters, whose likelihoods tell the error; 4, or as many as there are processors
-        cores            threads that run them; results do not depend on it
-        keep_particles   whether all particles are kept, which `smooth` needs, and quantiles are found
-        quantiles        shares, between 0 and 1
-        coords, dims     labels along dimensions, and names of the dimensions of states and data behind that of time
-        returns          a tree with the groups `filtered_mean`, `filtered_sd` (chain, time, …), `filtered_quantile`,
-                         `particles` (chain, time, particle, …) with `log_weight` and `ancestor`, `observed_data`,
-                         and `sample_stats` with `log_marginal_likelihood` for each chain, and for each time `ess`,
-                         `resampled` and `log_increment`, the log density of the data given those before. The log
-                         of the mean likelihood and its standard error are attributes of `sample_stats`. Means of
-                         likelihoods, not of their logs, are unbiased
-        raises           SamplingError where no particle explains the data of some time; ModelError, ShapeError and
-                         DtypeError for data that do not fit, and for parameters without values
-        warns            where densities have no value (NaN), which counts as 0
+        Parameters
+        ----------
+        data : object
+            Values with time as first axis, by name where there are several; NaN and masked values are missing. Labels
+            of times are those of pandas' and xarray's series, or `coords["time"]`.
+        particles : int, default 1000
+            Of each chain.
+        resampling : str, default 'systematic'
+            How particles are chosen: "systematic", "stratified", "residual" or "multinomial".
+        threshold : float, default 0.5
+            They are chosen anew when their effective number falls below this share of them; 1: always.
+        point : Point, optional
+            Values of parameters, by name.
+        chains : int, optional
+            Independent filters, whose likelihoods tell the error; 4, or as many as there are processors.
+        cores : int, optional
+            Threads that run them; results do not depend on it.
+        keep_particles : bool, default True
+            Whether all particles are kept, which `smooth` needs, and quantiles are found.
+        quantiles : sequence of float, optional
+            Shares, between 0 and 1.
+        coords : mapping, optional
+            Labels along dimensions, and names of the dimensions of states and data behind that of time.
+        dims : mapping of str to sequence of str, optional
+            Labels along dimensions, and names of the dimensions of states and data behind that of time.
+
+        Returns
+        -------
+        xarray.DataTree
+            A tree with the groups `filtered_mean`, `filtered_sd` (chain, time, …), `filtered_quantile`, `particles`
+            (chain, time, particle, …) with `log_weight` and `ancestor`, `observed_data`, and `sample_stats` with
+            `log_marginal_likelihood` for each chain, and for each time `ess`, `resampled` and `log_increment`, the log
+            density of the data given those before. The log of the mean likelihood and its standard error are attributes
+            of `sample_stats`. Means of likelihoods, not of their logs, are unbiased.
+
+        Raises
+        ------
+        SamplingError
+            Where no particle explains the data of some time.
+        ModelError
+        ShapeError
+            And.
+        DtypeError
+            For data that do not fit, and for parameters without values.
+
+        Warns
+        -----
+        Exception
+            Where densities have no value (NaN), which counts as 0.
         """
         series = series_of(data, self._own, (coords or {}).get("time"))
         settings = _settings(particles, resampling, threshold)
@@ -135,10 +178,22 @@ class StateSpaceModel:
     ) -> xarray.DataTree:
         """Go on with data of later times, from the particles of the last.
 
-        filtered   what `filter` or this function gave, with its particles
-        new_data   as for `filter`, from the first time behind on
-        returns    the tree of all times: with one seed for all, that of `filter` for all data at once
-        raises     ModelError where there are no particles; as `filter`
+        Parameters
+        ----------
+        filtered : xarray.DataTree
+            What `filter` or this function gave, with its particles.
+        new_data : object
+            As for `filter`, from the first time behind on.
+
+        Returns
+        -------
+        xarray.DataTree
+            The tree of all times: with one seed for all, that of `filter` for all data at once.
+
+        Raises
+        ------
+        ModelError
+            Where there are no particles; as `filter`.
         """
         held, values = self._particles(filtered), self._values_of(filtered)
         about, times = filtered["sample_stats"].attrs, np.asarray(filtered["observed_data"]["time"])
@@ -175,7 +230,10 @@ class StateSpaceModel:
     ) -> dict[str, tuple[tuple[str, ...], Arrays]]:
         """Groups of a result with the axes that all of each have first.
 
-        before   for each chain nothing, or how many times there were, with states and log weights at the last
+        Parameters
+        ----------
+        before : sequence of sequence of array_like
+            For each chain nothing, or how many times there were, with states and log weights at the last.
         """
         key = ("filter", settings, series.length, keep, bool(before[0]))
         program = self._program(key, lambda: self._filter_program(settings, series.length, keep, bool(before[0])))
@@ -210,13 +268,28 @@ class StateSpaceModel:
     ) -> xarray.DataTree:
         """Draws of the path of states given all data.
 
-        filtered   what `filter` gave, with its particles
-        draws      paths from each chain
-        method     "backward": each state is drawn given the one that follows, which needs the density of the
-                   transition and draws x particles evaluations for each time; "genealogy": particles of the last
-                   time with their ancestors, at no cost, of which few are distinct at times long before
-        returns    a tree with the group `posterior` (chain, draw, time, …)
-        raises     ModelError where there are no particles; MissingRuleError where transitions have no density
+        Parameters
+        ----------
+        filtered : xarray.DataTree
+            What `filter` gave, with its particles.
+        draws : int, default 1000
+            Paths from each chain.
+        method : str, default 'backward'
+            "backward": each state is drawn given the one that follows, which needs the density of the transition and
+            draws x particles evaluations for each time; "genealogy": particles of the last time with their ancestors,
+            at no cost, of which few are distinct at times long before.
+
+        Returns
+        -------
+        xarray.DataTree
+            A tree with the group `posterior` (chain, draw, time, …).
+
+        Raises
+        ------
+        ModelError
+            Where there are no particles.
+        MissingRuleError
+            Where transitions have no density.
         """
         if method not in METHODS:
             raise ValueError(f"`method` must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
@@ -250,10 +323,19 @@ class StateSpaceModel:
     ) -> xarray.DataTree:
         """Draws of states and data at times behind the last.
 
-        filtered   what `filter` gave, with its particles
-        steps      how many times
-        draws      paths from each chain
-        returns    a tree with the group `predictions` (chain, draw, time, …)
+        Parameters
+        ----------
+        filtered : xarray.DataTree
+            What `filter` gave, with its particles.
+        steps : int
+            How many times.
+        draws : int, default 1000
+            Paths from each chain.
+
+        Returns
+        -------
+        xarray.DataTree
+            A tree with the group `predictions` (chain, draw, time, …).
         """
         count, steps = _positive("draws", draws), _positive("steps", steps)
         held, values, seed = self._particles(filtered), self._values_of(filtered), seed_from(random_seed)
@@ -276,9 +358,17 @@ class StateSpaceModel:
     ) -> xarray.DataTree:
         """Draws of states and data from the first time on.
 
-        steps      how many times
-        point      values of parameters, by name
-        returns    a tree with the group `prior` (chain, draw, time, …), of one chain
+        Parameters
+        ----------
+        steps : int
+            How many times.
+        point : Point, optional
+            Values of parameters, by name.
+
+        Returns
+        -------
+        xarray.DataTree
+            A tree with the group `prior` (chain, draw, time, …), of one chain.
         """
         count, steps = _positive("draws", draws), _positive("steps", steps)
         values = self._values(point)
@@ -299,11 +389,29 @@ class StateSpaceModel:
     ) -> Node:
         """Data of a model whose log density is the filter's estimate: for parameters, by `pm.sample_smc`.
 
-        name, observed                       of the variable; data as for `filter`, of one variable
-        particles, resampling, threshold     as for `filter`. The estimate's standard deviation should be about 1 near
-                                             the posterior's mean: less wastes time, more makes moves rare
-        returns                              the observed variable, of the model around
+        Parameters
+        ----------
+        name : str
+            Of the variable; data as for `filter`, of one variable.
+        observed : array_like
+            Of the variable; data as for `filter`, of one variable.
+        particles : int, default 200
+            As for `filter`. The estimate's standard deviation should be about 1 near the posterior's mean: less wastes
+            time, more makes moves rare.
+        resampling : str, default 'systematic'
+            As for `filter`. The estimate's standard deviation should be about 1 near the posterior's mean: less wastes
+            time, more makes moves rare.
+        threshold : float, default 0.5
+            As for `filter`. The estimate's standard deviation should be about 1 near the posterior's mean: less wastes
+            time, more makes moves rare.
 
+        Returns
+        -------
+        TensorVariable
+            The observed variable, of the model around.
+
+        Notes
+        -----
         Estimates of the likelihood are unbiased, and a particle keeps its own until it moves: draws of `pm.sample_smc`
         with `pm.smc.MH` or `pm.smc.IMH` are of the exact posterior, whatever the number of particles (C. Andrieu, G.
         Roberts 2009, "The pseudo-marginal approach"; N. Chopin, P. Jacob, O. Papaspiliopoulos 2013, "SMC²").

@@ -42,8 +42,12 @@ def skewed(normals: Floats, skewness: Floats) -> Floats:
 class SkewedMixture(Record, eq=False):
     """Distributions of several quantities, each a mixture of the same number of parts.
 
-    weights    sum to one, float64[parts]
-    means, deviations, skewnesses   float64[parts, ...] for quantities of shape ...
+    Parameters
+    ----------
+    weights : ndarray
+        Sum to one, float64[parts].
+    means, deviations, skewnesses : ndarray
+        float64[parts, ...] for quantities of shape ...
     """
 
     weights: Floats

@@ -38,10 +38,16 @@ IMPROPER: Final = 5.0  # times these limits, above which there is hardly a mode
 class NestedLaplace:
     """The posterior of a latent normal model by nested Laplace approximations; `pm.fit(method="inla")` makes it.
 
-    log_marginal_likelihood   log of the integral of prior times likelihood
-    hyperparameters           unconstrained values at which the latent block was integrated out, float64[points, d]
-    weights                   of these points, float64[points]
-    names                     of the latent variables
+    Attributes
+    ----------
+    log_marginal_likelihood
+        Log of the integral of prior times likelihood.
+    hyperparameters
+        Unconstrained values at which the latent block was integrated out, float64[points, d].
+    weights
+        Of these points, float64[points].
+    names
+        Of the latent variables.
     """
 
     def __init__(self, field: LatentField, design: Integrated, seed: int) -> None:
@@ -97,8 +103,15 @@ class NestedLaplace:
     def marginal(self, name: str) -> SkewedMixture:
         """Marginal distributions of a latent variable's elements.
 
-        returns   their `mean`, `sd`, `skewness`, `pdf(x)`, `cdf(x)`, `quantile(p)`, in the variable's shape
-        raises    ModelError for other variables, whose draws tell theirs, and for latent ones with a transform
+        Returns
+        -------
+        SkewedMixture
+            Their `mean`, `sd`, `skewness`, `pdf(x)`, `cdf(x)`, `quantile(p)`, in the variable's shape.
+
+        Raises
+        ------
+        ModelError
+            For other variables, whose draws tell theirs, and for latent ones with a transform.
         """
         place = 0
         for s in self.field.target.density.layout.stretches:
@@ -204,7 +217,10 @@ class NestedLaplace:
         Given the hyperparameters the latent block is normal around its mode, with means and skewness of its elements
         corrected; its covariance is that at the next of some hundred values of the hyperparameters.
 
-        return_inferencedata   a labelled tree with the group `posterior` (one chain), else arrays by name
+        Parameters
+        ----------
+        return_inferencedata : bool, default True
+            A labelled tree with the group `posterior` (one chain), else arrays by name.
         """
         if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
             raise ValueError(f"`draws` must be a whole number > 0, got {draws!r}.")
@@ -255,18 +271,41 @@ def fit_INLA(
 ) -> NestedLaplace:
     """The posterior of a latent normal model by integrated nested Laplace approximations.
 
-    latent        variables, or their names, that are jointly normal given all others: coefficients, random effects,
-                  random walks, autoregressions in time or space. The others, at most 15 numbers, are hyperparameters
-    design        where hyperparameters are integrated: "grid", "ccd" (central composite design), "eb" (empirical
-                  Bayes: at their mode only); "auto" is a grid for one or two of them, else a design
-    initvals      where searches begin, as in `pm.sample`
-    random_seed   of the hyperparameters' values in draws
-    returns       an approximation: `.sample(1000)` gives draws, `.marginal("z")` and `.summary()` marginals,
-                  `.log_marginal_likelihood` the evidence
-    raises        ModelError where the block is not normal given the others, for discrete variables and for too many
-                  hyperparameters; SamplingError where the density of the block or of the hyperparameters has no mode
-    warns         where an element of the block is far from normal given the hyperparameters
+    Parameters
+    ----------
+    latent : Variables, optional
+        Variables, or their names, that are jointly normal given all others: coefficients, random effects, random walks,
+        autoregressions in time or space. The others, at most 15 numbers, are hyperparameters.
+    design : str, default 'auto'
+        Where hyperparameters are integrated: "grid", "ccd" (central composite design), "eb" (empirical Bayes: at their
+        mode only); "auto" is a grid for one or two of them, else a design.
+    initvals : mapping, optional
+        Where searches begin, as in `pm.sample`.
+    random_seed : int, sequence of int or Generator, optional
+        Of the hyperparameters' values in draws.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
 
+    Returns
+    -------
+    NestedLaplace
+        An approximation: `.sample(1000)` gives draws, `.marginal("z")` and `.summary()` marginals,
+        `.log_marginal_likelihood` the evidence.
+
+    Raises
+    ------
+    ModelError
+        Where the block is not normal given the others, for discrete variables and for too many hyperparameters.
+    SamplingError
+        Where the density of the block or of the hyperparameters has no mode.
+
+    Warns
+    -----
+    Exception
+        Where an element of the block is far from normal given the hyperparameters.
+
+    Notes
+    -----
     Source: Rue, Martino and Chopin (2009), Approximate Bayesian inference for latent Gaussian models by using
     integrated nested Laplace approximations, Journal of the Royal Statistical Society B 71, 319-392.
     """

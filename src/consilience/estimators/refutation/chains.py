@@ -81,8 +81,15 @@ def _affordable(
 ) -> tuple[int, int, int]:
     """The greatest effort that the time allows.
 
-    each     gradients that a transition of a chain takes
-    raises   NotMadeError where none is
+    Parameters
+    ----------
+    each : float
+        Gradients that a transition of a chain takes.
+
+    Raises
+    ------
+    NotMadeError
+        Where none is.
     """
     needed = [chains * (tune + count) * each / claim.rate for chains, tune, count in efforts]
     for effort, seconds in zip(efforts, needed, strict=True):
@@ -96,7 +103,10 @@ def _run(
 ) -> Any:
     """A run from draws at random; the second set has twice as many chains.
 
-    raises   AttackStopped where the time is over before there are draws enough
+    Raises
+    ------
+    Exception
+        AttackStopped where the time is over before there are draws enough.
     """
     chains, tune, count = effort
     chains *= number + 1

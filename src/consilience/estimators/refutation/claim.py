@@ -128,7 +128,10 @@ class Claim:
 def posterior_of(result: Any) -> Any:
     """The group `posterior` of a tree or an InferenceData, or a data set that is one.
 
-    raises   SamplingError for what holds no draws
+    Raises
+    ------
+    SamplingError
+        For what holds no draws.
     """
     found = getattr(result, "posterior", result)
     if not hasattr(found, "data_vars"):

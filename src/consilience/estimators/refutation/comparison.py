@@ -30,9 +30,14 @@ MANY: Final = 16  # groups from which on each scalar's own variance between grou
 class Comparison(Record, eq=False):
     """Differences (statistic, scalar) of the other draws from the claim's.
 
-    shift      in standard deviations of the statistic
-    error      its standard error
-    critical   scores (shift / error) that are found by chance with the probability `LEVEL` among all of them
+    Parameters
+    ----------
+    shift : ndarray
+        In standard deviations of the statistic.
+    error : ndarray
+        Its standard error.
+    critical : float
+        Scores (shift / error) that are found by chance with the probability `LEVEL` among all of them.
     """
 
     names: Sequence[str]
@@ -78,7 +83,10 @@ class Comparison(Record, eq=False):
     def words(self, where: npt.NDArray[np.bool_], claimed: Floats, other: Floats) -> str:
         """The largest difference among those at `where`, on the scalar's own scale.
 
-        claimed, other   draws (scalar, group, draw)
+        Parameters
+        ----------
+        claimed, other : ndarray
+            Draws (scalar, group, draw).
         """
         score = np.where(where, np.abs(self.score), 0.0)
         kind, scalar = map(int, np.unravel_index(int(np.argmax(score)), score.shape))

@@ -47,22 +47,41 @@ def challenge(
     chains that begin at the draws and move in other coordinates by small steps; sequential Monte Carlo; tempered
     chains. Draws that are right are refuted in fewer than one of a hundred challenges, whatever the number of scalars.
 
-    result         of `pm.sample` with whatever status, of a store or file, of PyMC or any other library: with a group
-                   `posterior` that has all free variables of the model
-    model          of the draws; that which was sampled, where the result knows it, or the one around
-    max_time       seconds, above 0
-    random_seed    as for `pm.sample`. With the same seed the same attacks find the same, where they have the time
-    cores          greatest number of threads; all processors by default
-    progressbar    whether a line is shown
-    callback       called with `consilience.events.StepProgress` between attacks
-    blocking       False returns at once with a handle, whose `wait()` gives the challenge
-    returns        a `Challenge`: `refuted`, `statement`, `attempts` with what was tried, found, and could have been
-                   seen; after Ctrl-C of the attacks made until then
-    raises         ModelError where there is no model, the draws are not of it, or a discrete variable cannot be
-                   summed out; SamplingError for a time out of range, or hardly any draws
+    Parameters
+    ----------
+    result : DataTree
+        Of `pm.sample` with whatever status, of a store or file, of PyMC or any other library: with a group `posterior`
+        that has all free variables of the model.
+    model : Model, optional
+        Of the draws; that which was sampled, where the result knows it, or the one around.
+    max_time : float, default 30.0
+        Seconds, above 0.
+    random_seed : int, sequence of int or Generator, optional
+        As for `pm.sample`. With the same seed the same attacks find the same, where they have the time.
+    cores : int, optional
+        Greatest number of threads; all processors by default.
+    progressbar : bool, default True
+        Whether a line is shown.
+    callback : object, optional
+        Called with `consilience.events.StepProgress` between attacks.
+    blocking : bool, default True
+        False returns at once with a handle, whose `wait()` gives the challenge.
 
-    Example
+    Returns
     -------
+    object
+        A `Challenge`: `refuted`, `statement`, `attempts` with what was tried, found, and could have been seen; after
+        Ctrl-C of the attacks made until then.
+
+    Raises
+    ------
+    ModelError
+        Where there is no model, the draws are not of it, or a discrete variable cannot be summed out.
+    SamplingError
+        For a time out of range, or hardly any draws.
+
+    Examples
+    --------
     with pm.Model() as model:
         pm.Normal("y", pm.Normal("mu"), 1.0, observed=[0.1, 0.5])
         result = pm.sample(random_seed=1)

@@ -41,13 +41,34 @@ class Evidence(Record, eq=False):
 def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_seed: Any = None) -> Evidence:
     """The log of the integral of prior times likelihood, from draws of the posterior of `pm.sample` or `pm.sample_smc`.
 
-    result        a tree with the group `posterior`
-    model         the model of the draws; the one around by default
-    returns       the value and its standard error: `float(found)`, `found.error`
-    raises        SamplingError where draws are too few for the number of dimensions, or the estimate does not settle;
-                  ModelError where a free variable has no draws, and for a model with a Simulator
-    warns         where the standard error is above 0.5
+    Parameters
+    ----------
+    result : DataTree
+        A tree with the group `posterior`.
+    model : Model, optional
+        The model of the draws; the one around by default.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
 
+    Returns
+    -------
+    Evidence
+        The value and its standard error: `float(found)`, `found.error`.
+
+    Raises
+    ------
+    SamplingError
+        Where draws are too few for the number of dimensions, or the estimate does not settle.
+    ModelError
+        Where a free variable has no draws, and for a model with a Simulator.
+
+    Warns
+    -----
+    Exception
+        Where the standard error is above 0.5.
+
+    Notes
+    -----
     Half of the draws tell mean and covariance of a normal distribution on the unconstrained scale, the other half is
     compared with draws of it. Constants of priors count, so that differences are logs of Bayes factors.
     """

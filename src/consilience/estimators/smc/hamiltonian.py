@@ -22,9 +22,16 @@ class HMC(AdaptiveSteps):
     Paths have a random number of leapfrog steps, the same for all particles. The length of steps follows the share of
     accepted paths, and goes from one temperature to the next.
 
-    target_accept                      mean probability that a path is accepted
-    max_steps                          greatest number of leapfrog steps
-    threshold, correlation_threshold   as all kernels have them
+    Parameters
+    ----------
+    target_accept : float, default 0.8
+        Mean probability that a path is accepted.
+    max_steps : int, default 128
+        Greatest number of leapfrog steps.
+    threshold : float, default 0.5
+        As all kernels have them.
+    correlation_threshold : float, default 0.1
+        As all kernels have them.
     """
 
     needs_gradient: ClassVar[bool] = True

@@ -29,11 +29,18 @@ TARGET: Final = 0.234  # share of accepted steps of a random walk (Roberts, Gelm
 class Moved(Record, eq=False):
     """Particles after their moves.
 
-    particles   the last ones; with a path, those of all of its places, one place after the other
-    accepted    mean probability with which proposals were accepted
-    moves       how many there were
-    ended       whether they ended by the rule, and not by their greatest number
-    state       what the kernel carries to the next temperature
+    Parameters
+    ----------
+    particles : Particles
+        The last ones; with a path, those of all of its places, one place after the other.
+    accepted : float
+        Mean probability with which proposals were accepted.
+    moves : int
+        How many there were.
+    ended : bool
+        Whether they ended by the rule, and not by their greatest number.
+    state : tuple of float
+        What the kernel carries to the next temperature.
     """
 
     particles: Particles
@@ -91,11 +98,17 @@ class Temperature(Record, eq=False):
 class ParticleKernel:
     """Base of kernels: moves until particles have forgotten where they began, and hardly one is still there.
 
-    threshold               share of the particles that tempering keeps effective from one temperature to the next
-    correlation_threshold   with the beginning, to which log likelihoods and nine in ten coordinates fall before moves
-                            end, and then as many moves more; if it is less than the noise of so many particles,
-                            that. A correlation that falls no more may stay, as between separate modes
+    Parameters
+    ----------
+    threshold : float, default 0.5
+        Share of the particles that tempering keeps effective from one temperature to the next.
+    correlation_threshold : float, default 0.1
+        With the beginning, to which log likelihoods and nine in ten coordinates fall before moves end, and then as many
+        moves more; if it is less than the noise of so many particles, that. A correlation that falls no more may stay,
+        as between separate modes.
 
+    Notes
+    -----
     Adaptation follows all particles together: one that followed a particle's path would favour some places.
     """
 
@@ -135,8 +148,11 @@ class ParticleKernel:
     ) -> Moved:
         """The particles after moves that leave prior times likelihood ** beta unchanged.
 
-        path   how many places of each particle are kept, that where it begins among them; 0: the last one alone,
-               after as many moves as the rule wants
+        Parameters
+        ----------
+        path : int, default 0
+            How many places of each particle are kept, that where it begins among them; 0: the last one alone, after as
+            many moves as the rule wants.
         """
         at = Temperature(shape, target, beta, generator)
         state = self.begin(len(shape.mean), before)
@@ -177,7 +193,12 @@ class ParticleKernel:
 class IMH(ParticleKernel):
     """Independent Metropolis-Hastings: proposals of a Student distribution fitted to the particles.
 
-    threshold, correlation_threshold   as all kernels have them
+    Parameters
+    ----------
+    threshold : float, default 0.5
+        As all kernels have them.
+    correlation_threshold : float, default 0.1
+        As all kernels have them.
     """
 
     def propose(
@@ -219,7 +240,12 @@ class AdaptiveSteps(ParticleKernel):
 class MH(AdaptiveSteps):
     """Random-walk Metropolis-Hastings: steps of a normal distribution of the particles' covariance.
 
-    threshold, correlation_threshold   as all kernels have them
+    Parameters
+    ----------
+    threshold : float, default 0.5
+        As all kernels have them.
+    correlation_threshold : float, default 0.1
+        As all kernels have them.
     """
 
     def first_step(self, dimension: int) -> float:

@@ -40,8 +40,12 @@ REALISATIONS: Final = 200  # of volumes, of which the error of the evidence is t
 class Nested(Record, eq=False):
     """Points in the order of their likelihoods, with how much of the prior they stand for.
 
-    counts        live points when each was left, float64[points]
-    evaluations   of the log density
+    Parameters
+    ----------
+    counts : ndarray
+        Live points when each was left, float64[points].
+    evaluations : int
+        Of the log density.
     """
 
     particles: Particles
@@ -74,19 +78,41 @@ def sample_nested(
 ) -> xarray.DataTree:
     """Draws of the posterior and the evidence, from live points of the prior that leave the lowest likelihoods.
 
-    live        points at any time; the error of the log evidence is about sqrt(information / live)
-    repeats     random lines along which each new point moves, by slice sampling; 3 per dimension by default, and at
-                least 10. More of them where the posterior is curved or has several modes
-    tolerance   share of the evidence that may be left among the live points when a run ends
-    start       draws of the prior on the variables' own scales, (live, ...) by name; drawn if not given
-    cores       threads among which points are divided; draws do not depend on it
-    returns     a tree whose group `posterior` has draws of equal weight, one chain, as many as all points are worth;
-                its attributes have `log_marginal_likelihood`, `log_marginal_likelihood_error`, `information` (nats
-                from prior to posterior) and `evaluations`
-    raises      ModelError for discrete free variables and for a model with a Simulator; SamplingError where no draw of
-                the prior explains the data, where there are fewer points than dimensions, and where points find no way
-                up
+    Parameters
+    ----------
+    live : int, default 500
+        Points at any time; the error of the log evidence is about sqrt(information / live).
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    repeats : int, optional
+        Random lines along which each new point moves, by slice sampling; 3 per dimension by default, and at least 10.
+        More of them where the posterior is curved or has several modes.
+    tolerance : float, default 0.001
+        Share of the evidence that may be left among the live points when a run ends.
+    start : mapping, optional
+        Draws of the prior on the variables' own scales, (live, ...) by name; drawn if not given.
+    cores : int, optional
+        Threads among which points are divided; draws do not depend on it.
 
+    Returns
+    -------
+    xarray.DataTree
+        A tree whose group `posterior` has draws of equal weight, one chain, as many as all points are worth; its
+        attributes have `log_marginal_likelihood`, `log_marginal_likelihood_error`, `information` (nats from prior to
+        posterior) and `evaluations`.
+
+    Raises
+    ------
+    ModelError
+        For discrete free variables and for a model with a Simulator.
+    SamplingError
+        Where no draw of the prior explains the data, where there are fewer points than dimensions, and where points
+        find no way up.
+
+    Notes
+    -----
     Costs grow with the information: the posterior is as good as that of other methods, the evidence is what it is for.
     """
     owner = modelcontext(model)

@@ -52,32 +52,65 @@ def sample_smc(
 ) -> Any:
     """Draws of the posterior by particles that are moved from the prior to it, through powers of the likelihood.
 
-    draws          particles of each chain
-    kernel         how they move: `pm.smc.IMH` (the default), `pm.smc.MH`, `pm.smc.HMC`, or one of these made with
-                   settings. A model with a Simulator needs IMH or MH
-    start          draws of the prior on the variables' own scales, (draws, ...) by name; drawn if not given
-    chains         independent populations, whose evidences tell the error; 4, or as many as there are processors
-    cores          threads, among which chains and the particles of each are divided; all processors by default. Draws
-                   do not depend on it
-    waste_free     whether all places count at which particles were between two temperatures, and not the last ones
-                   alone: a number is how many of each particle, of which there are as many fewer; it divides `draws`
-    save           `pm.Save(checkpoint="file")`: particles are kept there while the run goes on; see `pm.smc.resume`
-    compute_convergence_checks   whether it warns of particles that did not settle
-    progressbar    whether stages are shown
-    callback       called with `consilience.events.StepProgress` while the run goes on
-    blocking       False returns at once with a handle, whose `wait()` gives the result, as for `pm.sample`
-    kernel_kwargs  settings of the kernel, as `threshold`, `correlation_threshold`; PyMC's keywords that mean nothing
-                   here are passed over
-    returns        a tree with the groups `posterior` and `sample_stats`, which has `log_marginal_likelihood` and
-                   `stages` for each chain; the mean evidence and its standard error are attributes of the posterior.
-                   After Ctrl-C or a stop particles as far as they came, whose evidences are NaN, and the attribute
-                   `status` "interrupted"; a checkpoint goes on from there
-    raises         ModelError for discrete free variables; SamplingError where no particle of the prior explains the
-                   data, where there are fewer particles than dimensions, and where tempering stalls or does not end;
-                   StorageError where the checkpoint cannot be written
-    warns          where draws of the prior have no density and are drawn again, or have weight 0 since the data have no
-                   likelihood there; where moves ended by their greatest number before particles had forgotten where
-                   they began; where there are so few particles for the number of dimensions that evidences are biased
+    Parameters
+    ----------
+    draws : int, default 2000
+        Particles of each chain.
+    kernel : type or ParticleKernel, optional
+        How they move: `pm.smc.IMH` (the default), `pm.smc.MH`, `pm.smc.HMC`, or one of these made with settings. A
+        model with a Simulator needs IMH or MH.
+    start : mapping, optional
+        Draws of the prior on the variables' own scales, (draws, ...) by name; drawn if not given.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    chains : int, optional
+        Independent populations, whose evidences tell the error; 4, or as many as there are processors.
+    cores : int, optional
+        Threads, among which chains and the particles of each are divided; all processors by default. Draws do not
+        depend on it.
+    waste_free : bool or int, default False
+        Whether all places count at which particles were between two temperatures, and not the last ones alone: a number
+        is how many of each particle, of which there are as many fewer; it divides `draws`.
+    save : Save, optional
+        `pm.Save(checkpoint="file")`: particles are kept there while the run goes on; see `pm.smc.resume`.
+    compute_convergence_checks : bool, default True
+        Whether it warns of particles that did not settle.
+    progressbar : bool, default True
+        Whether stages are shown.
+    callback : callable, optional
+        Called with `consilience.events.StepProgress` while the run goes on.
+    blocking : bool, default True
+        False returns at once with a handle, whose `wait()` gives the result, as for `pm.sample`.
+    **kernel_kwargs : object
+        Settings of the kernel, as `threshold`, `correlation_threshold`; PyMC's keywords that mean nothing here are
+        passed over.
+
+    Returns
+    -------
+    object
+        A tree with the groups `posterior` and `sample_stats`, which has `log_marginal_likelihood` and `stages` for each
+        chain; the mean evidence and its standard error are attributes of the posterior. After Ctrl-C or a stop
+        particles as far as they came, whose evidences are NaN, and the attribute `status` "interrupted"; a checkpoint
+        goes on from there.
+
+    Raises
+    ------
+    ModelError
+        For discrete free variables.
+    SamplingError
+        Where no particle of the prior explains the data, where there are fewer particles than dimensions, and where
+        tempering stalls or does not end.
+    StorageError
+        Where the checkpoint cannot be written.
+
+    Warns
+    -----
+    Exception
+        Where draws of the prior have no density and are drawn again, or have weight 0 since the data have no likelihood
+        there; where moves ended by their greatest number before particles had forgotten where they began; where there
+        are so few particles for the number of dimensions that evidences are biased.
     """
     for name, value in (("draws", draws), ("chains", 1 if chains is None else chains)):
         if not isinstance(value, int | np.integer):
@@ -130,11 +163,34 @@ def resume(
 ) -> Any:
     """Go on with a run of `pm.sample_smc(save=pm.Save(checkpoint=path))` that was cut off, with the same draws.
 
-    path      the file given to `pm.Save(checkpoint=…)`
-    model     the same model with the same data, defined as then
-    returns   as `pm.sample_smc`, as are the other arguments
-    raises    StorageError where there is no checkpoint or it is damaged; SamplingError, with the reasons, where model,
-              data, version or machine differ
+    Parameters
+    ----------
+    path : str or Path
+        The file given to `pm.Save(checkpoint=…)`.
+    model : Model, optional
+        The same model with the same data, defined as then.
+    cores : int, optional
+        Greatest number of threads.
+    compute_convergence_checks : bool, default True
+        Whether warnings tell of draws that should not be trusted.
+    progressbar : bool, default True
+        Whether progress is shown.
+    callback : callable, optional
+        Called with the events of the run.
+    blocking : bool, default True
+        False returns at once, while the run goes on in the background.
+
+    Returns
+    -------
+    object
+        As `pm.sample_smc`, as are the other arguments.
+
+    Raises
+    ------
+    StorageError
+        Where there is no checkpoint or it is damaged.
+    SamplingError
+        With the reasons, where model, data, version or machine differ.
     """
     owner = modelcontext(model)
     saved, about, state = checkpoints.read(path)
@@ -162,7 +218,10 @@ def resume(
 def path_length(draws: int, waste_free: bool | int) -> int:
     """Places of each particle that count, of as many fewer particles; 1: only where it ends.
 
-    raises   ValueError where it does not divide the number of draws
+    Raises
+    ------
+    ValueError
+        Where it does not divide the number of draws.
     """
     if waste_free is False:
         return 1

@@ -49,18 +49,52 @@ def assimilate(
 ) -> xarray.DataTree:
     """The posterior of all data, from a result for those before and the data that are new.
 
-    result      of `pm.sample_smc` or of this function, for the data that the model has
-    new_data    by the names of `pm.Data`: what is appended to them along their first axes
-    kernel      how particles move, as for `pm.sample_smc`, with its settings
-    coords      labels of what is appended, by dimensions that have labels
-    cores       threads; draws do not depend on it
-    returns     a tree as that of `pm.sample_smc`, with evidences of all data. If particles did not move, it has a group
-                `particles` (chain, particle) too, with their values and `log_weight`
-    raises      ModelError where the model has other data than the result, names are of no `pm.Data`, or the likelihood
-                is random (a Simulator); ShapeError for data that do not fit; SamplingError as `pm.sample_smc`. The
-                model's data then stay as they were
-    warns       as `pm.sample_smc`
+    Parameters
+    ----------
+    result : xarray.DataTree
+        Of `pm.sample_smc` or of this function, for the data that the model has.
+    new_data : mapping of str to array_like
+        By the names of `pm.Data`: what is appended to them along their first axes.
+    kernel : type or ParticleKernel, optional
+        How particles move, as for `pm.sample_smc`, with its settings.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    coords : mapping, optional
+        Labels of what is appended, by dimensions that have labels.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    cores : int, optional
+        Threads; draws do not depend on it.
+    compute_convergence_checks : bool, default True
+        Whether warnings tell of draws that should not be trusted.
+    progressbar : bool, default True
+        Whether progress is shown.
+    **kernel_kwargs : object
+        Settings of the kernel that moves particles.
 
+    Returns
+    -------
+    xarray.DataTree
+        A tree as that of `pm.sample_smc`, with evidences of all data. If particles did not move, it has a group
+        `particles` (chain, particle) too, with their values and `log_weight`.
+
+    Raises
+    ------
+    ModelError
+        Where the model has other data than the result, names are of no `pm.Data`, or the likelihood is random (a
+        Simulator).
+    ShapeError
+        For data that do not fit.
+    SamplingError
+        As `pm.sample_smc`. The model's data then stay as they were.
+
+    Warns
+    -----
+    Exception
+        As `pm.sample_smc`.
+
+    Notes
+    -----
     The new data stay appended to the model's. Particles are weighted by the likelihood of what came since they last
     moved. While their effective share is at least the kernel's `threshold`, `posterior` has copies of them, chosen by
     weights; otherwise these copies move to the new posterior, through powers of the new data's likelihood.

@@ -41,15 +41,29 @@ def target_of(model: Model | None, start: Mapping[str, Any] | None, seed: int) -
 class Approximation:
     """A distribution over the unconstrained values of a model's variables.
 
-    parameters   float64; see the kinds
-    hist         negative evidence lower bound at every step of the fit, float64[steps]; for particles the negative mean
-                 log density
-    elbo         mean of the bound over the last steps
-    converged    whether the rule of the fit found it to have arrived
-    pareto_k     tail index of the importance ratios; NaN where there is none (particles), -inf where they do not vary
-    include_transformed   whether draws also have values on the unconstrained line, as `tau_log__`
-    deviation    largest distance between its means and those of the posterior, by importance ratios, slopes and short
-                 chains, in standard deviations
+    Parameters
+    ----------
+    target : TargetDensity
+        The compiled density that is approximated.
+    parameters : ndarray
+        Float64; see the kinds.
+
+    Attributes
+    ----------
+    hist
+        Negative evidence lower bound at every step of the fit, float64[steps]; for particles the negative mean log
+        density.
+    elbo
+        Mean of the bound over the last steps.
+    converged
+        Whether the rule of the fit found it to have arrived.
+    pareto_k
+        Tail index of the importance ratios; NaN where there is none (particles), -inf where they do not vary.
+    include_transformed
+        Whether draws also have values on the unconstrained line, as `tau_log__`.
+    deviation
+        Largest distance between its means and those of the posterior, by importance ratios, slopes and short chains, in
+        standard deviations.
     """
 
     family: ClassVar[int]
@@ -168,9 +182,13 @@ class Approximation:
     ) -> xarray.DataTree | dict[str, Any]:
         """Draws of all variables on their own scales, deterministics included.
 
-        return_inferencedata   a labelled tree with the group `posterior` (one chain), else arrays by name
-        include_transformed    whether there are also values on the unconstrained line, as `tau_log__`; what `pm.fit`
-                               was asked for by default
+        Parameters
+        ----------
+        return_inferencedata : bool, default True
+            A labelled tree with the group `posterior` (one chain), else arrays by name.
+        include_transformed : bool, optional
+            Whether there are also values on the unconstrained line, as `tau_log__`; what `pm.fit` was asked for by
+            default.
         """
         if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
             raise ValueError(f"`draws` must be a whole number > 0, got {draws!r}.")
@@ -193,10 +211,19 @@ class Approximation:
     ) -> Any:
         """Expressions of the model's variables, with draws from this distribution in their place.
 
-        node                one expression, or a list; other random variables in it stay as they are
-        size                None: one draw, else a first axis of so many
-        more_replacements   nodes by what stands for them
-        returns             an expression, drawn anew whenever it is evaluated (`pm.draw`, `.eval()`)
+        Parameters
+        ----------
+        node : object
+            One expression, or a list; other random variables in it stay as they are.
+        size : int, optional
+            None: one draw, else a first axis of so many.
+        more_replacements : mapping of TensorVariable to TensorVariable, optional
+            Nodes by what stands for them.
+
+        Returns
+        -------
+        object
+            An expression, drawn anew whenever it is evaluated (`pm.draw`, `.eval()`).
         """
         nodes = [as_tensor(n) for n in (node if isinstance(node, list | tuple) else [node])]
         nodes = substitute(nodes, dict(more_replacements or {}))
@@ -220,7 +247,15 @@ class Approximation:
 
 
 class MeanField(Approximation):
-    """A normal with independent coordinates; parameters are its means and the logs of its standard deviations."""
+    """A normal with independent coordinates; parameters are its means and the logs of its standard deviations.
+
+    Parameters
+    ----------
+    target : TargetDensity
+        The compiled density that is approximated.
+    parameters : ndarray
+        Parameters of the approximation as an array.
+    """
 
     family = MEAN_FIELD
 
@@ -245,7 +280,15 @@ class MeanField(Approximation):
 
 
 class FullRank(Approximation):
-    """A normal with any covariance; parameters are its means and the lower factor by rows, its diagonal as logs."""
+    """A normal with any covariance; parameters are its means and the lower factor by rows, its diagonal as logs.
+
+    Parameters
+    ----------
+    target : TargetDensity
+        The compiled density that is approximated.
+    parameters : ndarray
+        Parameters of the approximation as an array.
+    """
 
     family = FULL_RANK
 
@@ -282,7 +325,15 @@ class FullRank(Approximation):
 
 
 class LowRankNormal(Approximation):
-    """A normal with covariance S (1 + U U') S; parameters are its means, logs of the scales S and the loadings U."""
+    """A normal with covariance S (1 + U U') S; parameters are its means, logs of the scales S and the loadings U.
+
+    Parameters
+    ----------
+    target : TargetDensity
+        The compiled density that is approximated.
+    parameters : ndarray
+        Parameters of the approximation as an array.
+    """
 
     family = LOW_RANK
 
@@ -328,7 +379,15 @@ class LowRankNormal(Approximation):
 
 
 class Empirical(Approximation):
-    """Particles of equal weight; parameters are their unconstrained values by rows."""
+    """Particles of equal weight; parameters are their unconstrained values by rows.
+
+    Parameters
+    ----------
+    target : TargetDensity
+        The compiled density that is approximated.
+    parameters : ndarray
+        Parameters of the approximation as an array.
+    """
 
     family = PARTICLES
 
@@ -361,8 +420,17 @@ class Empirical(Approximation):
     def of(cls, trace: Any, model: Model | None = None) -> Empirical:
         """The draws of a result as particles, chains one after the other.
 
-        trace    a tree with the group `posterior`, as `pm.sample` returns it
-        raises   ModelError where a free variable is missing; ShapeError where its shape differs
+        Parameters
+        ----------
+        trace : DataTree
+            A tree with the group `posterior`, as `pm.sample` returns it.
+
+        Raises
+        ------
+        ModelError
+            Where a free variable is missing.
+        ShapeError
+            Where its shape differs.
         """
         target = target_of(model, None, 0)
         posterior = trace.posterior if hasattr(trace, "posterior") else trace["posterior"]

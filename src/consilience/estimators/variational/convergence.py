@@ -30,8 +30,12 @@ FAR: Final = 0.5  # but no more than this
 class Pace(Record):
     """How to go on after one more block.
 
-    rate        factor on the learning rate from here on
-    arrived     whether the average counts
+    Parameters
+    ----------
+    rate : float
+        Factor on the learning rate from here on.
+    arrived : bool
+        Whether the average counts.
     """
 
     rate: float
@@ -39,13 +43,23 @@ class Pace(Record):
 
 
 class Arrival:
-    """First the bound has to stop rising by more than its Monte Carlo error between blocks; from then on the steps get
-    shorter and parameters are averaged over windows of doubling length, until two of them agree and the mean gradient
-    of the latest says that the optimum is near.
+    """First the bound has to stop rising by more than its Monte Carlo error between blocks.
 
-    moved     largest distance between parameters, in standard deviations
-    average   of the latest window; None before there is one
+    From then on the steps get shorter and parameters are averaged over windows of doubling length, until two of them
+    agree and the mean gradient of the latest says that the optimum is near.
 
+    Parameters
+    ----------
+    moved : callable
+        Largest distance between parameters, in standard deviations.
+
+    Attributes
+    ----------
+    average
+        Of the latest window; None before there is one.
+
+    Notes
+    -----
     Source of averages in place of last iterates: Dhaka, Catalina, Andersen, Magnusson, Huggins, Vehtari (2020), Robust,
     accurate stochastic optimization for variational inference.
     """
@@ -73,10 +87,16 @@ class Arrival:
     def block(self, bounds: Floats, mean: Floats, pull: Floats, turn: float) -> Pace:
         """One block more.
 
-        bounds   of its steps, float64[steps]
-        mean     its mean parameters
-        pull     how far its mean gradient says the optimum is, by coordinate, in standard deviations
-        turn     mean cosine between the gradients of one step and the next, by the means
+        Parameters
+        ----------
+        bounds : ndarray
+            Of its steps, float64[steps].
+        mean : ndarray
+            Its mean parameters.
+        pull : ndarray
+            How far its mean gradient says the optimum is, by coordinate, in standard deviations.
+        turn : float
+            Mean cosine between the gradients of one step and the next, by the means.
         """
         if self._decays and turn < BACK:
             self._rate *= 0.5

@@ -43,13 +43,22 @@ Callbacks = Sequence[Callable[[Approximation, Sequence[float] | None, int], Any]
 class Course:
     """One ascent: its memory, and how far it has come.
 
-    approx    where it begins; it gets what the ascent ends with
-    stein     whether draws move along Stein's direction
-    draws     per step; those of particles are the particles
-    most      greatest norm of a gradient, 0: any
-    key       of the random numbers, which depend on it and on the number of the step
-    taken     steps before
-    stop      int64[1], not 0 once it is to end
+    Parameters
+    ----------
+    approx : Approximation
+        Where it begins; it gets what the ascent ends with.
+    stein : bool
+        Whether draws move along Stein's direction.
+    draws : int
+        Per step; those of particles are the particles.
+    most : float
+        Greatest norm of a gradient, 0: any.
+    key : int
+        Of the random numbers, which depend on it and on the number of the step.
+    taken : int
+        Steps before.
+    stop : object
+        int64[1], not 0 once it is to end.
     """
 
     def __init__(

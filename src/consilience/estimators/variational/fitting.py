@@ -25,12 +25,20 @@ if TYPE_CHECKING:
 class Fitting(Stepwise[Approximation]):
     """Ascents of an inference, a block of steps a step.
 
-    runs       the ascents, the first of which goes on from where the inference was
-    n          steps of each at most
-    called     callbacks between steps
-    converge   whether the rule may end them, and averages are returned
-    check      whether to look how far the approximation is from the posterior
-    stops      int64[1], not 0 once ascents are to end
+    Parameters
+    ----------
+    runs : list of Course
+        The ascents, the first of which goes on from where the inference was.
+    n : int
+        Steps of each at most.
+    called : Callbacks
+        Callbacks between steps.
+    stops : object
+        int64[1], not 0 once ascents are to end.
+    converge : bool
+        Whether the rule may end them, and averages are returned.
+    check : bool
+        Whether to look how far the approximation is from the posterior.
     """
 
     def __init__(

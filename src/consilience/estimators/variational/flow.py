@@ -46,8 +46,12 @@ def layers_of(formula: str) -> tuple[str, ...]:
 class Flow:
     """The layers of a formula in so many coordinates.
 
-    count    of all parameters: those of the first layer first
-    places   of each layer's parameters, slices
+    Attributes
+    ----------
+    count
+        Of all parameters: those of the first layer first.
+    places
+        Of each layer's parameters, slices.
     """
 
     def __init__(self, formula: str, dimension: int) -> None:
@@ -140,6 +144,15 @@ class NormalizingFlow(Approximation):
     Its moments are those of 1,024 draws.
 
     Source: Rezende and Mohamed (2015), Variational inference with normalizing flows.
+
+    Parameters
+    ----------
+    target : TargetDensity
+        The compiled density that is approximated.
+    parameters : ndarray
+        Parameters of the approximation as an array.
+    formula : str
+        Layers of the flow, as "scale-loc".
     """
 
     family = FLOW

@@ -55,13 +55,24 @@ FEWEST_PARTICLES: Final = 2
 class Inference:
     """One method of variational inference for one model.
 
-    model         the model around by default
-    random_seed   as in `pm.sample`
-    start         where to begin, values by name, as `initvals` of `pm.sample`
-    start_sigma   standard deviations to begin with by name, on the unconstrained scale; 1 where nothing is said
+    Parameters
+    ----------
+    model : Model, optional
+        The model around by default.
+    random_seed : int, sequence of int or Generator, optional
+        As in `pm.sample`.
+    start : mapping, optional
+        Where to begin, values by name, as `initvals` of `pm.sample`.
+    start_sigma : mapping, optional
+        Standard deviations to begin with by name, on the unconstrained scale; 1 where nothing is said.
 
-    taken         steps so far
+    Attributes
+    ----------
+    taken
+        Steps so far.
 
+    Notes
+    -----
     Raises ModelError for discrete variables, InitialPointError where the density is not finite at the start.
     """
 
@@ -154,27 +165,54 @@ class Inference:
     ) -> Any:
         """Ascend the evidence lower bound, from where the last call ended.
 
-        n              steps at most
-        score          accepted: `hist` always has the bounds
-        callbacks      called between steps, as `pm.callbacks` has them
-        progressbar    whether a line is shown of a fit that takes long. progressbar_theme and backend are accepted, for
-                       PyMC's sake
-        include_transformed   whether draws of the approximation also have values on the unconstrained line
-        obj_n_mc       draws per step, in pairs of opposite ones; 8 by default
-        obj_optimizer  rule of the steps, as `pm.adam(learning_rate=0.01)`; the natural gradient by default
-        total_grad_norm_constraint   greatest norm of a gradient
-        restarts       ascents from scattered points on as many threads, of which the highest bound counts; those that
-                       find no finite density are left out, unless all do
-        converge       whether to stop when the bound has stopped rising and averages of parameters stay where they
-                       are, and to return these averages; else all `n` steps are taken and the last parameters returned
-        check          whether to look how far the approximation is from the posterior: 300 to 4,000 evaluations of the
-                       density of all data
-        blocking       False returns at once with a handle, whose `wait()` gives the approximation, as for `pm.sample`;
-                       callbacks are then called in another thread
-        returns        the approximation, `self.approx`; after Ctrl-C or a stop as far as it came
-        raises         SamplingError where no draw has a finite log density
-        warns          ConvergenceWarning where the rule did not find it to have arrived within `n` steps;
-                       ConsilienceWarning where importance ratios say that the approximation is far off
+        Parameters
+        ----------
+        n : int, default 10000
+            Steps at most.
+        score : object, optional
+            Accepted: `hist` always has the bounds.
+        callbacks : Callbacks or callable, optional
+            Called between steps, as `pm.callbacks` has them.
+        progressbar : bool, default True
+            Whether a line is shown of a fit that takes long. progressbar_theme and backend are accepted, for PyMC's
+            sake.
+        include_transformed : bool, default False
+            Whether draws of the approximation also have values on the unconstrained line.
+        obj_n_mc : int, optional
+            Draws per step, in pairs of opposite ones; 8 by default.
+        obj_optimizer : Optimizer or callable, optional
+            Rule of the steps, as `pm.adam(learning_rate=0.01)`; the natural gradient by default.
+        total_grad_norm_constraint : float, optional
+            Greatest norm of a gradient.
+        restarts : int, default 1
+            Ascents from scattered points on as many threads, of which the highest bound counts; those that find no
+            finite density are left out, unless all do.
+        converge : bool, default True
+            Whether to stop when the bound has stopped rising and averages of parameters stay where they are, and to
+            return these averages; else all `n` steps are taken and the last parameters returned.
+        check : bool, default True
+            Whether to look how far the approximation is from the posterior: 300 to 4,000 evaluations of the density of
+            all data.
+        blocking : bool, default True
+            False returns at once with a handle, whose `wait()` gives the approximation, as for `pm.sample`; callbacks
+            are then called in another thread.
+
+        Returns
+        -------
+        object
+            The approximation, `self.approx`; after Ctrl-C or a stop as far as it came.
+
+        Raises
+        ------
+        SamplingError
+            Where no draw has a finite log density.
+
+        Warns
+        -----
+        ConvergenceWarning
+            Where the rule did not find it to have arrived within `n` steps.
+        ConsilienceWarning
+            Where importance ratios say that the approximation is far off.
         """
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"`n` must be a whole number > 0, got {n!r}.")
@@ -309,6 +347,17 @@ class ADVI(Inference):
     """Automatic differentiation variational inference with independent coordinates.
 
     Source: Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Automatic differentiation variational inference.
+
+    Parameters
+    ----------
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    start : mapping, optional
+        Starting values by name; the model's starting point by default.
+    start_sigma : mapping, optional
+        Standard deviations to begin with by name.
     """
 
     kind = MeanField
@@ -318,6 +367,17 @@ class FullRankADVI(Inference):
     """Automatic differentiation variational inference with a full covariance matrix.
 
     Source: that of `ADVI`.
+
+    Parameters
+    ----------
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    start : mapping, optional
+        Starting values by name; the model's starting point by default.
+    start_sigma : mapping, optional
+        Standard deviations to begin with by name.
     """
 
     kind = FullRank
@@ -326,9 +386,26 @@ class FullRankADVI(Inference):
 class LowRankADVI(Inference):
     """Automatic differentiation variational inference with a diagonal and a matrix of low rank as covariance.
 
-    rank     of the latter; the cost of a step is the dimension times it
-    others   as of `Inference`
+    Parameters
+    ----------
+    rank : int, default 5
+        Of the latter; the cost of a step is the dimension times it.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    start : mapping, optional
+        Starting values by name; the model's starting point by default.
+    start_sigma : mapping, optional
+        Standard deviations to begin with by name.
 
+    Attributes
+    ----------
+    others
+        As of `Inference`.
+
+    Notes
+    -----
     Source: Ong, Nott, Smith (2018), Gaussian variational approximation with a factor covariance structure.
     """
 
@@ -359,10 +436,26 @@ class LowRankADVI(Inference):
 class SVGD(Inference):
     """Stein variational gradient descent: particles that are drawn uphill and repel each other.
 
-    n_particles   how many
-    jitter        standard deviation of their starting points, on the unconstrained scale
-    others        as of `Inference`
+    Parameters
+    ----------
+    n_particles : int, default 100
+        How many.
+    jitter : float, default 1.0
+        Standard deviation of their starting points, on the unconstrained scale.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    start : mapping, optional
+        Starting values by name; the model's starting point by default.
 
+    Attributes
+    ----------
+    others
+        As of `Inference`.
+
+    Notes
+    -----
     Source: Liu and Wang (2016), Stein variational gradient descent. Spreads come out too small where the dimension is
     not small against the number of particles.
     """
@@ -400,9 +493,26 @@ class SVGD(Inference):
 class ASVGD(Inference):
     """Amortized Stein variational gradient descent: a normal that moves as Stein's direction moves its draws.
 
-    approx   the family: `FullRank` or `MeanField`
-    others   as of `Inference`
+    Parameters
+    ----------
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    start : mapping, optional
+        Starting values by name; the model's starting point by default.
+    start_sigma : mapping, optional
+        Standard deviations to begin with by name.
 
+    Attributes
+    ----------
+    approx
+        The family: `FullRank` or `MeanField`.
+    others
+        As of `Inference`.
+
+    Notes
+    -----
     Source: Feng, Wang, Liu (2017), Learning to draw samples with amortized Stein variational gradient descent.
     """
 
@@ -417,12 +527,29 @@ class ASVGD(Inference):
 class NFVI(Inference):
     """Variational inference with a normalising flow, for shapes that are not normal.
 
-    flow     its layers, the first to act first, joined by "-", as "planar*8-scale-loc": `scale` and `loc` multiply and
-             shift; `planar`, `radial` bend along a direction and around a point; `hh` are Householder reflections;
-             `coupling` is real NVP, `iaf` inverse autoregressive. The last `scale` and `loc` begin at `start_sigma` and
-             `start`; a fit is seen to have converged where they come last
-    others   as of `Inference`
+    Parameters
+    ----------
+    flow : str, default 'coupling*6-scale-loc'
+        Its layers, the first to act first, joined by "-", as "planar*8-scale-loc": `scale` and `loc` multiply and
+        shift; `planar`, `radial` bend along a direction and around a point; `hh` are Householder reflections;
+        `coupling` is real NVP, `iaf` inverse autoregressive. The last `scale` and `loc` begin at `start_sigma` and
+        `start`; a fit is seen to have converged where they come last.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    random_seed : int, sequence of int or Generator, optional
+        Seed; the same one gives the same result. A fresh one by default.
+    start : mapping, optional
+        Starting values by name; the model's starting point by default.
+    start_sigma : mapping, optional
+        Standard deviations to begin with by name.
 
+    Attributes
+    ----------
+    others
+        As of `Inference`.
+
+    Notes
+    -----
     `fit` takes steps of `adam(learning_rate=0.01)` by default; there is no natural gradient.
 
     Source: Rezende and Mohamed (2015), Variational inference with normalizing flows; Dinh, Sohl-Dickstein, Bengio
@@ -517,18 +644,32 @@ def fit(
 ) -> Any:
     """Approximate the posterior of a model by a simpler distribution.
 
-    n                    steps at most; a fit ends earlier once it has converged
-    method               "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", "flow", "planar", "radial", "realnvp",
-                         "iaf", "nfvi=planar*8-scale-loc" with any formula of `NFVI`, one of the classes, or an
-                         instance; for "inla" see `fit_INLA`, which gets `model`, `random_seed`, `kwargs`, `start`
-                         as `initvals`
-    model, random_seed, start, start_sigma   see `Inference`
-    inf_kwargs           further settings of the method, as `n_particles` of SVGD
-    layers               of "flow", "realnvp" (6 by default), "planar", "radial" (8) and "iaf" (4)
-    kwargs               settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`
-    returns              an approximation: `.sample(1000)` gives draws, `.hist` the negative bounds, `.pareto_k` tells
-                         how far it can be relied on
-    raises, warns        as `Inference.fit`
+    Parameters
+    ----------
+    n : int, default 10000
+        Steps at most; a fit ends earlier once it has converged.
+    method : str or Inference or type, default 'advi'
+        "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", "flow", "planar", "radial", "realnvp", "iaf",
+        "nfvi=planar*8-scale-loc" with any formula of `NFVI`, one of the classes, or an instance; for "inla" see
+        `fit_INLA`, which gets `model`, `random_seed`, `kwargs`, `start` as `initvals`.
+    model : Model, optional
+        See `Inference`.
+    random_seed : int, sequence of int or Generator, optional
+        See `Inference`.
+    start, start_sigma : mapping, optional
+        See `Inference`.
+    inf_kwargs : mapping, optional
+        Further settings of the method, as `n_particles` of SVGD.
+    layers : int, optional
+        Of "flow", "realnvp" (6 by default), "planar", "radial" (8) and "iaf" (4).
+    **kwargs : object
+        Settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`.
+
+    Returns
+    -------
+    object
+        An approximation: `.sample(1000)` gives draws, `.hist` the negative bounds, `.pareto_k` tells how far it can be
+        relied on.
     """
     kwargs = {k: v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
     settings = dict(inf_kwargs or {})
@@ -566,5 +707,19 @@ def fit(
 
 
 def sample_approx(approx: Approximation, draws: int = 100, **options: Any) -> Any:
-    """Draws of an approximation: the same as `approx.sample(draws)`, with its options."""
+    """Draws of an approximation: the same as `approx.sample(draws)`, with its options.
+
+    Parameters
+    ----------
+    approx : Approximation
+        The fitted approximation.
+    draws : int, default 100
+        Draws, shape (chain, draw, ...).
+    **options : object
+        Further settings.
+
+    Returns
+    -------
+    object
+    """
     return approx.sample(draws, **options)

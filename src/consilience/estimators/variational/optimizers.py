@@ -27,12 +27,20 @@ ADAMAX: Final = 9
 class Optimizer(Record):
     """One rule with its settings.
 
-    name            for messages
-    rule            its number in machine code
-    learning_rate   size of a step
-    first, second   decay rates, or the momentum
-    epsilon         what keeps a denominator from 0
-    window          gradients that are remembered one by one
+    Parameters
+    ----------
+    name : str
+        For messages.
+    rule : int
+        Its number in machine code.
+    learning_rate : float
+        Size of a step.
+    first, second : float, default 0.0
+        Decay rates, or the momentum.
+    epsilon : float, default 0.0
+        What keeps a denominator from 0.
+    window : int, default 1
+        Gradients that are remembered one by one.
     """
 
     name: str
@@ -69,15 +77,44 @@ def _for_fit(name: str, loss_or_grads: object, params: object) -> None:
 def natural_gradient(*, learning_rate: float = 0.5) -> Optimizer:
     """Steps along the natural gradient, at most one standard deviation per coordinate; the default of `pm.fit`.
 
-    learning_rate   1 would reach the optimum of a normal posterior in one step
+    Parameters
+    ----------
+    learning_rate : float, default 0.5
+        1 would reach the optimum of a normal posterior in one step.
 
+    Returns
+    -------
+    Optimizer
+
+    Notes
+    -----
     Source: Amari (1998), Natural gradient works efficiently in learning.
     """
     return _made("natural_gradient", NATURAL, learning_rate)
 
 
 def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 1e-3) -> Optimizer:
-    """Steps along the gradient (Robbins and Monro 1951)."""
+    """Steps along the gradient (Robbins and Monro 1951).
+
+    Parameters
+    ----------
+    loss_or_grads : None
+        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
+    params : None
+        The shared variables to move.
+    learning_rate : float, default 0.001
+        Length of a step, > 0.
+
+    Returns
+    -------
+    Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.sgd(learning_rate=0.1) == pm.sgd(learning_rate=0.1)
+    True
+    """
     _for_fit("sgd", loss_or_grads, params)
     return _made("sgd", SGD, learning_rate)
 
@@ -85,7 +122,29 @@ def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 
 def momentum(
     loss_or_grads: None = None, params: None = None, learning_rate: float = 1e-3, momentum: float = 0.9
 ) -> Optimizer:
-    """Gradient steps with momentum (Polyak 1964)."""
+    """Gradient steps with momentum (Polyak 1964).
+
+    Parameters
+    ----------
+    loss_or_grads : None
+        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
+    params : None
+        The shared variables to move.
+    learning_rate : float, default 0.001
+        Length of a step, > 0.
+    momentum : float, default 0.9
+        Share of the last step that is kept, between 0 and 1.
+
+    Returns
+    -------
+    Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.momentum(learning_rate=0.1) == pm.momentum(learning_rate=0.1)
+    True
+    """
     _for_fit("momentum", loss_or_grads, params)
     return _made("momentum", MOMENTUM, learning_rate, first=momentum)
 
@@ -93,7 +152,29 @@ def momentum(
 def nesterov_momentum(
     loss_or_grads: None = None, params: None = None, learning_rate: float = 1e-3, momentum: float = 0.9
 ) -> Optimizer:
-    """Gradient steps with Nesterov's momentum (1983)."""
+    """Gradient steps with Nesterov's momentum (1983).
+
+    Parameters
+    ----------
+    loss_or_grads : None
+        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
+    params : None
+        The shared variables to move.
+    learning_rate : float, default 0.001
+        Length of a step, > 0.
+    momentum : float, default 0.9
+        Share of the last step that is kept, between 0 and 1.
+
+    Returns
+    -------
+    Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.nesterov_momentum(learning_rate=0.1) == pm.nesterov_momentum(learning_rate=0.1)
+    True
+    """
     _for_fit("nesterov_momentum", loss_or_grads, params)
     return _made("nesterov_momentum", NESTEROV, learning_rate, first=momentum)
 
@@ -101,7 +182,29 @@ def nesterov_momentum(
 def adagrad(
     loss_or_grads: None = None, params: None = None, learning_rate: float = 1.0, epsilon: float = 1e-6
 ) -> Optimizer:
-    """Steps over the root of the sum of all squared gradients (Duchi, Hazan and Singer 2011)."""
+    """Steps over the root of the sum of all squared gradients (Duchi, Hazan and Singer 2011).
+
+    Parameters
+    ----------
+    loss_or_grads : None
+        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
+    params : None
+        The shared variables to move.
+    learning_rate : float, default 1.0
+        Length of a step, > 0.
+    epsilon : float, default 1e-06
+        Small number that keeps divisions finite.
+
+    Returns
+    -------
+    Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.adagrad(learning_rate=0.1) == pm.adagrad(learning_rate=0.1)
+    True
+    """
     _for_fit("adagrad", loss_or_grads, params)
     return _made("adagrad", ADAGRAD, learning_rate, epsilon=epsilon)
 
@@ -109,7 +212,25 @@ def adagrad(
 def adagrad_window(
     loss_or_grads: None = None, params: None = None, learning_rate: float = 1e-3, epsilon: float = 0.1, n_win: int = 10
 ) -> Optimizer:
-    """As `adagrad`, over the latest `n_win` squared gradients; PyMC's default."""
+    """As `adagrad`, over the latest `n_win` squared gradients; PyMC's default.
+
+    Parameters
+    ----------
+    loss_or_grads : None
+        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
+    params : None
+        The shared variables to move.
+    learning_rate : float, default 0.001
+        Length of a step, > 0.
+    epsilon : float, default 0.1
+        Small number that keeps divisions finite.
+    n_win : int, default 10
+        Number of past gradients that count.
+
+    Returns
+    -------
+    Optimizer
+    """
     _for_fit("adagrad_window", loss_or_grads, params)
     return _made("adagrad_window", WINDOW, learning_rate, epsilon=epsilon, window=int(n_win))
 
@@ -117,7 +238,31 @@ def adagrad_window(
 def rmsprop(
     loss_or_grads: None = None, params: None = None, learning_rate: float = 1.0, rho: float = 0.9, epsilon: float = 1e-6
 ) -> Optimizer:
-    """Steps over the root of a moving average of squared gradients (Tieleman and Hinton 2012)."""
+    """Steps over the root of a moving average of squared gradients (Tieleman and Hinton 2012).
+
+    Parameters
+    ----------
+    loss_or_grads : None
+        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
+    params : None
+        The shared variables to move.
+    learning_rate : float, default 1.0
+        Length of a step, > 0.
+    rho : float, default 0.9
+        Share of the past in the running mean of squares, between 0 and 1.
+    epsilon : float, default 1e-06
+        Small number that keeps divisions finite.
+
+    Returns
+    -------
+    Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.rmsprop(learning_rate=0.1) == pm.rmsprop(learning_rate=0.1)
+    True
+    """
     _for_fit("rmsprop", loss_or_grads, params)
     return _made("rmsprop", RMSPROP, learning_rate, first=rho, epsilon=epsilon)
 
@@ -129,7 +274,31 @@ def adadelta(
     rho: float = 0.95,
     epsilon: float = 1e-6,
 ) -> Optimizer:
-    """As `rmsprop`, times the root of a moving average of squared steps (Zeiler 2012)."""
+    """As `rmsprop`, times the root of a moving average of squared steps (Zeiler 2012).
+
+    Parameters
+    ----------
+    loss_or_grads : None
+        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
+    params : None
+        The shared variables to move.
+    learning_rate : float, default 1.0
+        Length of a step, > 0.
+    rho : float, default 0.95
+        Share of the past in the running mean of squares, between 0 and 1.
+    epsilon : float, default 1e-06
+        Small number that keeps divisions finite.
+
+    Returns
+    -------
+    Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.adadelta(learning_rate=0.1) == pm.adadelta(learning_rate=0.1)
+    True
+    """
     _for_fit("adadelta", loss_or_grads, params)
     return _made("adadelta", ADADELTA, learning_rate, first=rho, epsilon=epsilon)
 
@@ -142,7 +311,33 @@ def adam(
     beta2: float = 0.999,
     epsilon: float = 1e-8,
 ) -> Optimizer:
-    """Moving averages of gradients over those of their squares (Kingma and Ba 2015)."""
+    """Moving averages of gradients over those of their squares (Kingma and Ba 2015).
+
+    Parameters
+    ----------
+    loss_or_grads : None
+        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
+    params : None
+        The shared variables to move.
+    learning_rate : float, default 0.001
+        Length of a step, > 0.
+    beta1 : float, default 0.9
+        Share of the past in the running mean of gradients, between 0 and 1.
+    beta2 : float, default 0.999
+        Share of the past in the running mean of squares, between 0 and 1.
+    epsilon : float, default 1e-08
+        Small number that keeps divisions finite.
+
+    Returns
+    -------
+    Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.adam(learning_rate=0.1) == pm.adam(learning_rate=0.1)
+    True
+    """
     _for_fit("adam", loss_or_grads, params)
     return _made("adam", ADAM, learning_rate, first=beta1, second=beta2, epsilon=epsilon)
 
@@ -155,7 +350,33 @@ def adamax(
     beta2: float = 0.999,
     epsilon: float = 1e-8,
 ) -> Optimizer:
-    """As `adam`, over the largest gradient with decay (Kingma and Ba 2015)."""
+    """As `adam`, over the largest gradient with decay (Kingma and Ba 2015).
+
+    Parameters
+    ----------
+    loss_or_grads : None
+        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
+    params : None
+        The shared variables to move.
+    learning_rate : float, default 0.002
+        Length of a step, > 0.
+    beta1 : float, default 0.9
+        Share of the past in the running mean of gradients, between 0 and 1.
+    beta2 : float, default 0.999
+        Share of the past in the running mean of squares, between 0 and 1.
+    epsilon : float, default 1e-08
+        Small number that keeps divisions finite.
+
+    Returns
+    -------
+    Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.adamax(learning_rate=0.1) == pm.adamax(learning_rate=0.1)
+    True
+    """
     _for_fit("adamax", loss_or_grads, params)
     return _made("adamax", ADAMAX, learning_rate, first=beta1, second=beta2, epsilon=epsilon)
 

@@ -43,7 +43,10 @@ class CheckParameterValue:
 def constant_fold(xs: Sequence[Node], raise_not_constant: bool = True) -> tuple[Any, ...]:
     """Expressions as arrays where they depend on constants alone, simplified where they do not.
 
-    raises   NotConstantValueError for one that is not constant, unless `raise_not_constant` is False
+    Raises
+    ------
+    NotConstantValueError
+        For one that is not constant, unless `raise_not_constant` is False.
     """
     found = [as_tensor(x) for x in xs]
     values = [_known(node) for node in found]
@@ -69,7 +72,10 @@ def resolve_shapes(shapes: Sequence[Any]) -> tuple[Node, ...]:
 def rvs_in_graph(vars: Node | Sequence[Node], rv_ops: Any = None) -> set[Node]:
     """The random variables on which expressions depend, themselves included.
 
-    rv_ops   a distribution's `rv_type`, or several in a tuple: those of these alone
+    Parameters
+    ----------
+    rv_ops : object, optional
+        A distribution's `rv_type`, or several in a tuple: those of these alone.
     """
     found = random_variables([vars] if isinstance(vars, Node) else list(vars))
     return {rv for rv in found if rv_ops is None or isinstance(rv.op, rv_ops)}

@@ -39,7 +39,10 @@ StrongSize: TypeAlias = StrongShape
 def convert_dims(dims: Dims | None) -> tuple[Any, ...] | None:
     """Dims as a tuple of names; None stays None.
 
-    raises   ShapeError for what is neither a name nor a list or tuple
+    Raises
+    ------
+    ShapeError
+        For what is neither a name nor a list or tuple.
     """
     return _as_tuple(dims, str, "dims", "a name, a tuple or a list of names")
 
@@ -79,7 +82,10 @@ def _as_tuple(given: Any, single: Any, name: str, wanted: str) -> tuple[Any, ...
 def shape_from_dims(dims: StrongDims, model: Model) -> tuple[Node, ...]:
     """The lengths of a model's dims, as expressions that follow changes of the data.
 
-    raises   ModelError for a name that is none of the model's dims
+    Raises
+    ------
+    ModelError
+        For a name that is none of the model's dims.
     """
     unknown = [dim for dim in dims if dim not in model.dim_lengths]
     if unknown:
@@ -95,8 +101,15 @@ def find_size(shape: StrongShape | None, size: StrongSize | None, ndim_supp: int
 def change_dist_size(dist: Node, new_size: Any, expand: bool = False) -> Node:
     """A variable of the same distribution and parameters with another batch shape.
 
-    new_size   the batch shape, without the axes of one event; with `expand` axes in front of those there are
-    raises     ShapeError where the parameters do not broadcast to it
+    Parameters
+    ----------
+    new_size : object
+        The batch shape, without the axes of one event; with `expand` axes in front of those there are.
+
+    Raises
+    ------
+    ShapeError
+        Where the parameters do not broadcast to it.
     """
     bound = distribution_of(dist, "change_dist_size")
     size = as_shape(new_size) + (batch_part(dist.static_shape, bound) if expand else ())

@@ -23,8 +23,12 @@ __all__ = ["MultiTrace", "NDArray"]
 class NDArray:
     """One chain in memory: a point of value variables is recorded with the variables that follow from it.
 
-    name    of no influence
-    model   the model around by default
+    Parameters
+    ----------
+    name : str, optional
+        Of no influence.
+    model : Model, optional
+        The model around by default.
     """
 
     def __init__(self, name: str | None = None, model: Model | None = None) -> None:
@@ -46,7 +50,10 @@ class NDArray:
     ) -> None:
         """Keep a point of the value variables; statistics of a sampler are not kept, nor are draws of its warmup.
 
-        raises   StorageError before `setup`, and where there is no room left
+        Raises
+        ------
+        StorageError
+            Before `setup`, and where there is no room left.
         """
         del sampler_stats
         if self._length is None or len(self._draws) >= self._length:

@@ -36,7 +36,11 @@ def poisson_bound(count: int, doubt: float = DOUBT) -> float:
 def unmet(hits: NDArray[np.int64], ascents: int) -> float:
     """With 95 % probability, less than this share of ascents leads to regions not met by those that were made.
 
-    hits      ascents that ended in each region of the kind that is asked about, int64[regions]
-    ascents   all of them; NaN without any
+    Parameters
+    ----------
+    hits : ndarray
+        Ascents that ended in each region of the kind that is asked about, int64[regions].
+    ascents : int
+        All of them; NaN without any.
     """
     return min(1.0, poisson_bound(int((hits == 1).sum())) / ascents) if ascents else np.nan

@@ -20,9 +20,14 @@ def statement(
 ) -> str:
     """Sentences on the regions found.
 
-    ascents   from how many starting points
-    complete  see `search.Regions`
-    rarest    its `unmet`
+    Parameters
+    ----------
+    ascents : int
+        From how many starting points.
+    complete : bool
+        See `search.Regions`.
+    rarest : float
+        Its `unmet`.
     """
     if not ascents:
         return (

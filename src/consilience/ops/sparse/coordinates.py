@@ -32,7 +32,10 @@ def from_coordinates(
 ) -> SparseVariable:
     """The matrix with values at rows and columns, all vectors; values at one place are added up.
 
-    ordered   whether entries are in the order of the format already, one per place
+    Parameters
+    ----------
+    ordered : bool, default False
+        Whether entries are in the order of the format already, one per place.
     """
     line, other = (rows, columns) if format == "csr" else (columns, rows)
     lines, width = shape if format == "csr" else shape[::-1]
@@ -105,19 +108,49 @@ def converted(x: SparseVariable, format: Format) -> SparseVariable:
 
 @means("sparse_dense")
 def dense_from_sparse(x: Any) -> Node:
-    """The dense matrix."""
+    """The dense matrix.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+    """
     matrix = as_sparse_variable(x)
     zeros = full(matrix.static_shape, 0, matrix.dtype)
     return index_inc(getitem(zeros, matrix.coordinates), matrix.data)
 
 
 def csr_from_dense(x: Any) -> SparseVariable:
-    """The entries of a dense matrix that are not zero, row by row; their number may be known at run time only."""
+    """The entries of a dense matrix that are not zero, row by row; their number may be known at run time only.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return _from_dense(x, "csr")
 
 
 def csc_from_dense(x: Any) -> SparseVariable:
-    """The entries of a dense matrix that are not zero, column by column."""
+    """The entries of a dense matrix that are not zero, column by column.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return _from_dense(x, "csc")
 
 
@@ -174,7 +207,18 @@ def _joined(*parts: Node) -> Node:
 def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Node:
     """Sum of all entries, or a dense vector of sums down the columns (axis 0) or along the rows (axis 1).
 
-    sparse_grad   changes nothing: derivatives are those of the stored entries
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis : int, optional
+        Axis or axes to work along, negative ones counted from the end; None for all.
+    sparse_grad : bool, default False
+        Changes nothing: derivatives are those of the stored entries.
+
+    Returns
+    -------
+    TensorVariable
     """
     matrix = as_sparse_variable(x)
     if axis is None:
@@ -189,7 +233,17 @@ def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Node:
 
 @means("sparse_diagonal")
 def diag(x: Any) -> Node:
-    """The main diagonal, a dense vector."""
+    """The main diagonal, a dense vector.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+
+    Returns
+    -------
+    TensorVariable
+    """
     matrix = as_sparse_variable(x)
     rows, columns = matrix.coordinates
     zeros = full((dims.minimum(*matrix.static_shape),), 0, matrix.dtype)
@@ -202,7 +256,17 @@ def diag(x: Any) -> Node:
 
 
 def square_diagonal(diagonal: Any) -> SparseVariable:
-    """The square sparse matrix with a vector on its diagonal, of format "csc"."""
+    """The square sparse matrix with a vector on its diagonal, of format "csc".
+
+    Parameters
+    ----------
+    diagonal : object
+        The elements of the diagonal.
+
+    Returns
+    -------
+    SparseVariable
+    """
     node = as_tensor(diagonal)
     if node.ndim != 1:
         raise ShapeError(f"a vector was needed, got {describe(node)}.")
@@ -252,15 +316,55 @@ def _shifted(places: Node, by: Dim) -> Node:
 
 
 def vstack(blocks: Sequence[Any], format: Format | None = None, dtype: Any = None) -> SparseVariable:
-    """Matrices with equally many columns below each other; of format "csc" unless said."""
+    """Matrices with equally many columns below each other; of format "csc" unless said.
+
+    Parameters
+    ----------
+    blocks : sequence
+        The matrices; dense ones are taken too.
+    format : Format, optional
+        Sparse format, "csc" or "csr".
+    dtype : object, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return _stacked(blocks, format, dtype, down=True, right=False)
 
 
 def hstack(blocks: Sequence[Any], format: Format | None = None, dtype: Any = None) -> SparseVariable:
-    """Matrices with equally many rows beside each other; of format "csc" unless said."""
+    """Matrices with equally many rows beside each other; of format "csc" unless said.
+
+    Parameters
+    ----------
+    blocks : sequence
+        The matrices; dense ones are taken too.
+    format : Format, optional
+        Sparse format, "csc" or "csr".
+    dtype : object, optional
+        Element type of the result; by default it follows from the operands.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return _stacked(blocks, format, dtype, down=False, right=True)
 
 
 def block_diag(*matrices: Any, format: Format = "csc") -> SparseVariable:
-    """Matrices along the diagonal of one."""
+    """Matrices along the diagonal of one.
+
+    Parameters
+    ----------
+    *matrices : object
+        The matrices, in order.
+    format : Format, default 'csc'
+        Sparse format, "csc" or "csr".
+
+    Returns
+    -------
+    SparseVariable
+    """
     return _stacked(matrices, format, None, down=True, right=True)

@@ -26,7 +26,19 @@ from consilience.ops.sparse.variable import SparseVariable, as_sparse_variable, 
 
 @means("sparse_add")
 def add(x: Any, y: Any) -> Any:
-    """The sum: sparse if both are, else dense. A number is added to all elements by `A.toarray() + number` only."""
+    """The sum: sparse if both are, else dense. A number is added to all elements by `A.toarray() + number` only.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    object
+    """
     if is_sparse(x) and is_sparse(y):
         return added(as_sparse_variable(x), as_sparse_variable(y))
     return apply("add", *(_dense(v, "add") for v in (x, y)))
@@ -34,7 +46,19 @@ def add(x: Any, y: Any) -> Any:
 
 @means("sparse_sub")
 def sub(x: Any, y: Any) -> Any:
-    """The difference: sparse if both are, else dense."""
+    """The difference: sparse if both are, else dense.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    object
+    """
     if is_sparse(x) and is_sparse(y):
         return added(as_sparse_variable(x), -as_sparse_variable(y))
     return apply("sub", *(_dense(v, "sub") for v in (x, y)))
@@ -57,6 +81,17 @@ def mul(x: Any, y: Any) -> SparseVariable:
     """The product element by element, sparse: of two sparse matrices, or of one and a number, a dense vector or matrix.
 
     A vector has an element per column, a matrix of one column or row is repeated, as NumPy broadcasts.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    SparseVariable
     """
     if is_sparse(x) and is_sparse(y):
         return _both_sparse(as_sparse_variable(x), as_sparse_variable(y))
@@ -70,7 +105,19 @@ subtract = sub
 
 @means("sparse_div")
 def true_div(x: Any, y: TensorLike) -> SparseVariable:
-    """A sparse matrix divided by a number, a dense vector (an element per column) or matrix; zeros stay zeros."""
+    """A sparse matrix divided by a number, a dense vector (an element per column) or matrix; zeros stay zeros.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return _with_dense("true_div", as_sparse_variable(x), y)
 
 
@@ -130,12 +177,36 @@ def _keys(x: SparseVariable) -> Node:
 
 
 def col_scale(x: Any, s: TensorLike) -> SparseVariable:
-    """Each column times an element of a vector."""
+    """Each column times an element of a vector.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    s : TensorLike
+        Vector of factors.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return _with_dense("mul", as_sparse_variable(x), _vector(s))
 
 
 def row_scale(x: Any, s: TensorLike) -> SparseVariable:
-    """Each row times an element of a vector."""
+    """Each row times an element of a vector.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    s : TensorLike
+        Vector of factors.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return _with_dense("mul", as_sparse_variable(x).T, _vector(s)).T
 
 
@@ -147,22 +218,70 @@ def _vector(value: TensorLike) -> Node:
 
 
 def structured_add(x: Any, y: TensorLike) -> SparseVariable:
-    """A number, or an element of a vector per column, added to the stored entries only."""
+    """A number, or an element of a vector per column, added to the stored entries only.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return _with_dense("add", as_sparse_variable(x), y)
 
 
 def structured_minimum(x: Any, y: TensorLike) -> SparseVariable:
-    """The smaller of each stored entry and a number."""
+    """The smaller of each stored entry and a number.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return _with_dense("minimum", as_sparse_variable(x), y)
 
 
 def structured_maximum(x: Any, y: TensorLike) -> SparseVariable:
-    """The greater of each stored entry and a number."""
+    """The greater of each stored entry and a number.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    SparseVariable
+    """
     return _with_dense("maximum", as_sparse_variable(x), y)
 
 
 def structured_pow(x: Any, y: TensorLike) -> SparseVariable:
-    """Each stored entry to a power."""
+    """Each stored entry to a power.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    SparseVariable
+    """
     matrix = as_sparse_variable(x)
     return matrix.with_data(matrix.data**y)
 

@@ -49,7 +49,7 @@ class SparseCholeskyPullback(Op):
 
 
 class SparseTriangularSolve(Op):
-    """y with L y = b (L' y = b when `transposed`) for the entries of L, a matrix b, rows, and beginnings of columns.
+    """`y` with L y = b (L' y = b when `transposed`) for the entries of L, a matrix b, rows, and beginnings of columns.
 
     Leading axes of L's entries and of b are a batch, the same for both.
     """
@@ -69,8 +69,12 @@ class SparseTriangularSolve(Op):
 class Pattern(Record, eq=False):
     """Where the factor of a matrix has entries, as `SparseCholesky` wants it, and where those of the matrix go.
 
-    order     row i of the factor is row order[i] of the matrix
-    places    for each entry of the matrix, its place in the factor
+    Parameters
+    ----------
+    order : ndarray
+        Row i of the factor is row order[i] of the matrix.
+    places : ndarray
+        For each entry of the matrix, its place in the factor.
     """
 
     order: Array
@@ -90,22 +94,26 @@ class Pattern(Record, eq=False):
 class SparseFactor(Record, eq=False):
     """The factor L of P A P' = L L' for a sparse positive definite A.
 
-    L   the lower triangular factor, a sparse variable of format "csc"
-    P   the order: row i of the factor is row P[i] of A
+    Parameters
+    ----------
+    L : SparseVariable
+        The lower triangular factor, a sparse variable of format "csc".
+    P : ndarray
+        The order: row i of the factor is row P[i] of A.
     """
 
     L: SparseVariable
     P: Array
 
     def solve(self, b: TensorLike) -> Node:
-        """x with A x = b, for a vector or a matrix b."""
+        """`x` with A x = b, for a vector or a matrix b."""
         right, columns = self._right_side(b)
         half = self._triangular(getitem(columns, self.P), False)
         result = getitem(self._triangular(half, True), np.argsort(self.P))
         return squeeze(result, 1) if right.ndim == 1 else result
 
     def correlate(self, z: TensorLike) -> Node:
-        """x of covariance A^-1 from independent standard normal numbers z: a vector, or the columns of a matrix."""
+        """`x` of covariance A^-1 from independent standard normal numbers z: a vector, or the columns of a matrix."""
         white, columns = self._right_side(z)
         result = getitem(self._triangular(columns, True), np.argsort(self.P))
         return squeeze(result, 1) if white.ndim == 1 else result
@@ -135,8 +143,21 @@ def cholesky(A: Any) -> SparseFactor:
 
     Computed in float64. The matrix is taken as symmetric: mirrored entries are averaged, and share its derivatives.
 
-    raises   ShapeError where A is not square or its pattern is not symmetric, MissingRuleError where places are not
-             constants; the function raises LinearAlgebraError where A is not positive definite
+    Parameters
+    ----------
+    A : TensorLike
+        Matrix, or a batch of them.
+
+    Returns
+    -------
+    SparseFactor
+
+    Raises
+    ------
+    ShapeError
+        Where A is not square or its pattern is not symmetric.
+    MissingRuleError
+        Where places are not constants; the function raises LinearAlgebraError where A is not positive definite.
     """
     matrix = as_sparse_variable(A)
     rows, columns = matrix.static_shape
@@ -159,12 +180,34 @@ def cholesky(A: Any) -> SparseFactor:
 
 
 def solve(A: Any, b: TensorLike) -> Node:
-    """x with A x = b for a sparse symmetric positive definite A, as `cholesky` wants it; b is a vector or a matrix."""
+    """`x` with A x = b for a sparse symmetric positive definite A, as `cholesky` wants it; b is a vector or a matrix.
+
+    Parameters
+    ----------
+    A : TensorLike
+        Matrix, or a batch of them.
+    b : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return cholesky(A).solve(b)
 
 
 def logdet(A: Any) -> Node:
-    """The logarithm of the determinant of a sparse symmetric positive definite matrix, as `cholesky` wants it."""
+    """The logarithm of the determinant of a sparse symmetric positive definite matrix, as `cholesky` wants it.
+
+    Parameters
+    ----------
+    A : TensorLike
+        Matrix, or a batch of them.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return cholesky(A).logdet()
 
 

@@ -31,7 +31,23 @@ from consilience.ops.sparse.variable import SparseVariable, as_sparse_variable, 
 def dot(x: Any, y: Any) -> Any:
     """The matrix product of x and y, one of which is sparse: a sparse variable if both are, else a dense tensor.
 
-    raises   ShapeError where inner lengths differ, TypeError where neither is sparse
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    ShapeError
+        Where inner lengths differ.
+    TypeError
+        Where neither is sparse.
     """
     if is_sparse(x) and is_sparse(y):
         return _sparse_sparse(as_sparse_variable(x), as_sparse_variable(y))
@@ -47,17 +63,59 @@ def dot(x: Any, y: Any) -> Any:
 
 
 def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Any:
-    """The matrix product, as `dot`; derivatives of dense operands are dense."""
+    """The matrix product, as `dot`; derivatives of dense operands are dense.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+    grad_preserves_dense : bool, default True
+        Whether derivatives of dense operands are dense.
+
+    Returns
+    -------
+    object
+    """
     return dot(x, y)
 
 
 def structured_dot(x: Any, y: Any) -> Any:
-    """The matrix product, as `dot`; derivatives are those of the stored entries."""
+    """The matrix product, as `dot`; derivatives are those of the stored entries.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+
+    Returns
+    -------
+    object
+    """
     return dot(x, y)
 
 
 def usmm(alpha: TensorLike, x: Any, y: Any, z: TensorLike) -> Node:
-    """alpha x y + z for a number, two matrices of which one is sparse, and a dense matrix."""
+    """Alpha x y + z for a number, two matrices of which one is sparse, and a dense matrix.
+
+    Parameters
+    ----------
+    alpha : TensorLike
+        Factor of the product.
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+    z : TensorLike
+        Dense matrix to which the product is added.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return apply("add", apply("mul", alpha, dot(x, y)), z)
 
 
@@ -129,7 +187,21 @@ def ranges(starts: Node, counts: Node) -> tuple[Node, Node]:
 
 
 def sampling_dot(x: TensorLike, y: TensorLike, p: Any) -> SparseVariable:
-    """x y' at the places of the entries of a sparse p, times p; the other elements are not computed."""
+    """`x y'` at the places of the entries of a sparse p, times p; the other elements are not computed.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    y : TensorLike
+        Second operand, broadcast against the first.
+    p : object
+        Sparse matrix whose pattern says which products are wanted.
+
+    Returns
+    -------
+    SparseVariable
+    """
     pattern = as_sparse_variable(p)
     (u, v), _ = promote([x, y])
     if u.ndim != 2 or v.ndim != 2:

@@ -29,11 +29,23 @@ OTHER: dict[Format, Format] = {"csr": "csc", "csc": "csr"}
 class SparseVariable:
     """A sparse matrix; every operation builds plain expressions at once.
 
-    data          the entries, row by row ("csr") or column by column ("csc")
-    indices       the column (row) of each entry: ascending within a row (column), none twice
-    indptr        where each row (column) begins, and the number of entries at the end
-    static_shape  numbers of rows and columns, integers or symbolic lengths
-    format        "csr" or "csc"
+    Parameters
+    ----------
+    data : TensorVariable
+        The entries, row by row ("csr") or column by column ("csc").
+    indices : TensorVariable
+        The column (row) of each entry: ascending within a row (column), none twice.
+    indptr : TensorVariable
+        Where each row (column) begins, and the number of entries at the end.
+    shape : tuple of (int or Dimension, int or Dimension)
+        Lengths of the axes.
+    format : Format
+        "csr" or "csc".
+
+    Attributes
+    ----------
+    static_shape : tuple of (int or Dimension, int or Dimension)
+        Numbers of rows and columns, integers or symbolic lengths.
     """
 
     __slots__ = ("data", "format", "indices", "indptr", "static_shape")
@@ -241,12 +253,30 @@ def as_sparse_variable(
 ) -> SparseVariable:
     """A sparse variable from a sparse matrix of SciPy, or from a tuple (data, indices, indptr) and a shape.
 
-    x        entries of SciPy's matrices that stand at one place are added up; formats other than "csr" and "csc" are
-             converted. A sparse variable stays
-    name     for messages; names the entries "<name>.data"
-    format   "csr" or "csc"; that of x if None, and "csr" for tuples
-    shape    numbers of rows and columns; for tuples only, and may be the fourth member
-    raises   TypeError for dense matrices and other things, ShapeError as `CSR` does
+    Parameters
+    ----------
+    x : TensorLike
+        Entries of SciPy's matrices that stand at one place are added up; formats other than "csr" and "csc" are
+        converted. A sparse variable stays.
+    name : str, optional
+        For messages; names the entries "<name>.data".
+    format : Format, optional
+        "csr" or "csc"; that of x if None, and "csr" for tuples.
+    shape : int or sequence of int, optional
+        Numbers of rows and columns; for tuples only, and may be the fourth member.
+    ndim : int, default 2
+        Rank.
+
+    Returns
+    -------
+    SparseVariable
+
+    Raises
+    ------
+    TypeError
+        For dense matrices and other things.
+    ShapeError
+        As `CSR` does.
     """
     if ndim != 2:
         raise ShapeError(f"sparse variables are matrices, of rank 2; got ndim={ndim}.")
@@ -296,7 +326,12 @@ def _from_scipy(x: Any, format: Format) -> SparseVariable:
 def compressed(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any, format: Format) -> SparseVariable:
     """A sparse variable of vectors and a shape, checked as far as they are constants.
 
-    raises   ShapeError for lengths, places or beginnings that do not fit; DtypeError for places that are no integers
+    Raises
+    ------
+    ShapeError
+        For lengths, places or beginnings that do not fit.
+    DtypeError
+        For places that are no integers.
     """
     if format not in OTHER:
         raise ValueError(f"format must be 'csr' or 'csc', got {format!r}.")

@@ -59,8 +59,12 @@ class DimensionedArray(NamedTuple):
 class LabelledArrays(Record, eq=False):
     """Labelled arrays without xarray: what it tells of itself has the names that a data set has for it.
 
-    data_vars  arrays by name
-    labels     along each dimension, by its name
+    Parameters
+    ----------
+    data_vars : mapping of str to DimensionedArray
+        Arrays by name.
+    labels : mapping of str to ndarray
+        Along each dimension, by its name.
     """
 
     data_vars: Mapping[str, DimensionedArray]
@@ -110,13 +114,21 @@ def tree_of(
 
     Arrays have the axes (chain, draw, ...), but those of observed and constant data only their own.
 
-    coords      labels along a dimension; those without labels count from 0
-    dims        dimensions of a variable, chain and draw left out; those missing or None are named
-                `<variable>_dim_<i>`, i counting the unnamed ones
-    attributes  of the run, such as sampling_time and tuning_steps; they are kept with the groups of the run.
-                Every group has created_at, creation_library, inference_library and their versions.
-    kept        names of groups that are there even if they are empty
+    Parameters
+    ----------
+    coords : Coordinates, optional
+        Labels along a dimension; those without labels count from 0.
+    dims : Dimensions, optional
+        Dimensions of a variable, chain and draw left out; those missing or None are named `<variable>_dim_<i>`, i
+        counting the unnamed ones.
+    attributes : Attributes, optional
+        Of the run, such as sampling_time and tuning_steps; they are kept with the groups of the run. Every group has
+        created_at, creation_library, inference_library and their versions.
+    kept : collection of str, default ()
+        Names of groups that are there even if they are empty.
 
+    Notes
+    -----
     Raises ShapeError if dimensions do not fit an array, or an array does not fit the labels.
     """
     import xarray

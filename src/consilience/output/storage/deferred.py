@@ -18,8 +18,13 @@ ALL = (slice(None), slice(None))
 class Deferred:
     """An array (chain, draw, …) that is not there yet.
 
-    compute   values for some chains and some draws, given by their positions: (chain, draw, …)
+    Parameters
+    ----------
+    compute : callable
+        Values for some chains and some draws, given by their positions: (chain, draw, …).
 
+    Notes
+    -----
     Values are kept once all of them have been asked for.
     """
 

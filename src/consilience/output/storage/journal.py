@@ -49,13 +49,25 @@ OF_CHAINS: Final = ("done", "draws", "divergences", "step_size", "tree_depth", "
 class Journal:
     """A listener that writes down what a run tells of itself.
 
-    write   takes a record: `kind`, `time` in seconds since 1970 by the clock of this machine, and what the event says
-    about   further things to say where the run begins
+    Parameters
+    ----------
+    write : callable
+        Takes a record: `kind`, `time` in seconds since 1970 by the clock of this machine, and what the event says.
+    about : mapping, optional
+        Further things to say where the run begins.
+    seen : callable, optional
+        Gives further things to say of each moment of progress that is written.
     """
 
-    def __init__(self, write: Callable[[Mapping[str, Any]], None], about: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        write: Callable[[Mapping[str, Any]], None],
+        about: Mapping[str, Any] | None = None,
+        seen: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
         self.write = write
         self.about = dict(about or {})
+        self.seen = seen
         self._due = self._paused = 0.0
 
     def __call__(self, event: Event) -> None:
@@ -71,6 +83,7 @@ class Journal:
             self._due, self._paused = now + interval, event.paused
             record |= {"seconds": event.seconds, "paused": event.paused, "interval": interval}
             record["chains"] = [_of_chain(chain) for chain in event.chains]
+            record |= self.seen()
         else:
             record |= as_plain(event)
         if kind == "began":
@@ -100,9 +113,12 @@ def finite(value: Any) -> Any:
 
 def append(directory: Path, record: Mapping[str, Any]) -> None:
     """Add a record to the file of a store; raises OSError."""
-    descriptor = os.open(directory / NAME, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    descriptor = os.open(directory / NAME, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
-        os.write(descriptor, as_line(record))
+        size = os.fstat(descriptor).st_size
+        os.lseek(descriptor, max(0, size - 1), os.SEEK_SET)
+        broken = size and os.read(descriptor, 1) != b"\n"  # a line that was cut off stays one by itself
+        os.write(descriptor, (b"\n" if broken else b"") + as_line(record))
     finally:
         os.close(descriptor)
 

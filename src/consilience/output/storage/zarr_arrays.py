@@ -32,7 +32,11 @@ UNITS: Final = {
 def write_group(root: Path, name: str, group: LabelledArrays) -> None:
     """Write a group that is not there, or that readers do not see.
 
-    raises   OSError; StorageError for arrays of what is neither number, text nor date
+    Raises
+    ------
+    OSError
+    StorageError
+        For arrays of what is neither number, text nor date.
     """
     folder = root / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -52,24 +56,37 @@ def _write_array(folder: Path, path: str, dims: tuple[str, ...], values: npt.NDA
         axis = dims.index("draw")
         size = max(1, values.nbytes // max(1, values.shape[axis]))
         chunk[axis] = max(1, min(CHUNK_DRAWS, CHUNK_BYTES // size))
-    numbers: dict[str, Any] = {"name": "bytes"}
-    if values.dtype.itemsize > 1:
-        numbers["configuration"] = {"endian": "little"}
-    empty: object = {"b": False, "c": [0.0, 0.0], "f": "NaN", "U": "", "O": ""}.get(values.dtype.kind, 0)
     folder.mkdir(exist_ok=True)
+    write_chunks(folder, values, chunk)
+    write_json(folder / "zarr.json", array_metadata(dims, values.shape, values.dtype, chunk, attributes))
+
+
+def write_chunks(folder: Path, values: npt.NDArray[Any], chunk: list[int], origin: tuple[int, ...] = ()) -> None:
+    """Write numbers or text as the chunks of an array, the first of which is at `origin`, in chunks; raises OSError."""
+    first = (*origin, *(0,) * (values.ndim - len(origin)))
     for place in product(*(range(-(-n // c)) for n, c in zip(values.shape, chunk, strict=True))):
         part = values[tuple(slice(p * c, (p + 1) * c) for p, c in zip(place, chunk, strict=True))]
-        file = folder.joinpath("c", *map(str, place))
+        file = folder.joinpath("c", *(str(p + q) for p, q in zip(place, first, strict=True)))
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(_text(part) if text else _padded(part, chunk))
-    metadata = {
-        "shape": values.shape, "data_type": "string" if text else values.dtype.name, "zarr_format": 3,
+        file.write_bytes(_text(part) if values.dtype.kind in "UO" else _padded(part, chunk))
+
+
+def array_metadata(
+    dims: tuple[str, ...], shape: tuple[int, ...], dtype: np.dtype[Any], chunk: list[int], attributes: object
+) -> dict[str, Any]:
+    """What an array's `zarr.json` says."""
+    text = dtype.kind in "UO"
+    numbers: dict[str, Any] = {"name": "bytes"}
+    if dtype.itemsize > 1:
+        numbers["configuration"] = {"endian": "little"}
+    empty: object = {"b": False, "c": [0.0, 0.0], "f": "NaN", "U": "", "O": ""}.get(dtype.kind, 0)
+    return {
+        "shape": shape, "data_type": "string" if text else dtype.name, "zarr_format": 3,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}}, "fill_value": empty,
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}}, "dimension_names": dims,
         "codecs": [{"name": "vlen-utf8", "configuration": {}} if text else numbers], "storage_transformers": [],
         "attributes": attributes, "node_type": "array",
     }  # fmt: skip
-    write_json(folder / "zarr.json", metadata)
 
 
 def _numbers(values: npt.NDArray[Any], path: str) -> tuple[npt.NDArray[Any], dict[str, str]]:

@@ -24,8 +24,13 @@ OWN_FILE = re.compile(rf"zarr\.json|\d+|c|{re.escape(journal.NAME)}|\w+\.[0-9a-f
 def publish(root: Path, attributes: Mapping[str, object] | None = None) -> None:
     """Show readers what is there: metadata of groups with those of their arrays, then of the whole tree.
 
-    attributes   to add to the groups of the run
+    Parameters
+    ----------
+    attributes : mapping, optional
+        To add to the groups of the run.
 
+    Notes
+    -----
     Every file is replaced as a whole; raises OSError.
     """
     members: dict[str, Any] = {}

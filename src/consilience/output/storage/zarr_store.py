@@ -80,13 +80,26 @@ class ZarrStore:
     ) -> ZarrStore:
         """A new store with a group `posterior`; its variables come with the first draws.
 
-        path         a directory to be made, in one that exists; a store of an earlier run gives way only if
-                     `overwrite` is given, and anything else is left alone
-        chains       number of chains
-        coords, dims, attributes   as for `storage.tree_of`; draws have no labels but their numbers
-        groups       draws to begin with, as in `append`
-        goes_on      whether it is the run there that goes on: its journal is kept
+        Parameters
+        ----------
+        path : str or os.PathLike
+            A directory to be made, in one that exists; a store of an earlier run gives way only if `overwrite` is
+            given, and anything else is left alone.
+        chains : int
+            Number of chains.
+        coords : Coordinates, optional
+            As for `storage.tree_of`; draws have no labels but their numbers.
+        dims : Dimensions, optional
+            As for `storage.tree_of`; draws have no labels but their numbers.
+        attributes : Attributes, optional
+            As for `storage.tree_of`; draws have no labels but their numbers.
+        groups : Groups, optional
+            Draws to begin with, as in `append`.
+        goes_on : bool, default False
+            Whether it is the run there that goes on: its journal is kept.
 
+        Notes
+        -----
         Raises StorageError if the path is taken or being written by another run, cannot be written, or if zarr
         is not installed.
         """
@@ -120,7 +133,7 @@ class ZarrStore:
         self._check_open()
         blocks, count = self._checked(groups or {})
         begun = groups if groups and count else {"posterior": {"none": np.zeros((self._chains, 0))}}
-        made = labelled(begun, self._coords, self._dims, self._attributes)
+        made = labelled(begun, self._coords, self._dims if count else {}, self._attributes)
         beside = files.temporary_name(self.path)
         try:
             for name, group in made.items():
@@ -142,9 +155,14 @@ class ZarrStore:
     def append(self, groups: Groups) -> None:
         """Add draws to every variable; readers see all of them or none.
 
-        groups   of `posterior` and others of `GROWING`, the arrays of variables, of shape (chain, n, ...); at
-                 each call the same names, element types and shapes, but for n
+        Parameters
+        ----------
+        groups : Groups
+            Of `posterior` and others of `GROWING`, the arrays of variables, of shape (chain, n, ...); at each call the
+            same names, element types and shapes, but for n.
 
+        Notes
+        -----
         Raises StorageError if the arrays are others than before or cannot be written. The draws before are then
         kept, and the same may be appended again.
         """

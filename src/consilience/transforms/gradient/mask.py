@@ -17,7 +17,7 @@ from consilience.ops.shape import broadcast_to, expand_dims
 
 
 class Masked(NamedTuple):
-    """where(condition, inner, 0), or where(condition, 0, inner) when `inverted`."""
+    """`where(condition, inner, 0)`, or `where(condition, 0, inner)` when `inverted`."""
 
     condition: Node
     inverted: bool

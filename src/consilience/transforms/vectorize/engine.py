@@ -28,10 +28,21 @@ from consilience.transforms.vectorize.table import Operand, batched_row
 def vectorize(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> list[Node]:
     """The outputs for a whole batch of inputs.
 
-    replacements  input -> its batched form: the same dtype and shape behind leading batch axes. Batch axes of
-                  several inputs broadcast against each other, as in NumPy. Keys may be inner nodes.
-    returns       outputs of shape (*batch, *output.shape), also where an output does not depend on the batch
-    raises        MissingRuleError for ops without batched form
+    Parameters
+    ----------
+    replacements : mapping of TensorVariable to TensorVariable
+        Input -> its batched form: the same dtype and shape behind leading batch axes. Batch axes of several inputs
+        broadcast against each other, as in NumPy. Keys may be inner nodes.
+
+    Returns
+    -------
+    list of TensorVariable
+        Outputs of shape (*batch, *output.shape), also where an output does not depend on the batch.
+
+    Raises
+    ------
+    MissingRuleError
+        For ops without batched form.
     """
     if not replacements:
         return list(outputs)
@@ -58,8 +69,17 @@ def propagated(
 def vectorize_graph(outputs: Node | Sequence[Node], replace: Mapping[Node, Node]) -> Node | list[Node]:
     """The outputs for batches of some of their inputs, under PyTensor's name.
 
-    replace   input or inner expression -> its batched form, with the batch axes in front
-    returns   one output or a list, as given. An output has the batch axes of what it depends on, and no others.
+    Parameters
+    ----------
+    outputs : TensorVariable or sequence of TensorVariable
+        Expressions whose values are wanted.
+    replace : mapping of TensorVariable to TensorVariable
+        Input or inner expression -> its batched form, with the batch axes in front.
+
+    Returns
+    -------
+    TensorVariable or list of TensorVariable
+        One output or a list, as given. An output has the batch axes of what it depends on, and no others.
     """
     results = []
     for output in [outputs] if isinstance(outputs, Node) else outputs:
@@ -73,7 +93,10 @@ def with_common_lengths(
 ) -> tuple[list[Node], dict[Node, Operand]]:
     """The graph, where lengths that Python functions tell are the same at all batch positions.
 
-    raises   MissingRuleError where an output's own length differs from one position to another
+    Raises
+    ------
+    MissingRuleError
+        Where an output's own length differs from one position to another.
     """
     values: dict[dims.Atom, Dim] = {}
     outputs = settled(outputs)

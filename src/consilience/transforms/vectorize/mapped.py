@@ -36,16 +36,33 @@ def vmap(
 ) -> Callable[..., Any]:
     """A function that applies `f` to every position along one axis of its arguments, all at once.
 
-    f          takes tensors, or tuples, lists and dicts of them, and gives such; it sees its arguments without the
-               axis. Tensors that it uses without taking them are the same for all positions.
-    in_axes    the axis of each positional argument, counted from the end if negative; None: the same for all
-               positions. One value serves all arguments; a value in place of a tuple, list or dict serves all its
-               members. Arguments by keyword are mapped over axis 0.
-    out_axes   the axis of each result at which the positions stand; None: one value, which must not depend on them
-    axis_name  what `psum`, `pmean`, `pmax`, `pmin` and `axis_index` inside `f` call the axis of the positions
-    axis_size  number of positions; needed where no argument is mapped
-    returns    a function with the arguments of `f`; calls of `vmap` within each other give several axes
-    raises     ShapeError for axes that do not exist or are of different lengths; TypeError for axes of another form
+    Parameters
+    ----------
+    f : callable
+        Takes tensors, or tuples, lists and dicts of them, and gives such; it sees its arguments without the axis.
+        Tensors that it uses without taking them are the same for all positions.
+    in_axes : int or sequence of int, default 0
+        The axis of each positional argument, counted from the end if negative; None: the same for all positions. One
+        value serves all arguments; a value in place of a tuple, list or dict serves all its members. Arguments by
+        keyword are mapped over axis 0.
+    out_axes : int or sequence of int, default 0
+        The axis of each result at which the positions stand; None: one value, which must not depend on them.
+    axis_name : str, optional
+        What `psum`, `pmean`, `pmax`, `pmin` and `axis_index` inside `f` call the axis of the positions.
+    axis_size : object, optional
+        Number of positions; needed where no argument is mapped.
+
+    Returns
+    -------
+    callable
+        A function with the arguments of `f`; calls of `vmap` within each other give several axes.
+
+    Raises
+    ------
+    ShapeError
+        For axes that do not exist or are of different lengths.
+    TypeError
+        For axes of another form.
     """
 
     def mapped(*arguments: Any, **keywords: Any) -> Any:

@@ -55,12 +55,35 @@ def psum(x: TensorLike, axis_name: AxisName) -> Node:
     """Sum of x over all positions of the named axis, or axes; `psum(1, name)` is their number.
 
     Derivatives taken inside the function are those of the sum of all positions' results, as in JAX.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis_name : AxisName
+        Name that `vmap` was given for the axis.
+
+    Returns
+    -------
+    TensorVariable
     """
     return _over("sum", x, axis_name)
 
 
 def pmean(x: TensorLike, axis_name: AxisName) -> Node:
-    """Mean of x over all positions of the named axis, or axes."""
+    """Mean of x over all positions of the named axis, or axes.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis_name : AxisName
+        Name that `vmap` was given for the axis.
+
+    Returns
+    -------
+    TensorVariable
+    """
     node = psum(x, axis_name)
     for name in [axis_name] if isinstance(axis_name, str) else axis_name:
         node = node / length_of(_axis(name)[1])
@@ -68,15 +91,49 @@ def pmean(x: TensorLike, axis_name: AxisName) -> Node:
 
 
 def pmax(x: TensorLike, axis_name: AxisName) -> Node:
-    """Greatest x of all positions of the named axis, or axes; in derivatives positions that tie share evenly."""
+    """Greatest x of all positions of the named axis, or axes; in derivatives positions that tie share evenly.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis_name : AxisName
+        Name that `vmap` was given for the axis.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return _over("max", x, axis_name)
 
 
 def pmin(x: TensorLike, axis_name: AxisName) -> Node:
-    """Least x of all positions of the named axis, or axes; in derivatives positions that tie share evenly."""
+    """Least x of all positions of the named axis, or axes; in derivatives positions that tie share evenly.
+
+    Parameters
+    ----------
+    x : TensorLike
+        Tensor, or what becomes one: an array, a number, nested lists.
+    axis_name : AxisName
+        Name that `vmap` was given for the axis.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return _over("min", x, axis_name)
 
 
 def axis_index(axis_name: str) -> Node:
-    """The number of the position along the named axis, an int64 scalar that counts from 0."""
+    """The number of the position along the named axis, an int64 scalar that counts from 0.
+
+    Parameters
+    ----------
+    axis_name : str
+        Name that `vmap` was given for the axis.
+
+    Returns
+    -------
+    TensorVariable
+    """
     return _axis(axis_name)[0]

@@ -18,8 +18,18 @@ export function drawn(tag, attributes = {}, ...inside) {
 }
 
 export function picture(width, height, label, ...inside) {
-  return drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, ...inside);
+  return drawn("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label.slice(0, 2000) }, ...inside);
 }
+
+// A picture as wide as its place, of unchanged height; so there are no words in it.
+function stretched(width, height, label, ...inside) {
+  const made = picture(width, height, label, ...inside);
+  for (const [name, value] of [["width", "100%"], ["preserveAspectRatio", "none"], ["class", "stretched"]]) made.setAttribute(name, value);
+  return made;
+}
+
+const ends = (from, to, middle = "") => make("div", { class: "ends" }, make("span", {}, from), make("span", {}, middle), make("span", {}, to));
+export const short = (text, most) => (text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text);
 
 export function words(x, y, text, more = {}) {
   return drawn("text", { x, y, ...more }, String(text));
@@ -28,8 +38,11 @@ export function words(x, y, text, more = {}) {
 export const color = (i) => getComputedStyle(document.documentElement).getPropertyValue(`--c${i % 8}`).trim();
 const shade = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 });
+
 export function number(x, digits = 3) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
+  if (Math.abs(x) >= 1e6 && Math.abs(x) < 1e15) return compact.format(x);
   if (x !== 0 && (Math.abs(x) >= 1e6 || Math.abs(x) < 1e-4)) return x.toExponential(digits - 1);
   return Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : String(Number(x.toPrecision(digits)));
 }
@@ -74,7 +87,8 @@ export class Lines {
       legend: { show: false },
       cursor: { show: false },
       scales: { x: { time: false }, ...(this.options.scales ?? {}) },
-      axes: [{ ...axis, size: 24 }, { ...axis, size: 54, values: (u, at) => at.map((v) => (v === null ? "" : number(v, 4))) }],
+      padding: [8, 8, 0, 0],
+      axes: [{ ...axis, size: 24 }, { ...axis, size: 54, space: 22, values: (u, at) => at.map((v) => (v === null ? "" : number(v, 4))) }],
       series: [{}, ...lines.map((_, i) => ({
         label: labels[i], stroke: color(more.colors ? more.colors[i] : i), width: more.width ?? 1.3, alpha: more.alpha ?? 1,
         dash: more.dashes?.[i], points: { show: x.length < 2 || more.points === true, size: 5 },
@@ -84,106 +98,99 @@ export class Lines {
 }
 
 export function ranks(rows, label) {
-  const width = 300, height = 128, inner = 96;
-  const most = Math.max(1, ...rows.flat());
+  const width = 300, height = 104;
   const expected = rows.length ? rows[0].reduce((a, b) => a + b, 0) / rows[0].length : 0;
-  const top = Math.max(most, 2 * expected);
+  const top = Math.max(1, 1.7 * expected, ...rows.flat());
+  const y = (n) => 3 + (height - 6) * (1 - n / top);
   const lines = rows.map((row, chain) => {
     const step = width / row.length;
-    const y = (n) => 6 + inner * (1 - n / top);
     const points = row.flatMap((n, i) => [`${i * step},${y(n)}`, `${(i + 1) * step},${y(n)}`]).join(" ");
     return drawn("polyline", { points, fill: "none", stroke: color(chain), "stroke-width": 1.6, opacity: 0.85 });
   });
-  const level = 6 + inner * (1 - expected / top);
-  return picture(width, height, label,
-    drawn("line", { x1: 0, x2: width, y1: level, y2: level, stroke: shade("dim"), "stroke-dasharray": "4 4" }),
-    drawn("line", { x1: 0, x2: width, y1: 102, y2: 102, class: "axis" }), lines,
-    words(0, 120, "lowest draws"), words(width, 120, "highest", { "text-anchor": "end" }));
+  return make("div", {}, stretched(width, height, label,
+    drawn("line", { x1: 0, x2: width, y1: y(expected), y2: y(expected), stroke: shade("dim"), "stroke-dasharray": "4 4" }),
+    drawn("line", { x1: 0, x2: width, y1: y(0), y2: y(0), class: "axis" }), lines), ends("lowest draws", "highest", "ranks"));
 }
 
-export function bars(edges, rows, labels, label) {
-  const width = 420, height = 170, inner = 130;
-  const top = Math.max(1e-12, ...rows.flat());
-  const span = edges[edges.length - 1] - edges[0];
-  const x = (v) => ((v - edges[0]) / span) * width;
-  const shapes = rows.map((row, k) => {
-    const points = [`0,${inner + 6}`, ...row.flatMap((n, i) => [edges[i], edges[i + 1]].map((e) => `${x(e)},${6 + inner * (1 - n / top)}`)), `${width},${inner + 6}`];
-    return drawn("polygon", { points: points.join(" "), fill: color(k), opacity: 0.45, stroke: color(k) });
-  });
-  return make("div", {}, picture(width, height, label, shapes, words(0, 156, number(edges[0])), words(width, 156, number(edges[edges.length - 1]), { "text-anchor": "end" })), legend(labels));
+const area = (edges, row, x, y, base, k) => drawn("polygon", {
+  points: `${x(edges[0])},${base} ${row.flatMap((v, i) => [`${x(edges[i])},${y(v)}`, `${x(edges[i + 1])},${y(v)}`]).join(" ")} ${x(edges[row.length])},${base}`,
+  fill: color(k), "fill-opacity": 0.35, stroke: color(k), "stroke-width": 1.4,
+});
+
+// Histograms on common edges, the first one in front.
+export function bars(edges, rows, label, height = 150) {
+  const width = 400, base = height - 2, top = Math.max(1e-300, ...rows.flat()), span = edges[edges.length - 1] - edges[0];
+  const x = (v) => ((v - edges[0]) / span) * width, y = (v) => 4 + (base - 4) * (1 - v / top);
+  return make("div", {}, stretched(width, height, label, rows.map((row, k) => area(edges, row, x, y, base, k)).reverse(),
+    drawn("line", { x1: 0, x2: width, y1: base, y2: base, class: "axis" })), ends(number(edges[0]), number(edges[edges.length - 1])));
 }
 
-export function forest(rows) {
-  const width = 560, high = 20, left = 190;
-  const lows = rows.map((r) => r.lower).filter((v) => v !== null), highs = rows.map((r) => r.upper).filter((v) => v !== null);
-  if (!lows.length) return make("p", { class: "dim" }, "Nothing to draw.");
-  const low = Math.min(...lows), top = Math.max(...highs), span = top - low || 1;
-  const x = (v) => left + ((v - low) / span) * (width - left - 12);
+export function forest(rows, width, low, top) {
+  const high = 20, left = Math.min(190, Math.round(width / 3)), span = top - low || 1;
+  const x = (v) => left + 6 + ((v - low) / span) * (width - left - 18);
   const shown = rows.flatMap((r, i) => {
-    if (r.lower === null) return [];
-    const y = high * i + 14;
-    const name = r.name.length > 28 ? `${r.name.slice(0, 27)}…` : r.name;
-    return [words(left - 8, y + 4, name, { "text-anchor": "end" }),
+    if (r.lower === null || r.upper === null || r.mean === null) return [];
+    const y = high * i + 12;
+    return [words(left - 8, y + 4, short(r.name, Math.floor(left / 6.6)), { "text-anchor": "end" }),
       drawn("line", { x1: x(r.lower), x2: x(r.upper), y1: y, y2: y, stroke: color(0), "stroke-width": 2.5 }),
       drawn("circle", { cx: x(r.mean), cy: y, r: 4, fill: color(1) })];
   });
-  const end = rows.length * high + 8;
+  const end = rows.length * high + 4;
   const zero = low < 0 && top > 0 ? [drawn("line", { x1: x(0), x2: x(0), y1: 0, y2: end, class: "axis", "stroke-dasharray": "3 3" })] : [];
-  return picture(width, end + 20, "Intervals of 94 % and means", zero, shown,
-    words(left, end + 14, number(low)), words(width - 8, end + 14, number(top), { "text-anchor": "end" }));
+  return picture(width, end + 20, "Intervals of 94 % and means", zero, shown, drawn("line", { x1: left, x2: width, y1: end, y2: end, class: "axis" }),
+    words(left, end + 15, number(low)), words(width - 6, end + 15, number(top), { "text-anchor": "end" }));
 }
 
-export function pairs(columns, diverged, names) {
-  const n = columns.length, cell = 150, width = n * cell;
-  const ends = columns.map((column, k) => {
+export function pairs(columns, diverged, names, width) {
+  const n = columns.length, cell = width / n, inner = cell - 16;
+  const limits = columns.map((column, k) => {
     const all = [...column, ...diverged[k]].filter((v) => v !== null && v !== undefined);
     const low = all.reduce((a, b) => Math.min(a, b), Infinity), high = all.reduce((a, b) => Math.max(a, b), -Infinity);
     return [low, high - low || 1];
   });
-  const at = (v, k) => 8 + ((v - ends[k][0]) / ends[k][1]) * (cell - 16);
+  const at = (v, k) => 8 + ((v - limits[k][0]) / limits[k][1]) * inner;
   const parts = [];
   for (let row = 0; row < n; row++) for (let col = 0; col <= row; col++) {
     const x0 = col * cell, y0 = row * cell;
     parts.push(drawn("rect", { x: x0 + 2, y: y0 + 2, width: cell - 4, height: cell - 4, fill: "none", class: "axis" }));
     if (row === col) {
-      const bins = new Array(24).fill(0);
-      for (const v of columns[col]) if (v !== null) bins[Math.min(23, Math.floor(((v - ends[col][0]) / ends[col][1]) * 24))]++;
+      const bins = new Array(24).fill(0), room = cell - 32;
+      for (const v of columns[col]) if (v !== null) bins[Math.min(23, Math.floor(((v - limits[col][0]) / limits[col][1]) * 24))]++;
       const top = Math.max(1, ...bins);
-      bins.forEach((b, i) => parts.push(drawn("rect", { x: x0 + 8 + (i * (cell - 16)) / 24, y: y0 + cell - 6 - (b / top) * (cell - 40), width: (cell - 16) / 24 - 0.6, height: (b / top) * (cell - 40), fill: color(0), opacity: 0.55 })));
-      const name = names[col].length > 22 ? `${names[col].slice(0, 21)}…` : names[col];
-      parts.push(words(x0 + cell / 2, y0 + 17, name, { "text-anchor": "middle" }));
+      bins.forEach((b, i) => parts.push(drawn("rect", { x: x0 + 8 + (i * inner) / 24, y: y0 + cell - 6 - (b / top) * room, width: inner / 24 - 0.5, height: (b / top) * room, fill: color(0), opacity: 0.6 })));
+      parts.push(words(x0 + cell / 2, y0 + 17, short(names[col], Math.floor(cell / 6.8)), { "text-anchor": "middle" }));
       continue;
     }
-    const path = (some, r) => some[col].map((v, i) => (v === null || some[row][i] === null ? "" :
-      `M${(x0 + at(v, col)).toFixed(1)} ${(y0 + cell - at(some[row][i], row)).toFixed(1)}h${r}`)).join("");
-    parts.push(drawn("path", { d: path(columns, 0.01), stroke: color(0), "stroke-width": 2.2, "stroke-linecap": "round", opacity: 0.35 }));
-    parts.push(drawn("path", { d: path(diverged, 0.01), stroke: shade("bad"), "stroke-width": 4, "stroke-linecap": "round", opacity: 0.8 }));
+    const path = (some) => some[col].map((v, i) => (v === null || some[row][i] === null ? "" :
+      `M${(x0 + at(v, col)).toFixed(1)} ${(y0 + cell - at(some[row][i], row)).toFixed(1)}h0.01`)).join("");
+    parts.push(drawn("path", { d: path(columns), stroke: color(0), "stroke-width": 2, "stroke-linecap": "round", opacity: 0.4 }));
+    parts.push(drawn("path", { d: path(diverged), stroke: shade("bad"), "stroke-width": 4, "stroke-linecap": "round", opacity: 0.8 }));
   }
   return picture(width, width, `Pairs of ${names.join(", ")}`, parts);
 }
 
-export function parallel(rows) {
-  const width = 560, height = 230, inner = 170;
-  const x = (k) => 40 + (k * (width - 80)) / Math.max(1, rows.length - 1);
-  const count = Math.min(120, rows[0].ranks.length);
-  const lines = [];
-  for (let i = 0; i < count; i++) {
-    lines.push(drawn("polyline", { points: rows.map((r, k) => `${x(k)},${8 + inner * (1 - r.ranks[i])}`).join(" "), fill: "none", stroke: shade("bad"), opacity: 0.25 }));
-  }
-  const axes = rows.flatMap((r, k) => {
-    const name = r.text.length > 13 ? `${r.text.slice(0, 12)}…` : r.text;
-    return [drawn("line", { x1: x(k), x2: x(k), y1: 8, y2: 8 + inner, class: "axis" }),
-      words(x(k), inner + 26 + 14 * (k % 2), name, { "text-anchor": "middle" })];
-  });
+export function parallel(rows, width) {
+  const height = 230, inner = 180, step = (width - 80) / Math.max(1, rows.length - 1);
+  const x = (k) => 40 + k * step;
+  const lines = rows[0].ranks.slice(0, 120).map((_, i) => drawn("polyline", {
+    points: rows.map((r, k) => `${x(k)},${8 + inner * (1 - r.ranks[i])}`).join(" "), fill: "none", stroke: shade("bad"), opacity: 0.25,
+  }));
+  const axes = rows.flatMap((r, k) => [drawn("line", { x1: x(k), x2: x(k), y1: 8, y2: 8 + inner, class: "axis" }),
+    words(x(k), inner + 24 + 15 * (k % 2), short(r.text, Math.max(6, Math.floor((2 * step) / 6.8))), { "text-anchor": "middle" })]);
   return picture(width, height, "Ranks of draws that diverged, parameter by parameter", axes, lines);
 }
 
 export function overlaid(grid, observed, predicted) {
-  const width = 420, height = 170, inner = 140;
-  const span = grid[grid.length - 1] - grid[0] || 1;
-  const path = (row) => row.map((p, i) => `${((grid[i] - grid[0]) / span) * width},${6 + inner * (1 - p)}`).join(" ");
-  return make("div", {}, picture(width, height, "Distribution functions of observed and predicted values",
-    predicted.map((row) => drawn("polyline", { points: path(row), fill: "none", stroke: color(0), opacity: 0.25 })),
-    drawn("polyline", { points: path(observed), fill: "none", stroke: color(1), "stroke-width": 2.4 }),
-    words(0, 164, number(grid[0])), words(width, 164, number(grid[grid.length - 1]), { "text-anchor": "end" })), legend(["predicted data sets", "observed"]));
+  if (!grid.length) return make("p", { class: "dim" }, "There are no numbers to show.");
+  const width = 400, height = 170, span = grid[grid.length - 1] - grid[0] || 1;
+  const path = (row) => row.map((p, i) => `${((grid[i] - grid[0]) / span) * width},${3 + (height - 6) * (1 - p)}`).join(" ");
+  return make("div", {}, stretched(width, height, "Distribution functions of observed and predicted values",
+    predicted.map((row) => drawn("polyline", { points: path(row), fill: "none", stroke: color(0), opacity: 0.3 })),
+    drawn("line", { x1: 0, x2: width, y1: height - 3, y2: height - 3, class: "axis" }),
+    drawn("polyline", { points: path(observed), fill: "none", stroke: color(1), "stroke-width": 2.2 })),
+  ends(number(grid[0]), number(grid[grid.length - 1])), legend(["predicted data sets", "observed"]));
+}
+
+export function size(bytes) {
+  return bytes === null || bytes === undefined ? "–" : bytes >= 1e9 ? `${number(bytes / 1e9)} GB` : `${number(bytes / 1e6)} MB`;
 }

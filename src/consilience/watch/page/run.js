@@ -1,18 +1,21 @@
 // The page of one run. It is made once; what is new is put in its places.
 
 import { act, ask, embedded, follow, mayControl, trace } from "./data.js";
-import { bars, clock, forest, legend, Lines, make, number, overlaid, pairs, parallel, picture, ranks, drawn, words } from "./draw.js";
+import { bars, clock, forest, legend, Lines, make, number, overlaid, pairs, parallel, ranks, size } from "./draw.js";
+import { modelPicture } from "./model.js";
 
 export const TONES = {
   converged: "good", completed: "good", converged_with_divergences: "warn", interrupted: "warn", paused: "warn", stale: "bad",
   not_converged: "bad", chains_disagree: "bad", unreadable: "bad", tuning: "busy", sampling: "busy", starting: "busy", running: "busy",
 };
-const LIVE = ["tuning", "sampling", "starting", "paused", "running", "stale"];
+export const LIVE = ["tuning", "sampling", "starting", "paused", "running", "stale"];
 const COLUMNS = [["mean", "mean"], ["sd", "sd"], ["lower", "hdi 3%"], ["upper", "hdi 97%"], ["mcse_mean", "mcse"], ["ess_bulk", "ess bulk"], ["ess_tail", "ess tail"], ["r_hat", "R-hat"]];
 const key = (element) => JSON.stringify([element.variable, element.place]);
 
 export const badge = (status) => make("span", { class: `badge ${TONES[status] ?? "dim"}` }, status.replaceAll("_", " "));
 const when = (seconds) => (seconds ? new Date(1000 * seconds).toLocaleString() : "–");
+const day = (time) => time.toLocaleDateString();
+const shortly = (seconds) => { const time = new Date(1000 * seconds); return day(time) === day(new Date()) ? time.toLocaleTimeString() : day(time); };
 
 export class RunPage {
   constructor(place, name, back) {
@@ -47,17 +50,17 @@ export class RunPage {
       part("parameters", "Parameters", this.search, this.part.found, this.part.legend),
       make("div", { class: "two" },
         part("rhat", "R-hat over draws", this.growth[0].element), part("ess", "Effective draws over draws", this.growth[1].element)),
-      part("summary", "Summary", this.filter), part("forest", "Forest"), 
-      make("div", { class: "two" }, part("pairs", "Pairs"), part("divergences", "Divergences")),
-      make("div", { class: "two" }, part("tuning", "Chains over time"), part("energy", "Energy")),
-      make("div", { class: "two" }, part("predictive", "Posterior predictive"), part("regions", "Separate regions")),
-      make("div", { class: "two" }, part("events", "Events"), part("about", "About the run")), part("model", "Model"),
+      part("summary", "Summary", this.filter), part("forest", "Forest"),
+      make("div", { class: "two" }, part("pairs", "Pairs"), part("divergences", "Divergences"), part("prior", "Prior and posterior"), part("predictive", "Posterior predictive"),
+        part("loo", "Leave-one-out cross-validation"), part("energy", "Energy"), part("tuning", "Chains over time"), part("regions", "Separate regions")),
+      part("model", "Model"), make("div", { class: "two" }, part("events", "Events"), part("about", "About the run")),
     );
     await this.refresh();
     await this.find();
-    this.stop = follow(this.name, () => this.refresh(), (gone) => {
-      this.part.news.textContent = gone ? "The server does not answer; what is here is what it last said." : "";
-    });
+    const said = (gone) => { this.part.news.textContent = gone ? "The server does not answer; what is here is what it last said." : ""; };
+    // A run from which nothing comes may be stale by now.
+    const quiet = () => { said(false); if (LIVE.includes(this.run?.status)) this.refresh(); };
+    this.stop = follow(this.name, () => this.refresh(), said, quiet);
   }
 
   async refresh(atOnce = false) {
@@ -75,8 +78,8 @@ export class RunPage {
       this.part.news.textContent = error.message;
     }
     // So that looking takes a small share of the time, however slow the other side is.
-    const rest = LIVE.includes(this.run?.status) ? Math.max(1500, 10 * (performance.now() - began)) : 300;
-    this.resting = setTimeout(() => { this.resting = 0; this.busy = false; if (this.again) this.refresh(); }, Math.min(rest, 6000));
+    const rest = LIVE.includes(this.run?.status) ? Math.max(2500, 20 * (performance.now() - began)) : 300;
+    this.resting = setTimeout(() => { this.resting = 0; this.busy = false; if (this.again) this.refresh(); }, Math.min(rest, 8000));
   }
 
   async details() {
@@ -85,12 +88,13 @@ export class RunPage {
     const live = LIVE.includes(run.status);
     if (!this.byHand) this.chosen = drawn ? run.worst.slice(0, 4) : [];
     const now = Date.now();
+    if (drawn && !this.part.found.childElementCount) this.find();
     if (drawn && (run.draws !== this.drawn || run.status !== this.shownStatus)) {
       await this.showTraces();
       // What takes longer comes more seldom while the run goes on.
       if (!live || !this.slowAt || now - this.slowAt > 15000) {
         this.slowAt = now;
-        await Promise.all([this.showSummary(), this.showPairs(), this.showDivergences()]);
+        await Promise.all([this.showSummary(), this.showPairs(), this.showDivergences(), this.showPrior(), this.showLeaveOneOut()]);
         if (run.status !== "stale") this.drawn = run.draws;
         this.shownStatus = run.status;
       }
@@ -100,7 +104,12 @@ export class RunPage {
         this.part.predictive.replaceChildren(make("h3", {}, name), overlaid(found.grid, found.observed, found.predicted));
       }
     }
-    for (const name of ["parameters", "rhat", "ess", "summary", "forest", "pairs", "divergences"]) this.hide(name, !drawn);
+    for (const name of ["parameters", "rhat", "ess", "summary", "forest", "pairs"]) this.hide(name, !drawn);
+    if (!drawn) for (const name of ["divergences", "prior", "loo"]) this.hide(name, true);
+  }
+
+  widthOf(name) {
+    return Math.min(640, this.part[name].clientWidth || 480);
   }
 
   hide(name, hidden) {
@@ -113,11 +122,11 @@ export class RunPage {
     document.title = `${r.status.replaceAll("_", " ")} · ${r.name}`;
     const rate = p.at.length > 1 && live ? (() => {
       const n = p.at.length, k = Math.max(0, n - 5), total = (i) => p.gradients.reduce((sum, row) => sum + (row[i] ?? 0), 0);
-      return (total(n - 1) - total(k)) / Math.max(1e-9, p.at[n - 1] - p.at[k]);
+      return Math.max(0, total(n - 1) - total(k)) / Math.max(1e-9, p.at[n - 1] - p.at[k]); // counts begin again where the run does
     })() : r.gradients / r.seconds;
     const noise = c && c.ess ? Math.sqrt(1 + (2 * (r.chains ?? 1)) / c.ess) : null;
     const draws = c && c.needed && live && c.needed > r.draws ? `of about ${number(c.needed)} of each chain` : `of each of ${r.chains} chains`;
-    const left = c && c.needed && live && r.draws && p.at.length ? (() => {
+    const left = c && c.needed && live && r.status !== "stale" && r.draws && p.at.length ? (() => {
       const first = p.draws[0].findIndex((d) => d > 0), n = p.at.length - 1;
       const span = first >= 0 && n > first ? (p.at[n] - p.at[first]) / Math.max(1, p.draws[0][n] - p.draws[0][first]) : r.seconds / r.draws;
       return Math.max(0, c.needed - r.draws) * span;
@@ -126,17 +135,19 @@ export class RunPage {
     const diverged = r.divergences;
     const figures = [
       figure("Draws", number(r.draws), draws),
-      figure("Time", clock(r.seconds), left !== null ? `about ${clock(left)} left` : r.last ? `last word ${when(r.last)}` : ""),
+      figure("Time", clock(r.seconds), left !== null ? `about ${clock(left)} left` : r.last ? `last word ${shortly(r.last)}` : ""),
       c ? figure("Least effective draws", `${number(c.ess)}${c.target_ess ? ` / ${number(c.target_ess)}` : ""}`, c.ess_name, c.target_ess && c.ess >= c.target_ess ? "good" : "") : null,
       c ? figure("R-hat", c.rhat === null ? "–" : c.rhat.toFixed(3), `${c.rhat_name}${noise ? `; noise alone ${noise.toFixed(3)}` : ""}`, c.rhat !== null && c.rhat <= c.target_rhat ? "good" : "bad") : null,
       figure("Divergences", number(diverged), diverged && r.draws ? `${number((100 * diverged) / (r.draws * r.chains))} % of draws` : "", diverged ? "warn" : ""),
       figure("Gradients", number(r.gradients), Number.isFinite(rate) ? `${number(rate)} a second` : ""),
-      figure("Parameters", number(r.parameters || r.began.dimension), r.began.threads ? `${r.began.threads} threads` : ""),
+      figure("Parameters", number(r.parameters || r.began.dimension), r.began.dimension ? `${number(r.began.dimension)} coordinates` : ""),
+      r.evidence[0] !== null ? figure("Log evidence", number(r.evidence[0], 5), r.evidence[1] !== null ? `± ${number(r.evidence[1], 2)}` : "") : null,
+      r.memory ? figure("Memory", size(r.memory), [r.began.threads && `${r.began.threads} thread${r.began.threads > 1 ? "s" : ""} for chains`, r.threads && `${r.threads} in all`].filter(Boolean).join(", ")) : null,
     ];
     const head = [
       make("div", { class: "head" }, this.back ? make("a", { href: "#", onclick: this.back }, "← all runs") : null, make("h1", {}, r.name), badge(r.status)),
       make("p", { class: "reason" }, r.reason && r.reason[0].toUpperCase() + r.reason.slice(1), r.promise ? `${r.reason ? " – this" : "This"} status promises ${r.promise}.` : "", r.help ? ` What would help: ${r.help.replaceAll("`", "")}.` : "",
-        r.skewed ? " The clock of its machine differs from this one's." : ""),
+        r.status === "stale" && r.last ? `; its last word was at ${when(r.last)}.` : "", r.skewed ? " The clock of its machine differs from this one's." : ""),
     ];
     if (live && r.control && mayControl) head.push(this.buttons(r));
     head.push(make("dl", { class: "figures" }, figures));
@@ -150,15 +161,29 @@ export class RunPage {
     this.events(r.events);
     const chains = r.chains ?? 0;
     this.part.legend.replaceChildren(legend(Array.from({ length: Math.min(8, chains) }, (_, i) => `chain ${i}`)));
-    this.part.about.replaceChildren(make("table", {}, make("tbody", {}, Object.entries({ ...r.about, host: r.began.host, process: r.began.process && String(r.began.process), observed: r.began.observed && JSON.stringify(r.began.observed), "graph digest": r.began.digest }).filter(([, v]) => v !== undefined && v !== null).map(([name, value]) =>
-      make("tr", {}, make("td", {}, name.replaceAll("_", " ")), make("td", { class: "words" }, typeof value === "number" ? number(value, 4) : Array.isArray(value) ? value.map((v) => number(v)).join(", ") : String(value)))))));
-    this.part.model.replaceChildren(make("pre", {}, r.began.model ?? ""));
+    this.about(r);
+    if (r.began.model !== this.pictured) {
+      this.pictured = r.began.model;
+      this.part.model.replaceChildren(modelPicture(r.began.graph) ?? "", make("pre", { tabindex: 0, "aria-label": "The model in words" }, r.began.model ?? ""));
+    }
     this.hide("model", !r.began.model);
     this.hide("predictive", !r.predictive.length || live);
     const regions = r.regions.regions ?? [];
-    this.part.regions.replaceChildren(make("p", {}, r.regions.statement ?? ""), regions.length < 2 ? "" : make("table", {}, make("tbody", {}, regions.map((g, i) =>
+    this.part.regions.replaceChildren(make("p", {}, r.regions.statement ?? ""), regions.length < 2 || regions.every((g) => g.mass === null && !Object.keys(g.place).length) ? "" : make("table", {}, make("tbody", {}, regions.map((g, i) =>
       make("tr", {}, make("td", {}, `region ${i + 1}`), make("td", {}, g.mass === null ? "unknown share" : `${number(100 * g.mass)} % of the mass`), make("td", { class: "words" }, Object.entries(g.place).map(([n, v]) => `${n} = ${number(v)}`).join(", ")))))));
     this.hide("regions", !r.regions.statement);
+  }
+
+  about(r) {
+    const spoken = (name, value) => {
+      if (name.includes("time")) return clock(value);
+      if (name === "created_at") return when(Date.parse(value) / 1000);
+      return typeof value === "number" && name !== "seed" ? number(value, 4) : Array.isArray(value) ? [...new Set(value.map((v) => number(v)))].join(", ") : String(value);
+    };
+    const shape = ([name, lengths]) => `${name.slice(0, 100)}: ${lengths.join(" × ") || "a number"}`;
+    const known = { ...r.about, seed: r.seed, host: r.began.host, process: r.began.process && String(r.began.process), processor_time: r.processor, data: Object.entries(r.observed ?? {}).map(shape).join("; ") || null, digest_of_the_model: r.began.digest };
+    this.part.about.replaceChildren(make("table", {}, make("tbody", {}, Object.entries(known).filter(([, v]) => v !== undefined && v !== null).map(([name, value]) =>
+      make("tr", {}, make("th", { scope: "row" }, name.replaceAll("_", " ")), make("td", { class: "words" }, spoken(name, value)))))));
   }
 
   buttons(r) {
@@ -188,15 +213,22 @@ export class RunPage {
       if (told) lines.show(p.at, rows, p.chains.map((c) => `chain ${c}`));
     }
     const last = (row) => row[row.length - 1];
-    this.part.tuning.lastChild.replaceChildren(make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ["chain", "phase", "steps", "draws", "diverged", "step size", "depth"].map((t) => make("th", {}, t)))),
+    this.part.tuning.lastChild.replaceChildren(this.metric(this.run.metric) ?? "", make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ["chain", "phase", "steps", "draws", "diverged", "step size", "depth"].map((t) => make("th", {}, t)))),
       make("tbody", {}, p.chains.slice(0, 64).map((c, i) => make("tr", {}, [c, p.phase[i], last(p.done[i]), last(p.draws[i]), last(p.divergences[i]), number(last(p.step_size[i])), number(last(p.tree_depth[i]))].map((v) => make("td", {}, String(v)))))))));
+  }
+
+  metric(m) {
+    if (!m) return null;
+    const ends = (some) => some.map(([name, scale]) => `${name.slice(0, 60)} ${number(scale)}`).join(", ");
+    const form = m.directions ? `a scale for each coordinate and ${m.directions} direction${m.directions > 1 ? "s" : ""} more` : "a scale for each coordinate";
+    return make("p", { class: "dim metric" }, `The metric is ${form}${m.whitened ? ", in coordinates that the curvature gave" : ""}. Smallest scales: ${ends(m.smallest)}; largest: ${ends(m.largest)}.`);
   }
 
   energy(e) {
     this.hide("energy", !e);
     if (!e) return;
     const low = e.bfmi.filter((b) => b < 0.3).length;
-    this.part.energy.replaceChildren(bars(e.edges, [e.energy, e.changes], ["energy about its mean", "changes between draws"], "Histograms of energy and of its changes"),
+    this.part.energy.replaceChildren(bars(e.edges, [e.energy, e.changes], "Histograms of energy and of its changes"), legend(["energy about its mean", "changes between draws"]),
       make("p", { class: low ? "bad" : "dim" }, `BFMI of the chains: ${e.bfmi.map((b) => number(b, 2)).join(", ")}${low ? "; below 0.3 chains move too slowly between energies" : ""}`));
   }
 
@@ -206,7 +238,7 @@ export class RunPage {
     const restarts = events.some((e) => e.kind === "restarted") ? [] : this.run.restarts.map((n) => ["", "began again", n]);
     rows.push(...restarts);
     this.hide("events", !rows.length);
-    this.part.events.replaceChildren(make("div", { class: "scroll" }, make("table", {}, make("tbody", {}, rows.map(([t, what, why]) => make("tr", {}, make("td", {}, t), make("td", { class: "words" }, what), make("td", { class: "words" }, why)))))));
+    this.part.events.replaceChildren(make("div", { class: "scroll" }, make("table", {}, make("tbody", {}, rows.map(([t, what, why]) => make("tr", {}, t ? make("td", {}, t) : "", make("td", { class: "words", colspan: t ? 1 : 2 }, what), make("td", { class: "words" }, why)))))));
   }
 
   async find() {
@@ -217,7 +249,8 @@ export class RunPage {
     else this.finding = setTimeout(async () => {
       try {
         const { found, more } = await ask("search", { run: this.name, q: query });
-        this.offer(found, more);
+        const some = query ? found : found.slice(0, 24); // each is a stop of the Tab key
+        this.offer(some, more || some.length < found.length);
       } catch (error) { this.part.news.textContent = error.message; }
     }, query ? 150 : 0);
   }
@@ -234,19 +267,19 @@ export class RunPage {
     this.chosen = there ? this.chosen.filter((c) => key(c) !== key(element)) : [element, ...this.chosen].slice(0, 6);
     button.setAttribute("aria-pressed", String(!there));
     await this.showTraces();
-    await this.showPairs();
+    await Promise.all([this.showPairs(), this.showPrior()]);
   }
 
   async showTraces() {
-    const found = [];
-    for (const element of this.chosen) {
-      try { found.push([element, await trace(this.name, element)]); } catch (error) { this.part.news.textContent = `${element.text}: ${error.message}`; }
-    }
+    const told = async (element) => {
+      try { return [element, await trace(this.name, element)]; } catch (error) { this.part.news.textContent = `${element.text.slice(0, 100)}: ${error.message}`; return null; }
+    };
+    const found = (await Promise.all(this.chosen.map(told))).filter(Boolean);
     const cards = found.map(([element, t]) => {
       const [chains, points] = t.shape;
       let card = this.traces.get(key(element));
       if (!card) {
-        const lines = new Lines(`Trace of ${element.text}`, 128);
+        const lines = new Lines(`Trace of ${element.text.slice(0, 300)}`, 140);
         card = { lines, said: make("span", {}), side: make("div", {}) };
         card.element = make("article", { class: "trace", "aria-label": element.text }, make("header", {}, make("h3", { title: element.text.slice(0, 300) }, element.text), card.said), lines.element, card.side);
         this.traces.set(key(element), card);
@@ -286,10 +319,12 @@ export class RunPage {
       if (!some.length) continue;
       const name = place ? "ess" : "rhat";
       const x = some[0][1].lengths.map((n) => n * some[0][1].step);
-      const target = this.run.check ? (place ? this.run.check.target_ess : this.run.check.target_rhat) : null;
+      const asked = this.run.check ? (place ? this.run.check.target_ess : this.run.check.target_rhat) : null;
+      const most = Math.max(...some.flatMap(([, t]) => t[what]));
+      const target = asked && asked < 3 * most ? asked : null; // else what is there would be one flat line
       lines.show(x, [...some.map(([, t]) => t[what]), ...(target ? [x.map(() => target)] : [])], some.map(([e]) => e.text),
         { points: true, colors: [...some.map((_, i) => i), 6], dashes: [...some.map(() => undefined), [5, 5]] });
-      this.part[name].replaceChildren(legend([...some.map(([e]) => e.text.slice(0, 60)), ]), make("p", { class: "dim" }, checks.length ? `${checks.length} checks by the run so far; the line of dashes is what is asked for.` : ""));
+      this.part[name].replaceChildren(legend([...some.map(([e]) => e.text.slice(0, 60)), ]), make("p", { class: "dim" }, checks.length ? `${checks.length} checks by the run so far; ${target ? "the line of dashes is what is asked for" : asked ? `${number(asked)} are asked for` : "nothing is asked for"}.` : ""));
     }
   }
 
@@ -297,11 +332,16 @@ export class RunPage {
     const found = await ask("summary", { run: this.name });
     this.rows = found.names.map((name, i) => ({ name, element: { text: name, variable: found.keys[i][0], place: found.keys[i][1] }, ...Object.fromEntries(COLUMNS.map(([c]) => [c, found.columns[c][i]])) }));
     this.total = found.total;
+    this.step = found.step;
     this.table();
     this.hide("forest", !this.rows.length);
     const worst = new Set(this.run.worst.map((w) => w.text));
     const some = this.rows.length <= 40 ? this.rows : [...this.rows.filter((r) => worst.has(r.name)), ...this.rows.filter((r) => !worst.has(r.name))].slice(0, 40);
-    this.part.forest.replaceChildren(forest(some), this.rows.length > 40 ? make("p", { class: "dim" }, `40 of ${this.total.toLocaleString("en")}; those in the worst states first.`) : "");
+    const numbers = some.filter((r) => r.lower !== null && r.upper !== null), width = this.part.forest.clientWidth || 560;
+    const low = Math.min(...numbers.map((r) => r.lower)), top = Math.max(...numbers.map((r) => r.upper));
+    const two = width > 860 && some.length > 10, half = two ? Math.ceil(some.length / 2) : some.length;
+    const drawings = numbers.length ? [some.slice(0, half), some.slice(half)].filter((part) => part.length).map((part) => forest(part, Math.min(640, two ? width / 2 - 12 : width), low, top)) : [];
+    this.part.forest.replaceChildren(make("div", { class: "beside" }, drawings), numbers.length ? "" : make("p", { class: "dim" }, "Nothing to draw."), this.rows.length > 40 ? make("p", { class: "dim" }, `40 of ${this.total.toLocaleString("en")}; those in the worst states first.`) : "");
   }
 
   table() {
@@ -318,7 +358,7 @@ export class RunPage {
     this.part.summary.replaceChildren(make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of the summary" }, make("table", {},
       make("thead", {}, make("tr", {}, [["name", "parameter"], ...COLUMNS].map(heading))),
       make("tbody", {}, shown.map((r) => make("tr", {}, make("td", { title: r.name.slice(0, 300) }, r.name.slice(0, 200)), COLUMNS.map(([c]) => make("td", { class: tone(c, r[c]) }, cell(c, r[c])))))))),
-    make("p", { class: "dim" }, `${shown.length} of ${(this.total ?? 0).toLocaleString("en")} rows${this.total > this.rows.length ? `; the first ${this.rows.length.toLocaleString("en")} are sorted and filtered here, all are found by the search above` : ""}`));
+    make("p", { class: "dim" }, `${shown.length} of ${(this.total ?? 0).toLocaleString("en")} rows${this.total > this.rows.length ? `; the first ${this.rows.length.toLocaleString("en")} are sorted and filtered here, all are found by the search above` : ""}${this.step > 1 ? `; of one draw in ${this.step}, so effective draws are at least these` : ""}`));
   }
 
   async showPairs() {
@@ -326,15 +366,44 @@ export class RunPage {
     if (chosen.length < 2) { this.part.pairs.replaceChildren(make("p", { class: "dim" }, "Choose two parameters or more.")); return; }
     try {
       const found = await ask("pairs", { run: this.name, of: JSON.stringify(chosen.map((c) => [c.variable, c.place])) });
-      this.part.pairs.replaceChildren(pairs(found.columns, found.diverged, chosen.map((c) => c.text)));
+      this.part.pairs.replaceChildren(pairs(found.columns, found.diverged, chosen.map((c) => c.text), this.widthOf("pairs")));
     } catch (error) { this.part.pairs.replaceChildren(make("p", { class: "dim" }, error.message)); }
+  }
+
+  async showPrior() {
+    this.hide("prior", !this.run.prior || !this.chosen.length);
+    if (!this.run.prior) return;
+    const cards = [];
+    for (const element of this.chosen) {
+      const told = make("figure", { class: "density" }, make("figcaption", { title: element.text.slice(0, 300) }, element.text.slice(0, 80)));
+      try {
+        const found = await ask("prior", { run: this.name, of: JSON.stringify([element.variable, element.place]) });
+        if (!found.edges.length) continue;
+        told.append(bars(found.edges, [found.posterior, found.prior], `Densities of ${element.text} by the prior and by the posterior`, 100));
+        if (found.inside < 0.99) told.append(make("p", { class: "dim" }, `${number(100 * found.inside, 2)} % of the prior is shown.`));
+        cards.push(told);
+      } catch { /* the prior has it under no such name, or the file not at all */ }
+    }
+    this.hide("prior", !cards.length);
+    this.part.prior.replaceChildren(make("div", { class: "densities" }, cards), legend(["posterior", "prior"]));
+  }
+
+  async showLeaveOneOut() {
+    if (!this.run.pointwise || LIVE.includes(this.run.status)) { this.hide("loo", true); return; }
+    this.hide("loo", false);
+    try {
+      const l = await ask("loo", { run: this.name });
+      this.part.loo.replaceChildren(make("p", {}, `Expected log predictive density ${number(l.elpd, 5)} ± ${number(l.error, 3)}, ${number(l.parameters)} effective parameters, of ${number(l.observations)} observations${l.step > 1 ? `, by one draw in ${l.step}` : ""}.`),
+        make("p", { class: l.bad ? "bad" : "dim" }, l.bad ? `Of ${l.bad} the weights are not known (Pareto's shape above 0.7): ${l.worst.filter(([, k]) => k > 0.7).map(([n, k]) => `${n.slice(0, 60)} ${number(k, 2)}`).join(", ")}. Fit without these, or take a model with heavier tails.` : `The weights of all are known: Pareto's shape is ${number(l.worst[0][1], 2)} at most.`));
+    } catch (error) { this.part.loo.replaceChildren(make("p", { class: "dim" }, error.message)); }
   }
 
   async showDivergences() {
     const found = await ask("divergences", { run: this.name });
     const some = found.rows.filter((r) => r.ranks.length);
-    if (!found.count || !some.length) { this.part.divergences.replaceChildren(make("p", { class: "dim" }, "No draw diverged.")); return; }
+    this.hide("divergences", !found.count || !some.length);
+    if (!found.count || !some.length) return;
     const strong = some.filter((r) => Math.abs(r.shift) > 3).map((r) => `${r.text} is ${r.shift < 0 ? "small" : "large"}`);
-    this.part.divergences.replaceChildren(parallel(some), make("p", {}, `${found.count} draws diverged; from bottom to top each line has the ranks of one. `, strong.length ? `They lie where ${strong.slice(0, 3).join(", ")}.` : "They lie where other draws do."));
+    this.part.divergences.replaceChildren(parallel(some, this.widthOf("divergences")), make("p", {}, `${found.count} draws diverged; from bottom to top each line has the ranks of one. `, strong.length ? `They lie where ${strong.slice(0, 3).join(", ")}.` : "They lie where other draws do."));
   }
 }

@@ -2,20 +2,27 @@
 
 import { ask } from "./data.js";
 import { clock, make, number } from "./draw.js";
-import { badge } from "./run.js";
+import { modelPicture } from "./model.js";
+import { badge, LIVE } from "./run.js";
+
+const HEADINGS = ["run", "status", "draws", "time", "ESS", "ESS/s", "R-hat", "diverged", "log evidence", "elpd (LOO)", "seed", "data", "model", "compare"];
+const plus = (value, error, digits) => (value === null || value === undefined ? "–" : `${number(value, digits)}${error === null ? "" : ` ± ${number(error, 2)}`}`);
 
 export class RunsPage {
   constructor(place, open) {
     this.place = place;
     this.open = open;
     this.two = new Set();
+    this.elpd = new Map();
+    this.pictured = null;
   }
 
   async start() {
     this.filter = make("input", { type: "search", placeholder: "Filter runs …", "aria-label": "Filter runs", oninput: () => this.show() });
     this.body = make("div", {});
-    this.beside = make("div", {});
-    this.place.replaceChildren(make("div", { class: "head" }, make("h1", {}, "Runs"), this.filter), this.body, this.beside);
+    this.beside = make("div", { "aria-live": "polite" });
+    this.model = make("div", {});
+    this.place.replaceChildren(make("div", { class: "head list" }, make("h1", {}, "Runs"), this.filter), this.body, this.model, this.beside);
     document.title = "Runs";
     await this.refresh();
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, 3000);
@@ -23,38 +30,82 @@ export class RunsPage {
 
   stop() {
     clearInterval(this.timer);
+    this.ended = true;
   }
 
   async refresh() {
     try { this.runs = (await ask("runs")).runs; } catch (error) { this.body.replaceChildren(make("p", { role: "status" }, error.message)); return; }
     this.show();
+    if (!this.asking) this.askForLeaveOneOut();
+  }
+
+  // One run after the other, so that nobody waits for them.
+  async askForLeaveOneOut() {
+    this.asking = true;
+    for (const r of this.runs) {
+      if (this.ended) return;
+      if (!r.pointwise || LIVE.includes(r.status) || this.elpd.has(r.name)) continue;
+      try { this.elpd.set(r.name, await ask("loo", { run: r.name })); } catch { this.elpd.set(r.name, null); }
+      this.show();
+    }
+    this.asking = false;
   }
 
   show() {
     const wanted = this.filter.value.toLowerCase();
     const runs = this.runs.filter((r) => `${r.name} ${r.status}`.toLowerCase().includes(wanted));
     if (!this.runs.length) { this.body.replaceChildren(make("p", {}, "There is no run here yet. One appears as soon as it writes: pm.sample(save=pm.Save(store=\"run.zarr\")).")); return; }
-    const focused = document.activeElement?.dataset?.run;
-    this.body.replaceChildren(make("p", { class: "dim" }, `${runs.length} runs`), make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of runs" }, make("table", {},
-      make("thead", {}, make("tr", {}, ["run", "status", "draws", "time", "ESS", "ESS/s", "R-hat", "diverged", "seed", "observed", "graph", "beside"].map((t) => make("th", { scope: "col" }, t)))),
-      make("tbody", {}, runs.map((r) => make("tr", {},
-        make("td", {}, make("a", { href: `#run=${encodeURIComponent(r.name)}`, "data-run": r.name, title: r.reason ?? "", onclick: (event) => { event.preventDefault(); this.open(r.name); } }, r.name)),
-        make("td", {}, badge(r.status)), ...[r.draws ? `${r.chains} × ${number(r.draws)}` : "–", clock(r.seconds), number(r.check?.ess), number(r.ess_per_second), r.check?.rhat?.toFixed(3) ?? "–", number(r.divergences), r.began?.seed ?? "–",
-          Object.values(r.began?.observed ?? {}).map((s) => s.join("×") || "1").join(", ") || "–", r.began?.digest?.slice(0, 7) ?? "–"].map((v) => make("td", {}, String(v))),
-        make("td", {}, make("input", { type: "checkbox", "aria-label": `Set ${r.name} beside another`, ...(this.two.has(r.name) ? { checked: "" } : {}), onchange: (e) => { e.target.checked ? this.two.add(r.name) : this.two.delete(r.name); this.compare(); } }))))))));
-    if (focused) [...this.body.querySelectorAll("a")].find((a) => a.dataset.run === focused)?.focus();
+    const focused = document.activeElement?.dataset?.focus, old = this.body.querySelector(".scroll");
+    const scrolled = old ? [old.scrollLeft, old.scrollTop] : [0, 0];
+    const table = make("div", { class: "scroll list", tabindex: 0, role: "region", "aria-label": "Table of runs" }, make("table", {},
+      make("thead", {}, make("tr", {}, HEADINGS.filter((t) => this.has(t)).map((t) => make("th", { scope: "col" }, t)))), make("tbody", {}, runs.map((r) => this.row(r)))));
+    this.body.replaceChildren(make("p", { class: "dim" }, `${runs.length} run${runs.length === 1 ? "" : "s"}${runs.length < this.runs.length ? ` of ${this.runs.length}` : ""}`), table);
+    [table.scrollLeft, table.scrollTop] = scrolled;
+    if (focused) [...this.body.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === focused)?.focus();
+  }
+
+  // Whether there is anything to say in a column.
+  has(heading) {
+    if (heading === "log evidence") return this.runs.some((r) => (r.evidence?.[0] ?? null) !== null);
+    return heading !== "elpd (LOO)" || this.runs.some((r) => r.pointwise);
+  }
+
+  row(r) {
+    const loo = this.elpd.get(r.name), name = r.name.slice(0, 300);
+    const data = Object.values(r.observed ?? {}).map((s) => s.join("×") || "1");
+    const figures = [r.draws ? `${r.chains} × ${number(r.draws)}` : "–", clock(r.seconds), number(r.check?.ess), number(r.ess_per_second), r.check?.rhat?.toFixed(3) ?? "–",
+      number(r.divergences), ...(this.has("log evidence") ? [plus(r.evidence?.[0], r.evidence?.[1] ?? null, 5)] : []), ...(this.has("elpd (LOO)") ? [loo ? plus(loo.elpd, loo.error, 5) : "–"] : []), r.seed ?? "–", `${data.slice(0, 3).join(", ")}${data.length > 3 ? ", …" : ""}` || "–"];
+    const digest = r.began?.digest?.slice(0, 7);
+    const link = make("a", { href: `#run=${encodeURIComponent(r.name)}`, "data-run": r.name, "data-focus": `run ${r.name}`, title: (r.reason ?? "").slice(0, 500), onclick: (event) => { event.preventDefault(); this.open(r.name); } }, name);
+    const both = make("input", { type: "checkbox", "data-focus": `both ${r.name}`, "aria-label": `Set ${name} beside another`, ...(this.two.has(r.name) ? { checked: "" } : {}), onchange: (e) => { e.target.checked ? this.two.add(r.name) : this.two.delete(r.name); this.compare(); } });
+    const picture = digest ? make("button", { class: "plain", "data-focus": `model ${r.name}`, "aria-expanded": String(this.pictured === r.name), "aria-label": `Model ${digest} of ${name}`, onclick: () => this.picture(r) }, digest) : "–";
+    return make("tr", {}, make("td", {}, link), make("td", {}, badge(r.status)), figures.map((v) => make("td", {}, String(v))), make("td", {}, picture), make("td", {}, both));
+  }
+
+  picture(r) {
+    this.pictured = this.pictured === r.name ? null : r.name;
+    const drawing = this.pictured && modelPicture(r.began.graph);
+    this.model.replaceChildren(this.pictured ? make("section", { "aria-label": "Model" }, make("h2", {}, `Model of ${r.name.slice(0, 300)}`), drawing ?? "", make("pre", { tabindex: 0, "aria-label": "The model in words" }, r.began.model ?? "")) : "");
+    this.show();
   }
 
   async compare() {
     const names = [...this.two].slice(-2);
-    if (names.length < 2) { this.beside.replaceChildren(); return; }
-    const [a, b] = await Promise.all(names.map((run) => ask("summary", { run })));
+    if (names.length < 2) { this.beside.replaceChildren(names.length ? make("p", { class: "dim" }, "Choose another run to set beside it.") : ""); return; }
+    let both;
+    try { both = await Promise.all(names.map((run) => ask("summary", { run }))); } catch (error) { this.beside.replaceChildren(make("p", { role: "alert" }, error.message)); return; }
+    const [a, b] = both, runs = names.map((n) => this.runs.find((r) => r.name === n));
     const other = new Map(b.names.map((n, i) => [n, i]));
     const rows = a.names.flatMap((n, i) => (other.has(n) ? [[n, i, other.get(n)]] : [])).slice(0, 300);
     const apart = (i, j) => (a.columns.mean[i] - b.columns.mean[j]) / Math.hypot(a.columns.mcse_mean[i], b.columns.mcse_mean[j]);
-    this.beside.replaceChildren(make("section", {}, make("h2", {}, "Side by side"), make("div", { class: "scroll" }, make("table", {},
-      make("thead", {}, make("tr", {}, ["parameter", `mean: ${names[0]}`, `mean: ${names[1]}`, "sd", "sd", "R-hat", "R-hat", "means apart, standard errors"].map((t) => make("th", {}, t)))),
-      make("tbody", {}, rows.map(([n, i, j]) => make("tr", {}, make("td", {}, n), ...[number(a.columns.mean[i]), number(b.columns.mean[j]), number(a.columns.sd[i]), number(b.columns.sd[j]), number(a.columns.r_hat[i], 4), number(b.columns.r_hat[j], 4)].map((v) => make("td", {}, v)),
-        make("td", { class: Math.abs(apart(i, j)) > 4 ? "bad" : "" }, number(apart(i, j), 2)))))))));
+    const facts = [["status", (r) => r.status.replaceAll("_", " ")], ["draws", (r) => `${r.chains} × ${number(r.draws)}`], ["time", (r) => clock(r.seconds)], ["least effective draws a second", (r) => number(r.ess_per_second)], ["R-hat", (r) => r.check?.rhat?.toFixed(3) ?? "–"],
+      ["log evidence", (r) => plus(r.evidence?.[0], r.evidence?.[1] ?? null, 5)], ["elpd (LOO)", (r) => { const l = this.elpd.get(r.name); return l ? plus(l.elpd, l.error, 5) : "–"; }], ["model", (r) => r.began?.digest?.slice(0, 7) ?? "–"]];
+    const head = (labels) => make("thead", {}, make("tr", {}, labels.map((t) => (t ? make("th", { scope: "col" }, t) : make("td", {})))));
+    this.beside.replaceChildren(make("section", { "aria-label": "Side by side" }, make("h2", {}, "Side by side"),
+      make("table", { class: "facts" }, head(["", ...names.map((n) => n.slice(0, 60))]), make("tbody", {}, facts.map(([label, of]) => make("tr", {}, make("th", { scope: "row" }, label), runs.map((r) => make("td", {}, r ? of(r) : "–")))))),
+      make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Parameters of both" }, make("table", {},
+        head(["parameter", "mean 1", "mean 2", "sd 1", "sd 2", "R-hat 1", "R-hat 2", "means apart, standard errors"]),
+        make("tbody", {}, rows.map(([n, i, j]) => make("tr", {}, make("td", {}, n.slice(0, 200)), [number(a.columns.mean[i]), number(b.columns.mean[j]), number(a.columns.sd[i]), number(b.columns.sd[j]), number(a.columns.r_hat[i], 4), number(b.columns.r_hat[j], 4)].map((v) => make("td", {}, v)),
+          make("td", { class: Math.abs(apart(i, j)) > 4 ? "bad" : "" }, number(apart(i, j), 2)))))))));
   }
 }

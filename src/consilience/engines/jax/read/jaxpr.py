@@ -20,16 +20,35 @@ from consilience.errors import GraphError
 def from_jax(function: Callable[..., Any], *examples: Any, opaque: bool = False) -> Callable[..., Any]:
     """A function of JAX's arrays as a function of tensors.
 
-    function   pure, of arrays or of nested dicts, lists and tuples of arrays
-    examples   arguments as it takes them: their shapes and dtypes are fixed, their numbers do not matter
-    opaque     nothing is translated: JAX computes values and first derivatives, called in Python by each evaluation,
-               whose threads then wait for each other
-    returns    a function of as many arguments in the same form, of tensors or numbers; its results have the form of
-               those of `function`. They are differentiated, simplified and compiled as all tensors are; where JAX's
-               function has derivatives of its own (`custom_jvp`, `custom_vjp`), these are taken
-    raises     MissingRuleError for a primitive that has no translation, with the line that it comes from; DtypeError
-               for a dtype that tensors do not hold; GraphError for branches, loops and shapes that depend on values;
-               MissingPackageError without JAX; and the function itself ShapeError and DtypeError for other arguments
+    Parameters
+    ----------
+    function : callable
+        Pure, of arrays or of nested dicts, lists and tuples of arrays.
+    *examples : object
+        Arguments as it takes them: their shapes and dtypes are fixed, their numbers do not matter.
+    opaque : bool, default False
+        Nothing is translated: JAX computes values and first derivatives, called in Python by each evaluation, whose
+        threads then wait for each other.
+
+    Returns
+    -------
+    callable
+        A function of as many arguments in the same form, of tensors or numbers; its results have the form of those of
+        `function`. They are differentiated, simplified and compiled as all tensors are; where JAX's function has
+        derivatives of its own (`custom_jvp`, `custom_vjp`), these are taken.
+
+    Raises
+    ------
+    MissingRuleError
+        For a primitive that has no translation, with the line that it comes from.
+    DtypeError
+        For a dtype that tensors do not hold.
+    GraphError
+        For branches, loops and shapes that depend on values.
+    MissingPackageError
+        Without JAX; and the function itself ShapeError.
+    DtypeError
+        For other arguments.
     """
     jax = jax_module()
     leaves, form = jax.tree_util.tree_flatten(examples)

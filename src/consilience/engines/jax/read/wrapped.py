@@ -21,18 +21,32 @@ from consilience.ir.side_tables import describe
 def wrap_jax(jax_function: Callable[..., Any] | None = None, *, allow_eval: bool = True) -> Callable[..., Any]:
     """A function of JAX as one of tensors; usable as a decorator. It is translated at every call, as by `from_jax`.
 
-    jax_function   of arrays, or of dicts, lists, tuples and other trees of them, and of settings that are no arrays
-    allow_eval     accepted: shapes are never found by evaluating
-    returns        a function of as many arguments, in which tensors may stand in place of arrays. What is no tensor is
-                   given to `jax_function` as it is
-    raises         GraphError for a tensor with a length that is known only at a call, and what `from_jax` raises
+    Parameters
+    ----------
+    jax_function : callable, optional
+        Of arrays, or of dicts, lists, tuples and other trees of them, and of settings that are no arrays.
+    allow_eval : bool, default True
+        Accepted: shapes are never found by evaluating.
 
-        >>> import consilience as pm, consilience.tensor as pt, jax.numpy as jnp
-        >>> @pm.wrap_jax
-        ... def scaled(x, by=1.0):
-        ...     return {"sum": jnp.sum(x) * by}
-        >>> float(scaled(pt.as_tensor([1.0, 2.0]), by=3.0)["sum"].eval())
-        9.0
+    Returns
+    -------
+    callable
+        A function of as many arguments, in which tensors may stand in place of arrays. What is no tensor is given to
+        `jax_function` as it is.
+
+    Raises
+    ------
+    GraphError
+        For a tensor with a length that is known only at a call, and what `from_jax` raises.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt, jax.numpy as jnp
+    >>> @pm.wrap_jax
+    ... def scaled(x, by=1.0):
+    ...     return {"sum": jnp.sum(x) * by}
+    >>> float(scaled(pt.as_tensor([1.0, 2.0]), by=3.0)["sum"].eval())
+    9.0
     """
     if jax_function is None:
         return functools.partial(wrap_jax, allow_eval=allow_eval)

@@ -44,16 +44,36 @@ STABLEHLO: Final = Language(
 def from_stablehlo(text: str | bytes, function: str = "main") -> Callable[..., Any]:
     """A function of a module of StableHLO as a function of tensors.
 
-    text       MLIR's textual form, pretty or generic: `jax.jit(f).lower(*examples).as_text()`,
-               `jax.export.export(jax.jit(f))(*examples).mlir_module()`, what PyTorch/XLA and TensorFlow print. Or
-               portable bytecode, which is read by `jaxlib`
-    function   which one of the module's functions
-    returns    a function of as many tensors or numbers, in order; of several results it gives a tuple. They are
-               differentiated, simplified and compiled as all tensors are. Derivatives that an author gave to his
-               function are not part of the text
-    raises     ParseError for text that is not MLIR; MissingRuleError for an operation that has no translation, with its
-               line; ShapeError for open lengths; MissingPackageError for bytecode without `jaxlib`; and the function
-               itself GraphError, ShapeError and DtypeError for other arguments
+    Parameters
+    ----------
+    text : str or bytes
+        MLIR's textual form, pretty or generic: `jax.jit(f).lower(*examples).as_text()`,
+        `jax.export.export(jax.jit(f))(*examples).mlir_module()`, what PyTorch/XLA and TensorFlow print. Or portable
+        bytecode, which is read by `jaxlib`.
+    function : str, default 'main'
+        Which one of the module's functions.
+
+    Returns
+    -------
+    callable
+        A function of as many tensors or numbers, in order; of several results it gives a tuple. They are
+        differentiated, simplified and compiled as all tensors are. Derivatives that an author gave to his function are
+        not part of the text.
+
+    Raises
+    ------
+    ParseError
+        For text that is not MLIR.
+    MissingRuleError
+        For an operation that has no translation, with its line.
+    ShapeError
+        For open lengths.
+    MissingPackageError
+        For bytecode without `jaxlib`; and the function itself GraphError.
+    ShapeError
+        And.
+    DtypeError
+        For other arguments.
     """
     if not isinstance(text, str | bytes):
         raise ParseError(
@@ -86,8 +106,12 @@ def evaluated(
 ) -> Tensors:
     """Values that a block returns.
 
-    outer    values of names around it
-    scalar   a body on scalars is computed for arrays of any shape
+    Parameters
+    ----------
+    outer : ChainMap, optional
+        Values of names around it.
+    scalar : bool, default False
+        A body on scalars is computed for arrays of any shape.
     """
     own = dict(zip((name for name, _ in block.arguments), arguments, strict=True))
     known: ChainMap[str, Any] = ChainMap(own) if outer is None else outer.new_child(own)

@@ -37,7 +37,10 @@ class NoValueError(ExecutionError):
 class TorchEvaluation:
     """One evaluation of a graph.
 
-    device      where constants and lengths are made; the tensors given are there already
+    Parameters
+    ----------
+    device : str
+        Where constants and lengths are made; the tensors given are there already.
     """
 
     xp = XP
@@ -107,7 +110,10 @@ def to_tensor(x: Array, device: Any) -> Any:
 def opaque(run: TorchEvaluation, node: Node, *operands: Any) -> Any:
     """The NumPy meaning of a node, on the processor.
 
-    raises   MissingRuleError where there is none
+    Raises
+    ------
+    MissingRuleError
+        Where there is none.
     """
     meaning = IN_NUMPY.get(type(node.op))
     if meaning is None:

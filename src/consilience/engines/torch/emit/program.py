@@ -28,7 +28,10 @@ Array = npt.NDArray[Any]
 def on_device(leaves: Sequence[Node], outputs: Sequence[Node]) -> Callable[..., list[Any]]:
     """A function of tensors in the order of the leaves, all on one device: values of the outputs, on that device.
 
-    raises   what the function itself raises where there is no value: `ExecutionError`s with NumPy's words
+    Raises
+    ------
+    Exception
+        What the function itself raises where there is no value: `ExecutionError`s with NumPy's words.
     """
 
     def values(*given: Any) -> list[Any]:

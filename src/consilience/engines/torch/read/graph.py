@@ -30,19 +30,39 @@ TORCH: Final = Language("PyTorch", "op", RULES, lambda _: " `opaque=True` calls 
 def from_torch(module: Callable[..., Any], *examples: Any, opaque: bool = False) -> Callable[..., Any]:
     """A module or function of PyTorch's tensors as a function of tensors.
 
-    module     a `torch.nn.Module`, or a pure function of tensors
-    examples   arguments as it takes them, also nested dicts, lists and tuples: shapes and dtypes are fixed, the numbers
-               of tensors do not matter. Numbers of Python are taken as constants
-    opaque     nothing is translated: PyTorch computes values and first derivatives, called in Python by each
-               evaluation, whose threads then wait for each other. The module must be pure, as after `.eval()`
-    returns    a function of as many arguments in the same form, of tensors or numbers, and of `parameters`: a dict from
-               names of parameters and buffers, as in `module.named_parameters()`, to tensors or random variables that
-               take their place, as in `torch.func.functional_call`. The others are constants. Its own attribute
-               `parameters` holds the values of all by name, as arrays. The results have the form of those of `module`
-    raises     MissingRuleError for an op that has no translation, with the line that it comes from; DtypeError for one
-               whose result has a dtype that tensors do not hold; GraphError for branches, loops and shapes that depend
-               on values; MissingPackageError without PyTorch; what the module itself raises; and the function itself
-               ShapeError, DtypeError and GraphError for other arguments
+    Parameters
+    ----------
+    module : callable
+        A `torch.nn.Module`, or a pure function of tensors.
+    *examples : object
+        Arguments as it takes them, also nested dicts, lists and tuples: shapes and dtypes are fixed, the numbers of
+        tensors do not matter. Numbers of Python are taken as constants.
+    opaque : bool, default False
+        Nothing is translated: PyTorch computes values and first derivatives, called in Python by each evaluation, whose
+        threads then wait for each other. The module must be pure, as after `.eval()`.
+
+    Returns
+    -------
+    callable
+        A function of as many arguments in the same form, of tensors or numbers, and of `parameters`: a dict from names
+        of parameters and buffers, as in `module.named_parameters()`, to tensors or random variables that take their
+        place, as in `torch.func.functional_call`. The others are constants. Its own attribute `parameters` holds the
+        values of all by name, as arrays. The results have the form of those of `module`.
+
+    Raises
+    ------
+    MissingRuleError
+        For an op that has no translation, with the line that it comes from.
+    DtypeError
+        For one whose result has a dtype that tensors do not hold.
+    GraphError
+        For branches, loops and shapes that depend on values.
+    MissingPackageError
+        Without PyTorch; what the module itself raises; and the function itself ShapeError.
+    DtypeError
+        And.
+    GraphError
+        For other arguments.
     """
     torch = torch_module()
     name = type(module).__name__ if isinstance(module, torch.nn.Module) else getattr(module, "__name__", "function")

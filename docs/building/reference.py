@@ -1,0 +1,341 @@
+"""Pages of the reference: one for each public name, one for each subject, and the table of contents of both.
+
+In: the names of `names.py` with their docstrings. Out: pages of reStructuredText in `docs/reference/api`, written when
+the site is built.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from building import docstrings, pictures
+from building.cells import ROOT, source_digest
+from building.names import Entry, entries, short, spellings, subjects
+
+SOURCE = ROOT / "src"
+INTRODUCTION = """\
+# Reference
+
+Every public name of the library has a page. `pm` is `consilience`, `pt` is `consilience.tensor` and `px` is
+`consilience.xtensor`.
+
+```python
+import consilience as pm
+import consilience.tensor as pt
+import consilience.xtensor as px
+```
+"""
+
+
+def slug(subject: str) -> str:
+    """The file of a subject."""
+    return re.sub(r"\W+", "-", subject.lower()).strip("-")
+
+
+def titled(text: str, mark: str = "=") -> list[str]:
+    """A heading."""
+    return [text, mark * len(text), ""]
+
+
+def link(entry: Entry) -> str:
+    """A link to a page of the reference."""
+    return f":doc:`{short(entry.name)} </reference/api/{entry.page}>`"
+
+
+def source_of(thing: Any) -> tuple[Path, int] | None:
+    """File and line of an object, where it is written in Python and in this library."""
+    try:
+        found = inspect.unwrap(thing) if callable(thing) else thing
+        path = Path(inspect.getsourcefile(found) or "")
+        line = inspect.getsourcelines(found)[1]
+    except (TypeError, OSError):
+        return None
+    return (path, line) if SOURCE in path.parents else None
+
+
+def page(entry: Entry, facts: dict[str, list[dict[str, str]]]) -> str:
+    """The page of a name."""
+    name = short(entry.name)
+    lines = [":orphan:", ""]
+    lines += titled(name)
+    others = [f"``{short(s)}``" for s in entry.spellings if s != entry.name]
+    call = docstrings.signature(entry.thing) if entry.kind in {"function", "class", "exception"} else ""
+    call = re.sub(r"\s+", " ", call)
+    lines += [f".. py:{entry.kind}:: {name}{call}", f"   :canonical: {entry.name}", ""]
+    inner = docstrings.body(entry.thing)
+    if not inner and entry.kind == "data":
+        inner = [
+            f"The value ``{entry.thing!r}``."
+            if len(repr(entry.thing)) < 60
+            else f"Of type ``{type(entry.thing).__name__}``.",
+            "",
+        ]
+    if is_distribution(entry):
+        inner += distribution(entry, facts)
+    if others:
+        inner += [f"Also {', '.join(others)}.", ""]
+    place = source_of(entry.thing)
+    if place:
+        path, line = place
+        relative = path.relative_to(SOURCE)
+        address = f"../../source/{relative.with_suffix('').as_posix()}.html#L{line}"
+        inner += [
+            ".. raw:: html",
+            "",
+            f'   <p class="source-link"><a href="{address}">Source: {relative}, line {line}</a></p>',
+            "",
+        ]
+    lines += [f"   {line}" if line else "" for text in inner for line in text.split("\n")]
+    if entry.kind == "class" and not is_distribution(entry):
+        lines += methods(entry)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def methods(entry: Entry) -> list[str]:
+    """Public methods and properties that the library defines for a class, with their docstrings."""
+    found: dict[str, Any] = {}
+    for base in entry.thing.__mro__:
+        if base.__module__.startswith("consilience"):
+            for name, member in vars(base).items():
+                if not name.startswith("_") and name not in found:
+                    found[name] = member
+    lines: list[str] = []
+    for name, member in sorted(found.items()):
+        thing = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+        if isinstance(thing, property) or not inspect.isroutine(thing):
+            if not isinstance(thing, property) or not docstrings.text_of(thing.fget):
+                continue
+            head, text = f"   .. py:property:: {name}", docstrings.body(thing.fget)
+        else:
+            if not docstrings.text_of(thing):
+                continue
+            call = re.sub(r"\((?:self|cls)(?:, )?(/, )?", "(", docstrings.signature(thing), count=1)
+            head, text = f"   .. py:method:: {name}{re.sub(chr(10), ' ', call)}", docstrings.body(thing)
+        lines += [head, "", *(f"      {line}" if line else "" for part in text for line in part.split("\n")), ""]
+    return lines
+
+
+def is_distribution(entry: Entry) -> bool:
+    """Whether a page shows a distribution."""
+    from consilience.distributions import Distribution
+
+    thing = entry.thing
+    return (
+        inspect.isclass(thing) and issubclass(thing, Distribution) and bool(thing.title) and entry.name.count(".") == 1
+    )
+
+
+def distribution(entry: Entry, facts: dict[str, list[dict[str, str]]]) -> list[str]:
+    """Picture, parameters, support and moments of a distribution, as declared."""
+    declared = entry.thing
+    name = declared.__name__
+    lines: list[str] = []
+    if name in facts:
+        discrete = "Discrete" in {base.__name__ for base in declared.__mro__}
+        lines += [f".. image:: /_build/distributions/{name}.svg", "   :class: cell-picture"]
+        lines += [f"   :alt: {pictures.alternative_text(name, discrete)}", ""]
+    rows = [(p.name, constraint(p), default(p)) for p in declared.parameters]
+    rows += [(p.name, "known when the variable is made", default(p)) for p in declared.static_parameters]
+    rows += [
+        (p.name, "a distribution or several, made by ``.dist``", default(p)) for p in declared.component_parameters
+    ]
+    for instead in declared.alternatives:
+        rows += [
+            (n, f"{plain(c)}; in place of {' and '.join(instead.replaced)}", "") for n, c in instead.constraints.items()
+        ]
+    if rows:
+        lines += table(("parameter", "values", "default"), [(f"``{n}``", c, d) for n, c, d in rows])
+    has = [f for f in ("logp", "logcdf", "logccdf", "icdf", "draw", "mean", "variance") if declares(declared, f)]
+    lines += [f"Support: {plain(declared.support)}. Formulas: {', '.join(has)}.", ""]
+    if name in facts:
+        lines += table(("parameters", "mean", "variance"), [(f["row"], f["mean"], f["variance"]) for f in facts[name]])
+    return lines
+
+
+def declares(declared: Any, formula: str) -> bool:
+    """Whether a distribution has a formula; the upper tail follows from the lower."""
+    return bool(declared.declares(formula)) or (formula == "logccdf" and bool(declared.declares("logcdf")))
+
+
+def plain(constraint: Any) -> str:
+    """A constraint in words."""
+    return docstrings.inline_plain(str(constraint.rule))
+
+
+def constraint(parameter: Any) -> str:
+    """The values a parameter may have."""
+    found = getattr(parameter, "constraint", None)
+    return plain(found) if found is not None else ""
+
+
+def default(parameter: Any) -> str:
+    """The default of a parameter, as text."""
+    found = getattr(parameter, "default", inspect.Parameter.empty)
+    return f"``{found!r}``" if isinstance(found, int | float | str | bool) else ""
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    """A table of reStructuredText."""
+    lines = [".. list-table::", "   :header-rows: 1", "   :class: narrow", ""]
+    for row in (head, *rows):
+        lines += [f"   {'* -' if place == 0 else '  -'} {cell}" for place, cell in enumerate(row)]
+    return [*lines, ""]
+
+
+def subject_page(subject: str, found: list[Entry]) -> str:
+    """The page of a subject: its names with a line each."""
+    lines = titled(subject)
+    if subject == "Symbolic inputs":
+        lines += [
+            "A first letter says the dtype (b, w, i, l integers of 8 to 64 bits, f, d floating-point, c, z complex;",
+            "none: ``config.floatX``), the word the number of axes, an s at the end that several are made.",
+            "",
+            " ".join(f":doc:`{e.name.rpartition('.')[2]} </reference/api/{e.page}>`" for e in found),
+        ]
+        return "\n".join(lines) + "\n"
+    lines += table(
+        ("name", "what it is"), [(link(e), docstrings.inline(docstrings.summary(e.thing)) or "a value") for e in found]
+    )
+    return "\n".join(lines)
+
+
+def index() -> str:
+    """The first page of the reference."""
+    lines = [INTRODUCTION]
+    for title, wanted in (("pm", "consilience"), ("pt", "consilience.tensor"), ("Packages", "")):
+        rows = [
+            f"- [{subject}]({slug(subject)}.rst): "
+            + ", ".join(f"`{short(e.name)}`" for e in found[:4])
+            + (" …" if len(found) > 4 else "")
+            for subject, found in subjects().items()
+            if (found[0].name.rpartition(".")[0] == wanted)
+            or (not wanted and found[0].name.rpartition(".")[0] not in ("consilience", "consilience.tensor"))
+        ]
+        lines += [f"## {title}", "", *rows, ""]
+    lines += [
+        "## Tables",
+        "",
+        "- [At a glance](at-a-glance.md): what the library does, by its calls",
+        "- [Formulas of each distribution](distributions.md)",
+    ]
+    lines += [
+        "- [PyTensor's and PyMC's names](names.md): there, different, not yet",
+        "- [What is known of each function and op](tables.md)",
+        "",
+    ]
+    toc = [slug(subject) for subject in subjects()]
+    lines += ["```{toctree}", ":hidden:", "", *toc, "at-a-glance", "distributions", "names", "tables", "```", ""]
+    return "\n".join(lines)
+
+
+def written(path: Path, text: str) -> None:
+    """Write a file if its text changed: what did not change is not read again."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def write(docs: Path) -> None:
+    """Write all pages, and delete those of names that are gone."""
+    digest = hashlib.sha256(source_digest().encode()).hexdigest()
+    facts = pictures.all_drawn(docs / "_build" / "distributions", digest)
+    wanted = {docs / "reference" / "api" / f"{e.page}.rst": page(e, facts) for e in entries().values()}
+    wanted |= {docs / "reference" / f"{slug(s)}.rst": subject_page(s, found) for s, found in subjects().items()}
+    for path, text in wanted.items():
+        written(path, text)
+    written(docs / "reference" / "index.md", index())
+    for path in (*(docs / "reference" / "api").glob("*.rst"), *(docs / "reference").glob("*.rst")):
+        if path not in wanted:
+            path.unlink()
+
+
+def name_role(
+    name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = ()
+) -> Any:
+    """A name between backticks: a link where it has a page, code where not."""
+    from docutils import nodes
+    from sphinx import addnodes
+
+    bare = text.strip().removesuffix("()").lstrip("~")
+    known = spellings()
+    entry = (
+        next((known[s] for s in (bare, f"pm.{bare}", f"pt.{bare}") if s in known), None)
+        if re.fullmatch(r"[\w.]+", bare)
+        else None
+    )
+    code = nodes.literal(rawtext, text.lstrip("~"))
+    if entry is None or (bare.islower() and "." not in bare and f"pm.{bare}" not in known):
+        return [code], []
+    made = addnodes.pending_xref(
+        "",
+        code,
+        refdomain="std",
+        reftype="doc",
+        reftarget=f"/reference/api/{entry.page}",
+        refexplicit=True,
+        refwarn=True,
+    )
+    made["refdoc"] = inliner.document.settings.env.docname
+    return [made], []
+
+
+def write_sources(app: Any, failed: Exception | None) -> None:
+    """The library's source as pages with numbered lines, beside the site."""
+    if failed or app.builder.name != "html":
+        return
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+
+    files = {place[0] for e in entries().values() if (place := source_of(e.thing))}
+    for path in files:
+        relative = path.relative_to(SOURCE).with_suffix("")
+        target = Path(app.outdir) / "source" / f"{relative.as_posix()}.html"
+        if target.exists() and target.stat().st_mtime > path.stat().st_mtime:
+            continue
+        form = HtmlFormatter(full=True, linenos="inline", lineanchors="L", title=relative.as_posix(), style="tango")
+        text = highlight(path.read_text(encoding="utf-8"), PythonLexer(), form).replace('name="L-', 'id="L')
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text.replace('id="L-', 'id="L'), encoding="utf-8")
+
+
+def parents(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """The path above the page of a name, which stands in no table of contents."""
+    above = _above().get(name)
+    if above:
+        pathto = context["pathto"]
+        context["parents"] = [
+            {"link": pathto("reference/index"), "title": "Reference"},
+            {"link": pathto(f"reference/{slug(above)}"), "title": above},
+        ]
+
+
+@cache
+def _above() -> dict[str, str]:
+    return {f"reference/api/{entry.page}": entry.subject for entry in entries().values()}
+
+
+def of_another_form(app: Any) -> None:
+    """A docstring that is not numpydoc's stops the build, once all are meant to be."""
+    from sphinx.util import logging
+
+    if app.config.docstrings_are_numpydoc:
+        for entry in entries().values():
+            if not docstrings.is_numpydoc(docstrings.text_of(entry.thing)):
+                logging.getLogger(__name__).warning("%s: its docstring is not of numpydoc's form", short(entry.name))
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Pages are written before Sphinx looks which there are."""
+    app.add_role("name", name_role)
+    app.add_config_value("docstrings_are_numpydoc", False, "env")
+    app.connect("builder-inited", of_another_form)
+    app.connect("builder-inited", lambda app: write(Path(app.srcdir)), priority=100)
+    app.connect("html-page-context", parents)
+    app.connect("build-finished", write_sources)
+    return {"parallel_read_safe": True, "version": "1"}

@@ -1,0 +1,55 @@
+"""Models beside each other by what they predict: ArviZ's table, with refits where importance sampling fails."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from consilience.errors import ModelError
+from consilience.estimators.cross_validation.importance import loo
+from consilience.estimators.cross_validation.leaving_one_out import reloo
+from consilience.estimators.cross_validation.refits import arviz
+from consilience.model.model import Model
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
+
+
+def compare(
+    compare_dict: Mapping[str, Any],
+    method: str = "stacking",
+    var_name: str | None = None,
+    *,
+    models: Mapping[str, Model] | None = None,
+    store: str | Path | None = None,
+    **refits: Any,
+) -> pd.DataFrame:
+    """A table of models by their expected log predictive density, with weights for their averages.
+
+    compare_dict   results of `pm.sample` with log likelihoods, or `ELPDData`, by name
+    method         of the weights: "stacking", "BB-pseudo-BMA" or "pseudo-BMA"
+    models         by name: observations of their results whose Pareto k is too high are left out in refits, see
+                   `pm.reloo`. Results of models that are not named are taken as they are
+    store          folder for these refits
+    refits         for `pm.reloo`: `executor`, `cores`, `limit`, `random_seed`, `draws` …
+    returns        ArviZ's table
+    raises         ModelError for models without a result
+    """
+    known = dict(models or {})
+    unknown = [name for name in known if name not in compare_dict]
+    if unknown:
+        raise ModelError(f"`models` has `{unknown[0]}`; there are results of {', '.join(compare_dict)}.")
+    if not known and (refits or store is not None):
+        raise ModelError("refits need `models=`: the model of each result, by name.")
+    folder = None if store is None else Path(store)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    found = dict(compare_dict)
+    for name, result in compare_dict.items():
+        if name not in known and "log_likelihood" in getattr(result, "children", ()):
+            found[name] = loo(result, pointwise=True, var_name=var_name)
+    for number, (name, model) in enumerate(known.items()):
+        file = None if folder is None else folder / f"{number}.jsonl"
+        found[name] = reloo(compare_dict[name], var_name=var_name, model=model, pointwise=True, store=file, **refits)
+    return arviz("compare")(found, method=method, var_name=var_name)

@@ -1,0 +1,110 @@
+"""Leave-one-out cross-validation by importance sampling, of log likelihoods that are read part by part.
+
+A result in; ArviZ's `ELPDData` out, whose numbers are those of `arviz_stats.loo`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from consilience.cluster.workers import Workers
+from consilience.diagnostics.variables import pieces, unread
+from consilience.estimators.cross_validation.refits import arviz, axes_of
+
+WITHOUT: Final = ("log_weights", "pareto_k", "log_jacobian", "mixture")
+"""Arguments that ask for all log likelihoods at once."""
+OF_TASK: Final = 16 * 2**20
+"""Bytes that go to a worker at once."""
+
+
+def loo(
+    data: Any,
+    pointwise: bool | None = None,
+    var_name: str | None = None,
+    reff: float | None = None,
+    *,
+    executor: Any = None,
+    **others: Any,
+) -> Any:
+    """Leave-one-out cross-validation by Pareto-smoothed importance sampling.
+
+    data       a result with the group `log_likelihood`. Where that is large and on a disk, by `store=` of
+               `pm.compute_log_likelihood`, or where there is an executor, observations are read and computed part by
+               part; the result then has no `log_weights`
+    pointwise  whether the result has `elpd_i` and `pareto_k`; by default as ArviZ's `rcParams` have it
+    var_name   the observed variable, where there are several
+    reff       effective draws by draws; by default of the posterior
+    executor   computes parts of the observations; see `pm.compute_log_likelihood`
+    others     `log_weights`, `pareto_k`, `log_jacobian`, `mixture` of `arviz_stats.loo`
+    returns    ArviZ's `ELPDData`
+    warns      UserWarning where a Pareto k is so large that the approximation can't be trusted
+    """
+    known = data["log_likelihood"].data_vars if "log_likelihood" in getattr(data, "children", ()) else {}
+    name = var_name if var_name is not None or len(known) != 1 else str(next(iter(known)))
+    in_parts = name in known and (executor is not None or unread(known[name]))
+    if not in_parts or any(others.get(key) is not None and others[key] is not False for key in WITHOUT):
+        return arviz("loo")(data, pointwise=pointwise, var_name=var_name, reff=reff, **others)
+    values = known[name].transpose("chain", "draw", ...)
+    count = values.sizes["chain"] * values.sizes["draw"]
+    like = values.isel(chain=0, draw=0, drop=True)
+    elpd, k, p = (np.full(like.shape, np.nan) for _ in range(3))
+    given = _relative_efficiency(data) if reff is None else reff
+
+    def items() -> Iterator[tuple[tuple[slice, ...], Any, float]]:
+        for place in pieces(values.shape, values.dtype.itemsize, None if executor is None else OF_TASK):
+            yield place, values[(slice(None), slice(None), *place)].load(), given
+
+    def take(place: tuple[slice, ...], found: tuple[Any, Any, float]) -> None:
+        elpd[place], k[place], p[place] = found
+
+    if executor is None:
+        for item in items():
+            take(item[0], _of_part(item))
+    else:
+        with Workers(executor) as workers:
+            for task in workers.each(_of_part, items()):
+                if task is not None:
+                    take(task.item[0], task.result())
+    good = min(1 - 1 / np.log10(count), 0.7)
+    if (bad := int((k > good).sum())) > 0:
+        warnings.warn(
+            f"Estimated shape parameter of Pareto distribution is greater than {good:.2f} for {bad} of {k.size} "
+            "observations, of which importance sampling is not to be trusted; `pm.reloo` leaves them out in refits.",
+            UserWarning,
+            stacklevel=2,
+        )
+    shown = arviz("rcParams")["stats.ic_pointwise"] if pointwise is None else pointwise
+    own = {"elpd_i": like.copy(data=elpd), "pareto_k": like.copy(data=k)} if shown else {}
+    return arviz("ELPDData")(
+        kind="loo", elpd=elpd.sum(), se=np.sqrt(elpd.size * np.var(elpd)), p=p.sum(), n_samples=count,
+        n_data_points=elpd.size, scale="log", warning=bad > 0, good_k=good, **own,
+    )  # fmt: skip
+
+
+def _of_part(item: tuple[tuple[slice, ...], Any, float]) -> tuple[Any, Any, Any]:
+    """What is known of some observations: log predictive densities, Pareto k, and what they lose being left out."""
+    import xarray
+
+    _, values, reff = item
+    tree = xarray.DataTree.from_dict({"log_likelihood": values.to_dataset(name="y")})
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto|The point-wise LOO", UserWarning)
+        found = arviz("loo")(tree, pointwise=True, reff=reff)
+    elpd = found.elpd_i.transpose(*axes_of(values)).to_numpy()
+    draws = values.to_numpy().reshape(-1, *elpd.shape)
+    whole = np.logaddexp.reduce(draws, axis=0) - np.log(len(draws))
+    return elpd, found.pareto_k.transpose(*axes_of(values)).to_numpy(), whole - elpd
+
+
+def _relative_efficiency(data: Any) -> float:
+    """Effective draws of means by draws, over all variables of the posterior, as ArviZ has it."""
+    posterior = data["posterior"].to_dataset()
+    if posterior.sizes["chain"] == 1:
+        return 1.0
+    sizes = arviz("ess")(posterior, method="mean")
+    each = np.hstack([sizes[name].values.ravel() for name in sizes.data_vars])
+    return float(each.mean() / (posterior.sizes["chain"] * posterior.sizes["draw"]))

@@ -1,0 +1,106 @@
+"""Leave-one-out cross-validation, exact where importance sampling fails: observations one by one, in refits.
+
+A result and its model in; ArviZ's `ELPDData` out.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from consilience.errors import ModelError
+from consilience.estimators.cross_validation.importance import loo
+from consilience.estimators.cross_validation.refits import (
+    Refitting,
+    arviz,
+    axes_of,
+    is_wrapper,
+    log_mean,
+    place_for_wrapper,
+    pointwise_of,
+    refits_of,
+)
+from consilience.model.model import Model
+from consilience.sample.posterior import sample
+
+
+def reloo(
+    wrapper: Any,
+    loo_orig: Any = None,
+    var_name: str | None = None,
+    log_weights: Any = None,
+    k_threshold: float | None = None,
+    pointwise: bool | None = None,
+    *,
+    model: Model | None = None,
+    random_seed: Any = None,
+    executor: Any = None,
+    cores: int | None = None,
+    limit: float | None = None,
+    store: str | Path | None = None,
+    retry: bool = False,
+    sampler: Callable[..., Any] = sample,
+    progressbar: bool = False,
+    callback: Callable[..., Any] | None = None,
+    **sampling: Any,
+) -> Any:
+    """Leave-one-out cross-validation with a refit for each observation where importance sampling can't be trusted.
+
+    wrapper      a result of `pm.sample`, whose model is refitted; or ArviZ's `SamplingWrapper`
+    loo_orig     pointwise `pm.loo` of it; computed by default
+    log_weights  for `pm.loo`
+    k_threshold  observations are refitted whose Pareto k is above it; by default `good_k` of `loo_orig`: 0.7, or less
+                 with few draws. `-np.inf` refits all
+    pointwise    whether the result has `elpd_i`, `p_loo_i`, and `pareto_k`, which is 0 after a refit; by default as
+                 ArviZ's `rcParams` have it
+    random_seed  of the refits; that of an observation depends on it and on its place
+    var_name, model, executor, cores, limit, store, retry, sampler, sampling   as for `pm.loo_kfold`
+    returns      ArviZ's `ELPDData`, with `errors`: why refits have no result, by place of the observation. These keep
+                 what importance sampling says, and their Pareto k
+    raises       ModelError where observations have one density together
+    warns        ConsilienceWarning where refits failed or did not converge
+
+    Example: `pm.reloo(result, model=model, executor=ProcessPoolExecutor())`.
+    """
+    given = is_wrapper(wrapper)
+    values, name = pointwise_of(wrapper.idata_orig if given else wrapper, var_name, model)
+    dims = axes_of(values)
+    whole = values.transpose("chain", "draw", *dims)
+    if loo_orig is None:
+        import xarray
+
+        tree = xarray.DataTree.from_dict({"log_likelihood": values.to_dataset(name=name)})
+        tree["posterior"] = (wrapper.idata_orig if given else wrapper)["posterior"]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto", UserWarning)  # hence the refits
+            loo_orig = loo(tree, var_name=name, pointwise=True, log_weights=log_weights)
+    if loo_orig.pareto_k is None or loo_orig.elpd_i is None:
+        raise ModelError("`loo_orig` must have values of each observation: `pm.loo(result, pointwise=True)`.")
+    least = loo_orig.good_k if k_threshold is None else k_threshold
+    k = loo_orig.pareto_k.transpose(*dims).to_numpy().copy()
+    held = {int(place): np.array([place]) for place in np.flatnonzero(k > least)}
+    places = {place: place_for_wrapper(place, values) for place in held}
+    refits = refits_of(wrapper if given else None, model, name, places, random_seed, sampler, sampling)
+    found = Refitting(
+        refits, held, store=store, about={"study": "reloo", "variable": name}, retry=retry, executor=executor,
+        cores=cores, limit=limit, progressbar=progressbar, callback=callback,
+    ).run(stacklevel=2)  # fmt: skip
+    elpd = loo_orig.elpd_i.transpose(*dims).to_numpy().copy()
+    for place, one in found.items():
+        if "elpd" in one:
+            elpd.ravel()[place], k.ravel()[place] = one["elpd"][0], 0.0
+    p = log_mean(whole.to_numpy().reshape(-1, k.size)).reshape(k.shape) - elpd
+    result = copy.copy(loo_orig)
+    result.elpd, result.se, result.p = elpd.sum(), np.sqrt(k.size * np.var(elpd)), p.sum()
+    result.warning = bool(np.any(k > loo_orig.good_k))
+    result.errors = {place: one["error"] for place, one in found.items() if "error" in one}
+    result.elpd_i = result.pareto_k = result.p_loo_i = None
+    if arviz("rcParams")["stats.ic_pointwise"] if pointwise is None else pointwise:
+        like = whole.isel(chain=0, draw=0, drop=True)
+        result.elpd_i, result.pareto_k, result.p_loo_i = (like.copy(data=one) for one in (elpd, k, p))
+    return result
