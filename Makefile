@@ -19,10 +19,10 @@ PYTHON_OF_PYMC ?= $(firstword $(shell for python in '$(PYTHON)' python3.12 pytho
     "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.1[2-9]*/bin/python; do \
     "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && echo "$$python"; done))
 
-.PHONY: help setup demo test test-peers test-engines test-pymc coverage test-slow lint format types ladder check bench docs docs-check docs-links clean
+.PHONY: help setup demo test test-peers test-engines test-pymc coverage test-slow lint format types ladder check bench release-check docs docs-check docs-links clean
 
 help: ## list what can be asked for
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## create the virtual environment and install everything into it
 
@@ -71,6 +71,14 @@ define environment
 	@test -x $(2)/bin/python || $(1) -m venv $(2)
 	@$(2)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable $(3)
 endef
+
+release-check: $(VENV)-release/.installed ## archives for a release: built, looked through, tried in clean environments
+	$(VENV)-release/bin/python tools/release_check.py
+
+$(VENV)-release/.installed: pyproject.toml
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	@touch $@
 
 coverage: $(STAMP) ## the same with the lines that no test runs; takes three to four times as long
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered

@@ -40,30 +40,86 @@ for name in sys.modules:
     loaded[package] = loaded.get(package, 0) + 1
 print(json.dumps([result.status, loaded, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 """
-DATA = "y, e = [28., 8, -3, 7, -1, 1, 18, 12], [15., 10, 16, 11, 9, 11, 10, 18]"
-NUTPIE = f"""
+READ = """
+import json
+import numpy as np
+from benchmarks import problems
+"""
+DATA = {
+    "eight schools": READ + "y, e = problems.EFFECTS, problems.ERRORS",
+    "radon": READ
+    + """
+data = {name: np.asarray(values) for name, values in json.loads(problems.RADON.read_text("utf-8")).items()}
+county, floor, y = data["county_idx"] - 1, data["floor_measure"], data["log_radon"]
+uranium, counties = data["log_uppm"][np.unique(county, return_index=True)[1]], int(data["J"])
+""",
+    "logistic, 1,000 x 10": READ + "x, y = problems.logistic_data(1000, 10)",
+}
+NUTPIE = """
 import pymc as pm
-{DATA}
 with pm.Model():
-    mu, tau, z = pm.Normal("mu", 0, 5), pm.HalfCauchy("tau", 5), pm.Normal("z", shape=8)
-    pm.Normal("y", mu + tau * z, e, observed=y)
+{model}
     str(pm.sample(nuts_sampler="nutpie", random_seed=1, progressbar=False))
 """
-NUMPYRO = f"""
-import jax, numpy as np, numpyro
+NUMPYRO = """
+import jax, numpyro
 import numpyro.distributions as dist
 from numpyro.infer import MCMC, NUTS
 numpyro.set_host_device_count(4)
-{DATA}
-def model(y, e):
-    mu, tau = numpyro.sample("mu", dist.Normal(0, 5)), numpyro.sample("tau", dist.HalfCauchy(5))
-    with numpyro.plate("school", 8):
-        z = numpyro.sample("z", dist.Normal(0, 1))
-        numpyro.sample("y", dist.Normal(mu + tau * z, e), obs=y)
+def model():
+{model}
 mcmc = MCMC(NUTS(model), num_warmup=1000, num_samples=1000, num_chains=4, progress_bar=False)
-mcmc.run(jax.random.PRNGKey(1), np.array(y), np.array(e))
+mcmc.run(jax.random.PRNGKey(1))
 str(mcmc.get_samples())
 """
+PEERS = {
+    "PyMC with nutpie": (
+        NUTPIE,
+        {
+            "eight schools": """
+    mu, tau, z = pm.Normal("mu", 0, 5), pm.HalfCauchy("tau", 5), pm.Normal("z", shape=8)
+    pm.Normal("y", mu + tau * z, e, observed=y)
+""",
+            "radon": """
+    intercept, slope, effect = (pm.Normal(name, 0, 5) for name in ("intercept", "uranium_effect", "floor_effect"))
+    spread, spread_floor, sigma = (pm.HalfNormal(name, 1) for name in ("sigma_intercept", "sigma_floor", "sigma"))
+    z, z_floor = pm.Normal("z_intercept", shape=counties), pm.Normal("z_floor", shape=counties)
+    a = pm.Deterministic("county_intercept", intercept + slope * uranium + spread * z)
+    b = pm.Deterministic("county_floor", effect + spread_floor * z_floor)
+    pm.Normal("log_radon", a[county] + b[county] * floor, sigma, observed=y)
+""",
+            "logistic, 1,000 x 10": """
+    beta = pm.Normal("beta", 0, 2.5, shape=10)
+    pm.Bernoulli("y", logit_p=pm.math.dot(x, beta), observed=y)
+""",
+        },
+    ),
+    "NumPyro": (
+        NUMPYRO,
+        {
+            "eight schools": """
+    mu, tau = numpyro.sample("mu", dist.Normal(0, 5)), numpyro.sample("tau", dist.HalfCauchy(5))
+    z = numpyro.sample("z", dist.Normal(0, 1).expand([8]).to_event(1))
+    numpyro.sample("y", dist.Normal(mu + tau * z, e).to_event(1), obs=y)
+""",
+            "radon": """
+    names = "intercept", "uranium_effect", "floor_effect"
+    intercept, slope, effect = (numpyro.sample(name, dist.Normal(0, 5)) for name in names)
+    names = "sigma_intercept", "sigma_floor", "sigma"
+    spread, spread_floor, sigma = (numpyro.sample(name, dist.HalfNormal(1)) for name in names)
+    by_county = dist.Normal(0, 1).expand([counties]).to_event(1)
+    z, z_floor = numpyro.sample("z_intercept", by_county), numpyro.sample("z_floor", by_county)
+    a = numpyro.deterministic("county_intercept", intercept + slope * uranium + spread * z)
+    b = numpyro.deterministic("county_floor", effect + spread_floor * z_floor)
+    numpyro.sample("log_radon", dist.Normal(a[county] + b[county] * floor, sigma).to_event(1), obs=y)
+""",
+            "logistic, 1,000 x 10": """
+    beta = numpyro.sample("beta", dist.Normal(0, 2.5).expand([10]).to_event(1))
+    numpyro.sample("y", dist.Bernoulli(logits=x @ beta).to_event(1), obs=y)
+""",
+        },
+    ),
+}
 
 
 def timed(python: str, script: str, cache: str) -> tuple[float, float, str]:
@@ -111,12 +167,13 @@ def main(repeats: int = 3, peers: str | None = None) -> None:
             ],
         )
     if peers:
-        with tempfile.TemporaryDirectory() as cache:
-            rows = [
-                row(name, [timed(os.path.abspath(peers), script, cache) for _ in range(2)])
-                for name, script in (("PyMC with nutpie", NUTPIE), ("NumPyro", NUMPYRO))
-            ]
-        show("The same of peers, eight schools; the second run of two", rows)
+        for title, data in DATA.items():
+            with tempfile.TemporaryDirectory() as cache:
+                rows = [
+                    row(name, [timed(os.path.abspath(peers), data + script.format(model=written[title]), cache)])
+                    for name, (script, written) in PEERS.items()
+                ]
+            show(f"The same of peers: {title}", rows)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from pathlib import Path
+
+import pytest
+
+import consilience
 
 EIGHT_SCHOOLS = """
 import json, sys
@@ -20,10 +25,11 @@ with pm.Model():
     result = pm.sample(random_seed=1, progressbar=False)
 assert result.status == "converged", result.reason
 str(result)
+assert not sys.path[1].endswith(".zip") or pm.__file__.startswith(sys.path[1])
 print(json.dumps(sorted(sys.modules)))
 """
 MOST = {
-    "consilience": 460,
+    "consilience": 400,
     "numpy": 110,
     "llvmlite": 35,
     "scipy": 0,
@@ -37,14 +43,18 @@ LISTED = Path(__file__).with_name("modules_of_the_usual_path.txt")
 TRANSLATION = "consilience.native."
 
 
-def loaded() -> list[str]:
-    """Modules of a process that samples eight schools and tells of it."""
+def loaded(*first: str, option: str = "-B") -> list[str]:
+    """Modules of a process that samples eight schools and tells of it.
+
+    first    goes before what it imports from
+    option   of the interpreter
+    """
     answer = subprocess.run(
-        [sys.executable, "-c", EIGHT_SCHOOLS],
+        [sys.executable, option, "-c", EIGHT_SCHOOLS],
         capture_output=True,
         text=True,
         check=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [*first, *sys.path]))},
     )
     found: list[str] = json.loads(answer.stdout)
     return found
@@ -61,6 +71,20 @@ def test_eight_schools_loads_what_it_needs() -> None:
     own = {name for name in names if name.startswith("consilience") and not name.startswith(TRANSLATION)}
     came_in = own - {*LISTED.read_text(encoding="utf-8").split()}
     assert not came_in
+
+
+@pytest.mark.parametrize("option", ["-O", "-S"])
+def test_the_library_samples_without_assertions_and_without_site(option: str) -> None:
+    assert loaded(option=option)
+
+
+def test_the_library_samples_from_a_zip_file(tmp_path: Path) -> None:
+    """Without source files and shipped machine code on disk, programs are compiled in memory."""
+    package = Path(consilience.__file__).parent
+    with zipfile.ZipFile(tmp_path / "library.zip", "w") as library:
+        for file in package.rglob("*.py"):
+            library.write(file, Path("consilience") / file.relative_to(package))
+    assert loaded(str(tmp_path / "library.zip"))
 
 
 if __name__ == "__main__":

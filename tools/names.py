@@ -86,7 +86,7 @@ def lacking(recorded: str, function: Any) -> list[str]:
     own = list(inspect.signature(function).parameters.values())
     own = own[1:] if own and own[0].name == "self" else own
     positional = [p.name for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
-    stars = [p for p in own if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    stars = [p for p in own if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     found, named_only = [], False
     for place, text in enumerate(parameters_of(recorded)):
         name = text.partition("=")[0]

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from consilience import distributions
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public names by the module they come from. Type checkers and editors read `__init__.pyi`, which
 # `python tools/names.py` writes from this table.
@@ -163,6 +163,9 @@ sys.meta_path.append(_OtherPaths)
 
 class _Package(ModuleType):
     """This package, in which `sample` is the function: importing the module of that name does not change it."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:  # functions of users refer to it, and go to workers
+        return import_module, (__name__,)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in _HOME or not isinstance(value, ModuleType):

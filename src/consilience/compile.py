@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 from consilience import module_paths
@@ -13,6 +12,7 @@ from consilience.backends.function import Function, function
 from consilience.backends.modes import DebugMode, Mode, NanGuardMode, mode_named
 from consilience.backends.request import In, Out
 from consilience.distributions.drawing import compile as _compile
+from consilience.first_use import NamedModule
 from consilience.ir.kinds import SharedVariable as SharedVariable
 from consilience.tensor.functions import OpFromGraph
 from consilience.tensor.python_ops import FromFunctionOp, as_op, wrap_py
@@ -35,6 +35,12 @@ def get_mode(mode: Mode | str | None = None) -> Mode:
     Returns
     -------
     Mode
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> type(pm.get_mode("FAST_RUN")).__name__
+    'Mode'
     """
     return mode_named(mode)
 
@@ -45,6 +51,12 @@ def get_default_mode() -> Mode:
     Returns
     -------
     Mode
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> type(pm.get_default_mode()).__name__
+    'Mode'
     """
     return mode_named(None)
 
@@ -53,7 +65,7 @@ def __getattr__(name: str) -> Any:
     return module_paths.attribute(__name__, name, __all__)
 
 
-class _Compile(ModuleType):
+class _Compile(NamedModule):
     """This module, which may be called as PyMC's function of its name."""
 
     __doc__ = _compile.__doc__

@@ -14,7 +14,14 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 
-class _PackageOnUse(ModuleType):
+class NamedModule(ModuleType):
+    """A module of a class of its own, which pickles by its name, as others do: functions of users refer to it."""
+
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        return import_module, (self.__name__,)
+
+
+class _PackageOnUse(NamedModule):
     """A package in which a name of its table is what the table says: a module of that name does not take its place."""
 
     def __getattr__(self, name: str) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import ModuleType
 
 from consilience.errors import DisconnectedInputError, GradientError, NullTypeGradError
+from consilience.first_use import NamedModule
 from consilience.ir import Node
 from consilience.tensor.differentiation import (
     Lop,
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 
-class _Gradient(ModuleType):
+class _Gradient(NamedModule):
     """This module, which PyMC's users call as a function: `pm.gradient(f, vars)`."""
 
     def __call__(self, f: Node, vars: Sequence[Node] | None = None) -> Node:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType
 from typing import Any
 
+from consilience.first_use import NamedModule
 from consilience.ops.control import cond, ifelse
 
 __all__ = ["cond", "ifelse"]
 
 
-class _IfelseModule(ModuleType):
+class _IfelseModule(NamedModule):
     """This module, which may be called as the function that it is named after."""
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:

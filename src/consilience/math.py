@@ -42,6 +42,12 @@ def flat_outer(a: TensorLike, b: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.flat_outer([1.0, 2.0], [3.0, 4.0]).eval().tolist()
+    [3.0, 4.0, 6.0, 8.0]
     """
     return ravel(outer(a, b))
 
@@ -87,6 +93,12 @@ def kron_diag(*diags: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.kron_diag([1.0, 2.0], [3.0, 4.0]).eval().tolist()
+    [3.0, 4.0, 6.0, 8.0]
     """
     return functools.reduce(flat_outer, diags[1:], as_tensor(diags[0]))
 
@@ -170,6 +182,12 @@ def batched_diag(C: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.batched_diag([[1.0, 2.0]]).eval().tolist()
+    [[[1.0, 0.0], [0.0, 2.0]]]
     """
     node = as_tensor(C)
     if node.ndim == 3:
@@ -215,6 +233,12 @@ def cartesian(*arrays: TensorLike) -> typing.Any:
     -------
     typing.Any
         A tensor; an array where all of them are arrays.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.cartesian([1, 2], [3, 4]).tolist()
+    [[1, 3], [1, 4], [2, 3], [2, 4]]
     """
     if not [a for a in arrays if isinstance(a, TensorVariable)]:
         plain = [np.asarray(a) for a in arrays]
@@ -245,6 +269,12 @@ def expand_packed_triangular(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.expand_packed_triangular(2, [1.0, 2.0, 3.0]).eval().tolist()
+    [[1.0, 0.0], [2.0, 3.0]]
     """
     elements = as_tensor(packed)
     if elements.ndim != 1:

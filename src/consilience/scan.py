@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 from consilience import module_paths
+from consilience.first_use import NamedModule
 from consilience.tensor.loops import foldl, foldr, map, reduce, scan, until, while_loop
 
 __all__ = ["foldl", "foldr", "map", "reduce", "scan", "until", "while_loop"]
@@ -18,7 +18,7 @@ def __getattr__(name: str) -> Any:
     return module_paths.attribute(__name__, name, __all__)
 
 
-class _ScanModule(ModuleType):
+class _ScanModule(NamedModule):
     """This module, which may be called as the function that it is named after."""
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -12,9 +13,11 @@ import numpy as np
 import pytest
 
 import consilience as pm
+from consilience.cluster import pickles, tasks
 from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError, StorageError
 from consilience.output.storage.files import lock
 from tests.cluster.models import model_of, with_data
+from tests.cluster.work import other_versions
 
 CONTEXT = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
 SHORT: dict[str, Any] = {"draws": 20, "tune": 20, "chains": 2, "compute_convergence_checks": False, "random_seed": 4}
@@ -54,14 +57,33 @@ def test_failed_rows_have_reasons_and_a_folder_goes_on(tmp_path: Path) -> None:
     assert first.errors == {"b": "ValueError: three is too many"}
     with pytest.raises(SamplingError, match="three is too many"):
         first["b"]
-    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "study").glob("*.fit")}
+    before = (tmp_path / "study" / "fits.data").read_bytes()
     again = pm.sample_many(model_of, rows | {"c": {"n": 4}}, store=tmp_path / "study", **SHORT)
-    assert {name: (tmp_path / "study" / name).stat().st_mtime_ns for name in before} == before
+    after = (tmp_path / "study" / "fits.data").read_bytes()
+    assert after.startswith(before)
+    assert len(after) < 3 * len(before)  # one more, and not all three
     assert list(again) == ["a", "c"]
     assert np.array_equal(again["a"]["posterior"]["mean"], first["a"]["posterior"]["mean"])
     assert list(again.table()["error"].notna()) == [False, True, False]
     with pytest.raises(StorageError, match="another file"):
         pm.sample_many(model_of, rows, store=tmp_path / "study", **{**SHORT, "draws": 21})
+
+
+def test_what_a_loss_of_power_took_is_computed_again_and_damage_is_told(tmp_path: Path) -> None:
+    rows = {"a": {"n": 1}, "b": {"n": 2}}
+    first = pm.sample_many(model_of, rows, cores=1, store=tmp_path, **SHORT)
+    before = {name: first[name]["posterior"]["mean"].values for name in rows}
+    whole = (tmp_path / "fits.data").read_bytes()
+    (tmp_path / "fits.data").write_bytes(whole[:-100])
+    again = pm.sample_many(model_of, rows, cores=1, store=tmp_path, **SHORT)
+    assert len((tmp_path / "fits.jsonl").read_text().splitlines()) == 4  # the first line, two fits, one of them again
+    for name in rows:
+        assert np.array_equal(again[name]["posterior"]["mean"], before[name])
+    damaged = bytearray(whole)
+    damaged[len(whole) // 4] ^= 1
+    (tmp_path / "fits.data").write_bytes(damaged)
+    with pytest.raises(StorageError, match="damaged at byte 0"):
+        first["a"]
 
 
 def test_a_row_that_kills_its_worker_is_one_failed_row() -> None:
@@ -107,6 +129,59 @@ def test_what_cannot_be_meant_is_refused() -> None:
     different = pm.sample_many(line_of, [1, 2], **SHORT)
     with pytest.raises(ShapeError, match="different shapes in `posterior`"):
         different.combined()
+
+
+def test_models_that_cannot_go_to_workers_say_why(processes: ProcessPoolExecutor) -> None:
+    """A lock in a Python function of the density, by name; a lambda goes with cloudpickle, or it is said."""
+    lock = threading.Lock()
+    with pm.Model() as locked:
+        mean = pm.Normal("mean")
+        pm.CustomDist("y", mean, logp=lambda value, mu: -((value - mu) ** 2), observed=[0.5])
+        locked.told = lock  # type: ignore[attr-defined]  # a part that belongs to this process
+    with pytest.raises(SamplingError, match=r"told.* does not pickle .*lock"):
+        pm.sample_many({"a": locked}, executor=processes, **SHORT)
+    with pm.Model() as alone:
+        mean = pm.Normal("mean")
+        pm.CustomDist("y", mean, logp=lambda value, mu: -((value - mu) ** 2), observed=[0.5])
+    rows = {"a": alone}
+    there = pm.sample_many(rows, executor=processes, **SHORT)
+    assert np.array_equal(there["a"]["posterior"]["mean"], pm.sample_many(rows, **SHORT)["a"]["posterior"]["mean"])
+
+
+def test_executors_that_cannot_be_used_are_refused_by_every_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shut down; workers of other versions, which are named with ours."""
+    closed = ProcessPoolExecutor(1)
+    closed.shutdown()
+    studies: list[Any] = [
+        lambda pool: pm.sample_many(model_of, [{"n": 1}], executor=pool, **SHORT),
+        lambda pool: pm.sbc(with_data(), n=2, executor=pool),
+        lambda pool: pm.power(with_data(), lambda draws: True, n=2, executor=pool),
+    ]
+    for study in studies:
+        with pytest.raises(SamplingError, match=r"\(ProcessPoolExecutor\) takes no more work.* has not been shut down"):
+            study(closed)
+        with pytest.raises(TypeError, match="`executor` must be an executor"):
+            study(4)
+    monkeypatch.setattr(tasks, "versions", other_versions)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("forkserver")) as pool:
+        for study in studies:
+            with pytest.raises(SamplingError, match=rf"{pm.__version__} where .* has 0\.0\.0, NumPy {np.__version__}"):
+                study(pool)
+
+
+def test_a_data_set_that_all_models_carry_is_named_if_it_is_huge(
+    processes: ProcessPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pickles, "LARGE", 10**5)
+    table = np.random.default_rng(1).normal(size=10**5)
+
+    def model_of_mean(row: float) -> pm.Model:
+        with pm.Model() as model:
+            pm.Normal("y", pm.Normal("mean"), 1.0, observed=table[:4] + row)
+        return model
+
+    with pytest.warns(ConsilienceWarning, match=r"of which .* GiB are `table`, which model_of_mean uses"):
+        pm.sample_many(model_of_mean, [0.0], executor=processes, **SHORT)
 
 
 def line_of(size: int) -> pm.Model:

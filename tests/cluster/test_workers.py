@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,21 @@ def test_a_task_that_kills_its_workers_fails_alone(tmp_path: Path) -> None:
         found = outcomes(pool, work.dies_if_odd, range(5))
         assert {n: isinstance(one, WorkerLostError) for n, one in found.items()} == {n: n % 2 == 1 for n in range(5)}
         assert outcomes(pool, work.dies_once, [str(tmp_path / "there")]) == {str(tmp_path / "there"): "lived"}
+
+
+class OnceBroken(Executor):
+    """An executor of another kind, whose workers are gone."""
+
+    def submit(self, *_: Any, **__: Any) -> Any:
+        raise BrokenExecutor("gone")
+
+
+def test_a_broken_pool_of_the_user_is_replaced_or_the_way_out_is_said() -> None:
+    with pool_of_two() as pool:
+        pool.submit(work.dies_if_odd, 1).exception()  # the user's own task broke it
+        assert outcomes(pool, work.square, range(3)) == {0: 0, 1: 1, 2: 4}
+    with pytest.raises(WorkerLostError, match=r"\(OnceBroken\) died, which ends it\. Give a new one; with `store=`"):
+        outcomes(OnceBroken(), work.square, [1])
 
 
 def test_an_executor_that_is_shut_down_is_refused() -> None:

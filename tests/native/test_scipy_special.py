@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.special
 
-from consilience.errors import NativeError
-from consilience.native import jit, scipy_special
+from consilience.errors import MissingPackageError, NativeError
+from consilience.native import blas, jit, scipy_special
 
 PROGRAM = """
 declare double @special_{name}(double, double, i32)
@@ -40,6 +44,22 @@ def test_signatures_are_those_of_float64(name: str, signature: str) -> None:
 def test_what_scipy_lacks_or_has_for_complex_numbers_only_is_named(name: str) -> None:
     with pytest.raises(NativeError, match=f"no C function '{name}' of float64"):
         scipy_special.address(name)
+
+
+@pytest.mark.parametrize(
+    ("module", "read"),
+    [("scipy.special.cython_special", scipy_special._capsules), ("scipy.linalg.cython_lapack", blas._routines)],
+)
+def test_scipy_absent_or_too_old_is_named_when_it_is_needed(
+    module: str, read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert scipy.linalg.__name__ in sys.modules  # so modules are looked for in the ordinary way
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingPackageError, match=r"SciPy is not there: pip install 'scipy>=1\.13'"):
+        read.__wrapped__()
+    monkeypatch.setitem(sys.modules, module, ModuleType(module))
+    with pytest.raises(NativeError, match=r"exports no C functions; install SciPy 1\.13 or newer"):
+        read.__wrapped__()
 
 
 @pytest.mark.parametrize("name", ["iv", "ive", "kv", "kve", "jv", "yv"])

@@ -12,8 +12,9 @@ import pytest
 import xarray as xr
 
 import consilience as pm
-from consilience.errors import StorageError
+from consilience.errors import ConsilienceWarning, StorageError
 from consilience.output.storage import journal
+from consilience.sample.storing import AtWork
 from consilience.watch import criticism, views
 from consilience.watch.source import StoreSource, TreeSource
 
@@ -86,6 +87,27 @@ def test_evidences_and_shapes_are_listed() -> None:
     made["posterior"].attrs.update(log_marginal_likelihood=-12.5, log_marginal_likelihood_error=0.25, seed=7)
     found = views.overview(TreeSource(made, "a"), views.Clock())
     assert (found["evidence"], found["observed"], found["seed"]) == ([-12.5, 0.25], {"y": [3, 2]}, 7)
+
+
+def test_the_worst_coordinates_are_shown_by_their_variables() -> None:
+    nearest = [["standardized x[1]", 1.1, 90.0], ["y", 1.0, 400.0], ["lp", 1.0, 500.0]]
+    check = {"kind": "check", "time": 0, "nearest": nearest, "passed": False, "ess": 90.0, "rhat": 1.1,
+             "ess_name": "", "rhat_name": "", "target_ess": 400}  # fmt: skip
+    draws = np.random.default_rng(1).normal(size=(4, 100, 3))
+    source = TreeSource(tree(posterior={"a": draws[..., 0], "y": draws[..., 1], "x": draws}), "a", [check])
+    assert [e["text"] for e in views.run(source, views.Clock())["worst"]][:2] == ["x[1]", "y"]
+
+
+def test_what_fails_in_a_journal_ends_no_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: object) -> dict[str, Any]:
+        raise StopIteration("nothing learnt")
+
+    monkeypatch.setattr(AtWork, "__call__", fails)
+    with pm.Model():
+        pm.Normal("x")
+        with pytest.warns(ConsilienceWarning, match="ends before the run: nothing learnt"):
+            result = pm.sample(random_seed=1, progressbar=False, save=pm.Save(store=str(tmp_path / "a.zarr")))
+    assert StoreSource(tmp_path / "a.zarr", "a").draws == result.posterior.sizes["draw"]
 
 
 def test_a_journal_tells_of_model_metric_and_process(tmp_path: Path) -> None:

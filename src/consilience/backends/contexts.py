@@ -19,7 +19,7 @@ from consilience.errors import DtypeError, ExecutionError, GraphError, ShapeErro
 from consilience.ir import Node, Shared, numpy_dtype, shared_slot, topological
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
-from consilience.ir.leaves import stays
+from consilience.ir.leaves import FEW_COLUMNS, stays
 from consilience.ir.lengths import symbols_in
 from consilience.ir.side_tables import describe
 from consilience.ir.types import dtype_of
@@ -116,7 +116,8 @@ def _fitting(slot: Node, value: npt.ArrayLike) -> npt.NDArray[Any]:
     given, wanted = np.asarray(seed_of(value)), numpy_dtype(slot.dtype)
     if not np.can_cast(given.dtype, wanted, "same_kind"):
         raise DtypeError(f"{describe(slot)} holds {slot.dtype}, got an array of {given.dtype}.")
-    array = given if stays(given, wanted) else np.array(given, dtype=wanted, order="C", copy=True)
+    in_place = stays(given, wanted) or (given.ndim == 2 and given.shape[1] <= FEW_COLUMNS and stays(given.T, wanted))
+    array = given if in_place else np.array(given, dtype=wanted, order="C", copy=True)
     declared = slot.static_shape
     if len(declared) != array.ndim:
         raise ShapeError(f"{describe(slot)} holds arrays of {len(declared)} axes, got shape {array.shape}.")
@@ -169,6 +170,15 @@ def shared(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.shared(2.0)
+    >>> square = pt.function([], x**2)
+    >>> x.set_value(3.0)
+    >>> square().item()
+    9.0
     """
     if isinstance(value, np.random.Generator):
         return random_slot(seed_of(value), name)

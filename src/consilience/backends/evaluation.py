@@ -39,6 +39,13 @@ def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] 
     -------
     ndarray
         An array; random variables without a value are drawn, anew at every call.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> pt.eval(x**2, {x: 3.0}).item()
+    9.0
     """
     if not isinstance(inputs_to_values, Mapping | None):
         raise TypeError(f"`eval` takes a dict of values by variable or name, got {inputs_to_values!r}.")

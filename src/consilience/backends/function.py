@@ -104,6 +104,14 @@ class Function(Inspected):
         Whether inputs may lose digits.
     profile : FunctionProfile, optional
         Times, if they were asked for.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> square = pt.function([x], x**2)
+    >>> square(3.0).item()
+    9.0
     """
 
     def __init__(
@@ -558,6 +566,14 @@ def function(
     GraphError
         For inputs, updates and givens that do not fit.
     UnusedInputError
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> square = pt.function([x], x**2)
+    >>> square(3.0).item()
+    9.0
     """
     sparse = sparse_arguments.has_sparse(inputs, outputs)
     taken, given = sparse_arguments.tensors(inputs, outputs) if sparse else (inputs, outputs)

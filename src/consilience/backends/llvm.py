@@ -47,7 +47,7 @@ from consilience.ir import (
     topological,
 )
 from consilience.ir import dimension as dims
-from consilience.ir.leaves import LARGE, is_on_a_line, on_a_line, stays
+from consilience.ir.leaves import FEW_COLUMNS, LARGE, is_on_a_line, on_a_line, stays
 from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe, without_sources
 from consilience.lower import entry
@@ -67,7 +67,6 @@ from consilience.ops import ArgSort, Cast, Elementwise, Index, IndexUpdate, Item
 from consilience.ops.assertion import required
 from consilience.ops.complex_numbers import imag, real
 from consilience.ops.dtypes import part_of
-from consilience.ops.elementwise import FEW_COLUMNS
 from consilience.ops.loop import Scan
 from consilience.ops.python_call import PythonCall, checked, lengths_of_results, results_of, settled
 from consilience.ops.scalar import DRAWS
@@ -262,7 +261,7 @@ def _in_place(view: Node) -> bool:
     while view.inputs:
         view = view.inputs[0]
     array = constant_value(view)
-    return array is not None and array.ndim == 2 and array.shape[1] <= FEW_COLUMNS and stays(array, array.dtype)
+    return array is not None and array.ndim == 2 and min(array.shape) <= FEW_COLUMNS and stays(array, array.dtype)
 
 
 def _size(node: Node) -> int:

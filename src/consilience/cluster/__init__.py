@@ -5,6 +5,7 @@ workers. What is computed stays outside.
 """
 
 from consilience.cluster.ray import ray
+from consilience.cluster.shards import Shards, shards
 from consilience.cluster.workers import Broadcast, Task, Workers
 
-__all__ = ["Broadcast", "Task", "Workers", "ray"]
+__all__ = ["Broadcast", "Shards", "Task", "Workers", "ray", "shards"]

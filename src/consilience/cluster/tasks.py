@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import copy
 import ctypes
+import multiprocessing
 import os
 import pickle
+import signal
 import sys
 import tempfile
 import threading
@@ -30,6 +32,8 @@ KEPT: Final = 16
 """Values that a process keeps, the last that were used."""
 LOOK: Final = 0.2
 """Seconds between two looks at clocks and wishes to stop."""
+AGAIN: Final = 1.0
+"""Seconds after which a task that did not end is told again."""
 GRACE: Final = 5.0
 """Seconds that a task has to end after its time, before its process is ended."""
 
@@ -88,6 +92,7 @@ def run(wanted: dict[str, str], digests: tuple[str, ...], call: bytes, settings:
     here = versions()
     if here != wanted:
         return "refused", here
+    _leave_interrupts_to_the_driver()
     for digest, pickled in zip(digests, pickles, strict=False):
         if digest not in _values:
             keep(digest, pickle.loads(pickled))
@@ -104,8 +109,17 @@ def run(wanted: dict[str, str], digests: tuple[str, ...], call: bytes, settings:
         return "raised", _portable(error), traceback.format_exc()
 
 
+def _leave_interrupts_to_the_driver() -> None:
+    """A terminal's Ctrl-C reaches all processes of the driver's, of which those that wait would end with tracebacks."""
+    own = threading.current_thread() is threading.main_thread() and multiprocessing.parent_process() is not None
+    if own and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def called(function: Callable[..., Any], arguments: tuple[Any, ...], limit: float | None, stop: str, ends: int) -> Any:
     """The function of its arguments in its time; TimeLimitError after it, SamplingError where it was stopped."""
+    if stop in _stopped or os.path.exists(flag(stop)):
+        raise SamplingError("it was stopped.")
     began = time.monotonic()
     try:
         with _watched(None if limit is None else began + limit, stop, ends):
@@ -172,7 +186,7 @@ def _look() -> None:
     the process ends.
     """
     global _watcher
-    told: dict[int, tuple[float | None, str, int]] = {}
+    told: dict[int, tuple[tuple[float | None, str, int], float]] = {}  # and when
     while True:
         time.sleep(LOOK)
         now = time.monotonic()
@@ -184,8 +198,11 @@ def _look() -> None:
             ended = {stop for stop in stops if stop in _stopped or os.path.exists(flag(stop))}
             for thread, row in _watch.items():
                 end, stop, ends = row
-                if (stop in ended or (end is not None and now >= end)) and told.get(thread) is not row:
-                    told[thread] = row
+                before, when = told.get(thread, (None, now))
+                # Machine code that calls Python loses an exception, which is then raised once more.
+                heard = before is row and now - when < AGAIN
+                if (stop in ended or (end is not None and now >= end)) and not heard:
+                    told[thread] = (row, now)
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Halted))
                 if ends == os.getpid() and end is not None and now >= end + GRACE:
                     os._exit(70)

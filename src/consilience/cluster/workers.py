@@ -12,6 +12,7 @@ import itertools
 import pickle
 import queue
 import secrets
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -72,6 +73,18 @@ class Task:
     def end(self, result: Any = None, error: BaseException | None = None) -> None:
         """What came of it."""
         self.done, self._result, self.error, self.inner = True, result, error, None
+
+
+class _Left:
+    """How many tasks have not ended; the file that stops them goes with the last."""
+
+    def __init__(self, count: int, where: Path) -> None:
+        self._ended, self._where, self.over = itertools.count(count - 1, -1), where, threading.Event()
+
+    def one(self, _: Any) -> None:
+        if next(self._ended) == 0:
+            self._where.unlink(missing_ok=True)
+            self.over.set()
 
 
 class Workers:
@@ -205,10 +218,10 @@ class Workers:
             where = Path(tasks.flag(self._stop))
             where.touch()
             self._adapter.halt(self._stop)
-            end = time.monotonic() + 3.0
-            while any(not task.inner.done() for task in running) and time.monotonic() < end:
-                time.sleep(0.02)
-            where.unlink(missing_ok=True)
+            left = _Left(len(running), where)
+            for task in running:
+                task.inner.add_done_callback(left.one)  # what waits in a pool's own queue begins later, and is to end
+            left.over.wait(3.0)
         self._flying.clear()
         for shared in self._shared:
             if self.inside:
@@ -278,7 +291,8 @@ class Workers:
         renewed = self._adapter.renewed()
         if renewed is None:
             raise WorkerLostError(
-                f"a worker of the executor ({self._adapter.name}) died, which ends it; what was finished is kept."
+                f"a worker of the executor ({self._adapter.name}) died, which ends it. Give "
+                "a new one; with `store=` a study goes on from what is finished."
             )
         if self._renewed:
             self._adapter.close()

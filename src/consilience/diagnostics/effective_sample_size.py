@@ -94,6 +94,14 @@ def ess_bulk(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.ess_bulk(draws) > 1500
+    np.True_
     """
     return measure_one(draws, bulk_of_sample)
 
@@ -114,6 +122,14 @@ def ess_tail(draws: npt.ArrayLike, tails: Sequence[float] = TAILS) -> FloatArray
     Returns
     -------
     FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.ess_tail(draws) > 1500
+    np.True_
     """
     return measure_one(draws, lambda sample: tail_of_sample(sample, tails))
 
@@ -131,6 +147,14 @@ def ess_mean(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.ess_mean(draws) > 1500
+    np.True_
     """
     return measure_one(draws, mean_of_sample)
 

@@ -47,6 +47,14 @@ def hdi(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
     Returns
     -------
     FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.hdi(draws, 0.9).shape
+    (2,)
     """
     check_probability(probability)
     return measure_one(draws, lambda sample: highest_density_of_sample(sample, probability))
@@ -67,6 +75,14 @@ def eti(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
     Returns
     -------
     FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.eti(draws, 0.9).shape
+    (2,)
     """
     check_probability(probability)
     return measure_one(draws, lambda sample: equal_tails_of_sample(sample, probability))

@@ -54,5 +54,13 @@ def split_rhat(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.split_rhat(draws) < 1.02
+    np.True_
     """
     return measure_one(draws, of_sample)

@@ -58,6 +58,14 @@ def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience import diagnostics
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
+    >>> diagnostics.mcse_mean(draws) < 0.03
+    np.True_
     """
     return measure_one(draws, lambda sample: of_mean(sample, effective_sample_size.mean_of_sample(sample)))
 

@@ -63,6 +63,13 @@ def find_constrained_prior(
     ------
     ValueError
         For bounds or masses without meaning, or where no such parameters are found.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> found = pm.find_constrained_prior(pm.Normal, 0.0, 2.0, init_guess={"mu": 1.0, "sigma": 1.0})
+    >>> sorted(found)
+    ['mu', 'sigma']
     """
     if not lower < upper:
         raise ValueError(f"`lower` must be below `upper`, got {lower} and {upper}.")

@@ -58,7 +58,10 @@ from consilience.ops.shape import Iota, broadcast_to, expand_dims, length_of
 class Bernoulli(Discrete):
     """Success (1) or failure (0): p^x (1 - p)^(1-x).
 
-    p       probability of success, or logit_p = log(p / (1 - p))
+    Parameters
+    ----------
+    p
+        Probability of success, or logit_p = log(p / (1 - p)).
     """
 
     p = parameter(unit_interval)
@@ -102,8 +105,12 @@ class LogitBernoulli(Bernoulli, parameterization=True):
 class Binomial(Discrete):
     """Successes among n independent trials: C(n, x) p^x (1 - p)^(n-x).
 
-    n       number of trials, whole, >= 0
-    p       probability of success, or logit_p = log(p / (1 - p))
+    Parameters
+    ----------
+    n
+        Number of trials, whole, >= 0.
+    p
+        Probability of success, or logit_p = log(p / (1 - p)).
     """
 
     n = parameter(natural)
@@ -158,7 +165,10 @@ class LogitBinomial(Binomial, parameterization=True):
 class Poisson(Discrete):
     """Number of independent events: mu^x exp(-mu) / x!.
 
-    mu      expected number, >= 0
+    Parameters
+    ----------
+    mu
+        Expected number, >= 0.
     """
 
     mu = parameter(nonnegative)
@@ -194,8 +204,12 @@ class NegativeBinomial(Discrete):
 
     C(x + alpha - 1, x) (alpha / (mu + alpha))^alpha (mu / (mu + alpha))^x
 
-    mu      expected number, >= 0, or p, the probability of success in (0, 1]
-    alpha   shape of the gamma distribution > 0, or n, the number of successes (the same number)
+    Parameters
+    ----------
+    mu
+        Expected number, >= 0, or p, the probability of success in (0, 1].
+    alpha
+        Shape of the gamma distribution > 0, or n, the number of successes (the same number).
     """
 
     mu = parameter(nonnegative)
@@ -255,7 +269,10 @@ class NegativeBinomial(Discrete):
 class Categorical(Discrete):
     """Number of one of n categories, 0 to n - 1: mass p[x].
 
-    p       probabilities, shape (..., n), sum 1; or logit_p, their logarithms up to a constant
+    Parameters
+    ----------
+    p
+        Probabilities, shape (..., n), sum 1; or logit_p, their logarithms up to a constant.
     """
 
     p = parameter(simplex)

@@ -51,7 +51,7 @@ class CustomDist(UnnamedParameters):
                     expression can be, whose ends may depend on parameters, to the real line. There is none for
                     counts, for vectors, and where single numbers have a probability. With `logp`, the density is
                     that function's on all numbers, and draws alone follow
-    numeric_inverse whether the density of `dist` may invert monotone functions numerically, as for `logp`
+    numeric_inverse  whether the density of `dist` may invert monotone functions numerically, as for `logp`
     random          function (*parameters, rng, size) -> draws of shape `size`, as a graph; `rng` has the methods of
                     NumPy's generator, and is a random key for the functions of `pt.random`
     support_point   function (*parameters) -> a value from which sampling may start; 0 if not given
@@ -60,52 +60,12 @@ class CustomDist(UnnamedParameters):
     dtype           element type; int64 makes the distribution discrete
     class_name      name for messages
 
-    Parameters
-    ----------
-    name : str
-        Name of the variable, unique in its model.
-    *parameters : TensorLike
-        Parameters that the functions get behind the value.
-    observed : array_like, optional
-        Data; the variable is conditioned on them.
-    dims : str or sequence of str, optional
-        Names of the axes; their lengths come from the model's coords.
-    shape : int or sequence of int, optional
-        Lengths of the axes.
-    size : int or sequence of int, optional
-        Shape of the draws, without the axes of one event.
-    transform : Transform, optional
-        Map to unconstrained space behind the default one; None for no map at all.
-    default_transform : Transform, optional
-        None drops the default map to unconstrained space.
-    initval : array_like or str, optional
-        Starting value, or "support_point" or "prior".
-    total_size : int or sequence of int, optional
-        Size of the full data of which `observed` is a batch.
-    logp : Formula, optional
-        Function of value and parameters that gives the log density.
-    logcdf : Formula, optional
-        Function of value and parameters that gives log P(X <= value).
-    random : Formula, optional
-        Function of the parameters, a generator and a size that draws.
-    support_point : Formula, optional
-        Function that gives a value to begin at.
-    signature : str, optional
-        Ranks of parameters and value, as "(n),(n,n)->(n)".
-    ndim_supp : int, optional
-        Rank of one event.
-    ndims_params : sequence of int, optional
-        Ranks of one value of the parameters.
-    dtype : str, default 'float64'
-        Element type of the result; by default it follows from the operands.
-    class_name : str, default 'CustomDist'
-        Name for messages and pictures.
-    dist : Formula, optional
-        Function of the parameters and a size that gives a random expression.
-    numeric_inverse : bool, default False
-        Whether a quantile without a formula is searched for numerically.
-    **unknown : object
-        Other keywords; unknown ones are refused by name.
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pm.CustomDist.dist(2.0, logp=lambda value, rate: pt.log(rate) - rate * value)
+    >>> pm.logp(x, 0.5).eval().round(4).item()
+    -0.3069
     """
 
     formulas: Formulas = static(lambda title, name, given: given)

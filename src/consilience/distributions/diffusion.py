@@ -50,11 +50,18 @@ def equation(title: str, name: str, given: Any) -> Equation:
 class EulerMaruyama(UnnamedParameters, Continuous):
     """Path of a stochastic differential equation: x_t = x_(t-1) + dt f + sqrt(dt) g e_t, e_t standard normal.
 
-    dt          time between two values, > 0, a number
-    sde_fn      function (x, *sde_pars) -> (f, g), drift and diffusion > 0 at x, as graphs
-    sde_pars    parameters of the equation: a list of numbers or tensors, whose axes are series
-    init_dist   distribution of the first value; Normal(0, 100) if not given
-    steps       number of steps, one less than the length of the path; may follow from shape, dims or data
+    Parameters
+    ----------
+    dt
+        Time between two values, > 0, a number.
+    sde_fn
+        Function (x, *sde_pars) -> (f, g), drift and diffusion > 0 at x, as graphs.
+    sde_pars
+        Parameters of the equation: a list of numbers or tensors, whose axes are series.
+    init_dist
+        Distribution of the first value; Normal(0, 100) if not given.
+    steps
+        Number of steps, one less than the length of the path; may follow from shape, dims or data.
     """
 
     dt: float = static(step_length)

@@ -52,6 +52,7 @@ __all__ = [
 ]  # fmt: skip
 
 PLAIN: Final = "consilience.distributions.plain_formulas"  # loaded when a program asks for such a function
+DOCUMENTATION: Final = "consilience.distributions.documentation"  # loaded when somebody reads
 FORMULAS = ("logp", "logcdf", "logccdf", "icdf", "draw", "mean", "variance")
 
 Dims: TypeAlias = str | Sequence[str | None]
@@ -62,7 +63,7 @@ class Making:
 
     def __init__(self, cls: DistributionType, method: Callable[..., Node]) -> None:
         self._cls, self.__wrapped__ = cls, method
-        self.__name__, self.__qualname__, self.__doc__ = "dist", f"{cls.__name__}.dist", method.__doc__
+        self.__name__, self.__qualname__ = "dist", f"{cls.__name__}.dist"
 
     @classmethod
     def bound(cls, distribution: DistributionType, method: Callable[..., Node]) -> MethodType:
@@ -71,6 +72,13 @@ class Making:
 
     def __call__(self, cls: DistributionType, /, *parameters: Any, **named: Any) -> Node:
         return self.__wrapped__(*parameters, **named)
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]  # each object has the text of its distribution
+        module = import_module(DOCUMENTATION)
+        signature = import_module(PLAIN).signature_of_dist(self._cls, self.__wrapped__)
+        text: str | None = module.documented(self._cls, signature, module.OUTSIDE)
+        return text
 
     @property
     def __signature__(self) -> Any:
@@ -91,6 +99,7 @@ class DistributionType(type):
         icdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "icdf"))
         __signature__ = property(lambda cls: import_module(PLAIN).signature_of_call(cls, *cls.making()))
         dist = property(lambda cls: Making.bound(cls, cls.declaration("dist").__get__(None, cls)))
+        __doc__ = property(lambda cls: import_module(DOCUMENTATION).documented(cls))
         rv_type = property(lambda cls: Kind.of(f"{cls.__name__}RV", lambda op: _draws_from(op, cls)))
 
     def making(cls) -> tuple[list[Any], Any]:
@@ -120,24 +129,20 @@ class Distribution(metaclass=DistributionType):
 
     Parameters
     ----------
-    name : str
-        Name of the variable, unique in its model.
-    observed : array_like, optional
-        Data; the variable is conditioned on them.
-    dims : str or sequence of str, optional
-        Names of the axes; their lengths come from the model's coords.
-    shape : int or sequence of int, optional
-        Lengths of the axes.
-    size : int or sequence of int, optional
-        Shape of the draws, without the axes of one event.
-    transform : Transform, optional
-        Map to unconstrained space behind the default one; None for no map at all.
-    default_transform : Transform, optional
-        None drops the default map to unconstrained space.
-    initval : array_like or str, optional
-        Starting value, or "support_point" or "prior".
-    total_size : int or sequence of int, optional
-        Size of the full data of which `observed` is a batch.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> from consilience.distributions import parameter
+    >>> from consilience.distributions.constraints import positive
+    >>> class Rayleigh(pm.Continuous):
+    ...     sigma = parameter(positive)
+    ...     support = positive
+    ...
+    ...     def logp(self, value):
+    ...         return pt.log(value / self.sigma**2) - 0.5 * (value / self.sigma) ** 2
+    >>> pm.logp(Rayleigh.dist(2.0), 1.0).eval().round(4).item()
+    -1.5113
     """
 
     title: ClassVar[str] = ""
@@ -453,24 +458,12 @@ class Continuous(Distribution):
 
     Parameters
     ----------
-    name : str
-        Name of the variable, unique in its model.
-    observed : array_like, optional
-        Data; the variable is conditioned on them.
-    dims : str or sequence of str, optional
-        Names of the axes; their lengths come from the model's coords.
-    shape : int or sequence of int, optional
-        Lengths of the axes.
-    size : int or sequence of int, optional
-        Shape of the draws, without the axes of one event.
-    transform : Transform, optional
-        Map to unconstrained space behind the default one; None for no map at all.
-    default_transform : Transform, optional
-        None drops the default map to unconstrained space.
-    initval : array_like or str, optional
-        Starting value, or "support_point" or "prior".
-    total_size : int or sequence of int, optional
-        Size of the full data of which `observed` is a batch.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> issubclass(pm.Normal, pm.Continuous)
+    True
     """
 
     support: ClassVar[Constraint] = real
@@ -481,24 +474,12 @@ class Discrete(Distribution):
 
     Parameters
     ----------
-    name : str
-        Name of the variable, unique in its model.
-    observed : array_like, optional
-        Data; the variable is conditioned on them.
-    dims : str or sequence of str, optional
-        Names of the axes; their lengths come from the model's coords.
-    shape : int or sequence of int, optional
-        Lengths of the axes.
-    size : int or sequence of int, optional
-        Shape of the draws, without the axes of one event.
-    transform : Transform, optional
-        Map to unconstrained space behind the default one; None for no map at all.
-    default_transform : Transform, optional
-        None drops the default map to unconstrained space.
-    initval : array_like or str, optional
-        Starting value, or "support_point" or "prior".
-    total_size : int or sequence of int, optional
-        Size of the full data of which `observed` is a batch.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> issubclass(pm.Poisson, pm.Discrete)
+    True
     """
 
     support: ClassVar[Constraint] = natural

@@ -59,6 +59,12 @@ def draw(
     -------
     object
         An array, or a list of arrays for several nodes.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.draw(pm.Normal.dist(0.0, 1.0), draws=3, random_seed=1).shape
+    (3,)
     """
     del mode, backend, compile_kwargs
     if draws < 1:

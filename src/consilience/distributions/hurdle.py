@@ -129,8 +129,12 @@ class HurdleCounts(Hurdle, Discrete):
 class HurdlePoisson(HurdleCounts):
     """Zero, or else a Poisson count without its zeros: psi mu^x exp(-mu) / (x! (1 - exp(-mu))).
 
-    psi     probability of a positive count, in [0, 1]
-    mu      expected number of the Poisson distribution > 0
+    Parameters
+    ----------
+    psi
+        Probability of a positive count, in [0, 1].
+    mu
+        Expected number of the Poisson distribution > 0.
     """
 
     psi = parameter(unit_interval)
@@ -146,9 +150,14 @@ class HurdlePoisson(HurdleCounts):
 class HurdleNegativeBinomial(HurdleCounts):
     """Zero, or else a negative binomial count without its zeros.
 
-    psi     probability of a positive count, in [0, 1]
-    mu      expected number of the negative binomial distribution > 0, or p, the probability of success
-    alpha   shape of the gamma distribution > 0, or n, the number of successes
+    Parameters
+    ----------
+    psi
+        Probability of a positive count, in [0, 1].
+    mu
+        Expected number of the negative binomial distribution > 0, or p, the probability of success.
+    alpha
+        Shape of the gamma distribution > 0, or n, the number of successes.
     """
 
     psi = parameter(unit_interval)
@@ -167,8 +176,12 @@ class HurdleNegativeBinomial(HurdleCounts):
 class HurdleGamma(Hurdle, Continuous):
     """Zero, or else a gamma variable.
 
-    psi             probability of a positive number, in [0, 1]
-    alpha, beta     shape and rate > 0, or mu and sigma, mean and standard deviation of the positive numbers
+    Parameters
+    ----------
+    psi
+        Probability of a positive number, in [0, 1].
+    alpha, beta
+        Shape and rate > 0, or mu and sigma, mean and standard deviation of the positive numbers.
     """
 
     psi = parameter(unit_interval)
@@ -185,9 +198,14 @@ class HurdleGamma(Hurdle, Continuous):
 class HurdleLogNormal(Hurdle, Continuous):
     """Zero, or else the exponential of a normal variable.
 
-    psi     probability of a positive number, in [0, 1]
-    mu      mean of the logarithm of the positive numbers
-    sigma   its standard deviation > 0, or tau = 1 / sigma^2
+    Parameters
+    ----------
+    psi
+        Probability of a positive number, in [0, 1].
+    mu
+        Mean of the logarithm of the positive numbers.
+    sigma
+        Its standard deviation > 0, or tau = 1 / sigma^2.
     """
 
     psi = parameter(unit_interval)

@@ -34,9 +34,15 @@ class LKJCorr(Continuous):
     The density of L is with respect to its elements below the diagonal, whose rows are of length 1; that of R follows
     by the Jacobian, the product of L_ii^(n - i).
 
-    n       number of rows >= 2, known when the variable is made
-    eta     > 0: at 1 all correlation matrices are equally likely, above it those near the identity
+    Parameters
+    ----------
+    n
+        Number of rows >= 2, known when the variable is made.
+    eta
+        > 0: at 1 all correlation matrices are equally likely, above it those near the identity.
 
+    Examples
+    --------
     >>> import consilience as pm
     >>> with pm.Model() as model:
     ...     L = pm.LKJCorr("L", n=3, eta=2.0)
@@ -83,11 +89,17 @@ class LKJCholeskyCov(Continuous):
 
     The variable is the lower triangle of L row by row, a vector of n (n + 1) / 2 elements.
 
-    eta             > 0: at 1 all correlation matrices are equally likely, above it those near the identity
-    n               number of rows >= 1, known when the variable is made
-    sd_dist         distribution of the standard deviations, `….dist(...)`: one for all, or n of them
-    compute_corr    True (the default): the result is (L as a matrix, R, standard deviations), of which a model keeps
-                    the last two as `<name>_corr` and `<name>_stds` unless `store_in_trace=False`; False: the vector
+    Parameters
+    ----------
+    eta
+        > 0: at 1 all correlation matrices are equally likely, above it those near the identity.
+    n
+        Number of rows >= 1, known when the variable is made.
+    sd_dist
+        Distribution of the standard deviations, `….dist(...)`: one for all, or n of them.
+    compute_corr
+        True (the default): the result is (L as a matrix, R, standard deviations), of which a model keeps the last two
+        as `<name>_corr` and `<name>_stds` unless `store_in_trace=False`; False: the vector.
     """
 
     eta = parameter(positive)

@@ -35,10 +35,16 @@ _ROUNDS: Final = 12
 class Mixture(Distribution):
     """Weighted mean of densities: sum_k w_k p_k(x).
 
-    w            weights >= 0 that sum to 1, shape (..., K)
-    comp_dists   K distributions of equal events, `[Normal.dist(0, 1), StudentT.dist(3)]`; or one whose last batch
-                 axis is that of the components, `Normal.dist([0, 1], 1)`
+    Parameters
+    ----------
+    w
+        Weights >= 0 that sum to 1, shape (..., K).
+    comp_dists
+        K distributions of equal events, `[Normal.dist(0, 1), StudentT.dist(3)]`; or one whose last batch axis is that
+        of the components, `Normal.dist([0, 1], 1)`.
 
+    Notes
+    -----
     Supports of components may differ; a value outside the support of each has the density 0.
     """
 
@@ -221,32 +227,14 @@ class NormalMixture(Mixture):
 
     Parameters
     ----------
-    name : str
-        Name of the variable, unique in its model.
-    w : object
+    w : TensorLike
         Weights >= 0 that sum to 1, shape (..., K).
-    mu : object, optional
+    mu : TensorLike, optional
         Means, shape (..., K) or a number, in the unit of x.
-    sigma : object, optional
+    sigma : TensorLike, optional
         Standard deviations > 0, as mu; or tau = 1 / sigma^2.
-    tau : object, optional
+    tau : TensorLike, optional
         Precision, 1 / sigma^2, in place of `sigma`.
-    observed : array_like, optional
-        Data; the variable is conditioned on them.
-    dims : str or sequence of str, optional
-        Names of the axes; their lengths come from the model's coords.
-    shape : int or sequence of int, optional
-        Lengths of the axes.
-    size : int or sequence of int, optional
-        Shape of the draws, without the axes of one event.
-    transform : Transform, optional
-        Map to unconstrained space behind the default one; None for no map at all.
-    default_transform : Transform, optional
-        None drops the default map to unconstrained space.
-    initval : array_like or str, optional
-        Starting value, or "support_point" or "prior".
-    total_size : int or sequence of int, optional
-        Size of the full data of which `observed` is a batch.
     """
 
     arguments = ("w", "mu", "sigma", "tau")

@@ -18,8 +18,12 @@ from consilience.ops.shape import broadcast_to, concatenate, expand_dims, reshap
 class Multinomial(Discrete):
     """Counts of the categories among n independent draws: n! prod p_i^x_i / x_i!.
 
-    n       number of draws, whole, >= 0
-    p       probabilities of the categories, shape (..., k), sum 1
+    Parameters
+    ----------
+    n
+        Number of draws, whole, >= 0.
+    p
+        Probabilities of the categories, shape (..., k), sum 1.
     """
 
     n = parameter(natural)
@@ -63,8 +67,12 @@ class DirichletMultinomial(Discrete):
 
     n! Gamma(A) / Gamma(n + A) prod Gamma(x_i + a_i) / (x_i! Gamma(a_i)), A = sum a_i
 
-    n       number of draws, whole, >= 0
-    a       concentrations > 0, shape (..., k)
+    Parameters
+    ----------
+    n
+        Number of draws, whole, >= 0.
+    a
+        Concentrations > 0, shape (..., k).
     """
 
     n = parameter(natural)

@@ -69,9 +69,13 @@ class ByCovariance(Continuous):
 class MvNormal(ByCovariance):
     """Bell curve of vectors: exp(-(x - mu)' K^-1 (x - mu) / 2) / sqrt(det(2 pi K)).
 
-    mu      mean, shape (..., n); a number stands for equal means
-    cov     covariance K, shape (..., n, n), symmetric positive definite; or tau = K^-1; or chol, its lower
-            triangular Cholesky factor (upper triangular with lower=False)
+    Parameters
+    ----------
+    mu
+        Mean, shape (..., n); a number stands for equal means.
+    cov
+        Covariance K, shape (..., n, n), symmetric positive definite; or tau = K^-1; or chol, its lower triangular
+        Cholesky factor (upper triangular with lower=False).
     """
 
     mu = parameter(real_vector, default=0.0, broadcast=True, nan_check=False)

@@ -141,8 +141,12 @@ class OrderedCategories(WithProbabilities, Discrete):
 class OrderedLogistic(OrderedCategories):
     """Ordered categories of a logistic variable: P(X <= k) = 1 / (1 + exp(eta - cutpoints[k])).
 
-    eta         location of the hidden variable
-    cutpoints   increasing numbers, shape (..., K - 1) for K categories
+    Parameters
+    ----------
+    eta
+        Location of the hidden variable.
+    cutpoints
+        Increasing numbers, shape (..., K - 1) for K categories.
     """
 
     eta = parameter(real, nan_check=False)
@@ -164,9 +168,14 @@ class OrderedLogistic(OrderedCategories):
 class OrderedProbit(OrderedCategories):
     """Ordered categories of a normal variable: P(X <= k) = Phi((cutpoints[k] - eta) / sigma).
 
-    eta         mean of the hidden variable
-    cutpoints   increasing numbers, shape (..., K - 1) for K categories
-    sigma       standard deviation of the hidden variable > 0
+    Parameters
+    ----------
+    eta
+        Mean of the hidden variable.
+    cutpoints
+        Increasing numbers, shape (..., K - 1) for K categories.
+    sigma
+        Standard deviation of the hidden variable > 0.
     """
 
     eta = parameter(real, nan_check=False)
@@ -190,9 +199,14 @@ class OrderedProbit(OrderedCategories):
 class OrderedMultinomial(WithProbabilities, Multinomial):
     """Counts of ordered categories among n draws, with the probabilities of `OrderedLogistic`.
 
-    eta         location of the hidden variable
-    cutpoints   increasing numbers, shape (..., K - 1) for K categories
-    n           number of draws, whole, >= 0
+    Parameters
+    ----------
+    eta
+        Location of the hidden variable.
+    cutpoints
+        Increasing numbers, shape (..., K - 1) for K categories.
+    n
+        Number of draws, whole, >= 0.
     """
 
     eta = parameter(real, nan_check=False)

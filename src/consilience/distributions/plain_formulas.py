@@ -92,7 +92,8 @@ def signature_of_dist(cls: type[Distribution], method: Callable[..., Any]) -> in
     """The signature of `dist`: its parameters by name, those without which it cannot do without a default."""
     declared = inspect.signature(method)
     parameters = list(declared.parameters.values())
-    if cls.parameter_names and not (cls.arguments or cls.parameters or cls.component_parameters):
+    alone = cls.parameter_names and not (cls.arguments or cls.parameters or cls.component_parameters)
+    if alone and cls.declaration("dist") is not vars(Distribution)["dist"]:
         return declared  # the user's own function has them
     own = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     names = [name for name in cls.argument_names() if name not in {p.name for p in own}]

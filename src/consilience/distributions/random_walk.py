@@ -28,9 +28,14 @@ from consilience.ops.shape import Iota, concatenate, expand_dims, eye, moveaxis
 class RandomWalk(Distribution):
     """Sums of independent steps: x_0 from init_dist, x_t = x_(t-1) + e_t, e_t from innovation_dist.
 
-    init_dist         distribution of x_0, of numbers or vectors
-    innovation_dist   distribution of each step, with events of the same shape; its batch axes are series
-    steps             number of steps, one less than the length of the series; may follow from shape, dims or data
+    Parameters
+    ----------
+    init_dist
+        Distribution of x_0, of numbers or vectors.
+    innovation_dist
+        Distribution of each step, with events of the same shape; its batch axes are series.
+    steps
+        Number of steps, one less than the length of the series; may follow from shape, dims or data.
     """
 
     init_dist = component()
@@ -114,26 +119,8 @@ class GaussianRandomWalk(RandomWalk):
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
-    mu, sigma : object, optional
+    mu, sigma : TensorLike, optional
         Mean and standard deviation > 0 of a step.
-    observed : array_like, optional
-        Data; the variable is conditioned on them.
-    dims : str or sequence of str, optional
-        Names of the axes; their lengths come from the model's coords.
-    shape : int or sequence of int, optional
-        Lengths of the axes.
-    size : int or sequence of int, optional
-        Shape of the draws, without the axes of one event.
-    transform : Transform, optional
-        Map to unconstrained space behind the default one; None for no map at all.
-    default_transform : Transform, optional
-        None drops the default map to unconstrained space.
-    initval : array_like or str, optional
-        Starting value, or "support_point" or "prior".
-    total_size : int or sequence of int, optional
-        Size of the full data of which `observed` is a batch.
     init_dist : object, optional
         Distribution of the first value; Normal(0, 100) if not given.
     steps : object, optional
@@ -156,32 +143,14 @@ class MvGaussianRandomWalk(RandomWalk):
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
-    mu : object, optional
+    mu : TensorLike, optional
         Mean of a step, shape (..., n).
-    cov : object, optional
+    cov : TensorLike, optional
         Its covariance, or tau, the inverse, or chol, the lower triangular factor (upper with lower=False).
-    tau : object, optional
+    tau : TensorLike, optional
         Precision matrix of the steps, in place of `cov`.
-    chol : object, optional
+    chol : TensorLike, optional
         Cholesky factor of the covariance of the steps, in place of `cov`.
-    observed : array_like, optional
-        Data; the variable is conditioned on them.
-    dims : str or sequence of str, optional
-        Names of the axes; their lengths come from the model's coords.
-    shape : int or sequence of int, optional
-        Lengths of the axes.
-    size : int or sequence of int, optional
-        Shape of the draws, without the axes of one event.
-    transform : Transform, optional
-        Map to unconstrained space behind the default one; None for no map at all.
-    default_transform : Transform, optional
-        None drops the default map to unconstrained space.
-    initval : array_like or str, optional
-        Starting value, or "support_point" or "prior".
-    total_size : int or sequence of int, optional
-        Size of the full data of which `observed` is a batch.
     lower : bool, default True
         Whether `chol` is lower triangular.
     init_dist : object, optional
@@ -205,36 +174,18 @@ class MvStudentTRandomWalk(RandomWalk):
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
-    nu : object, optional
+    nu : TensorLike, optional
         Degrees of freedom > 0 of a step.
-    mu : object, optional
+    mu : TensorLike, optional
         Location of a step, shape (..., n).
-    scale : object, optional
+    scale : TensorLike, optional
         Its scale matrix, or tau, the inverse, or chol, the lower triangular factor (upper with lower=False).
-    cov : object, optional
+    cov : TensorLike, optional
         Covariance matrix of the steps.
-    tau : object, optional
+    tau : TensorLike, optional
         Precision matrix of the steps, in place of `cov`.
-    chol : object, optional
+    chol : TensorLike, optional
         Cholesky factor of the covariance of the steps, in place of `cov`.
-    observed : array_like, optional
-        Data; the variable is conditioned on them.
-    dims : str or sequence of str, optional
-        Names of the axes; their lengths come from the model's coords.
-    shape : int or sequence of int, optional
-        Lengths of the axes.
-    size : int or sequence of int, optional
-        Shape of the draws, without the axes of one event.
-    transform : Transform, optional
-        Map to unconstrained space behind the default one; None for no map at all.
-    default_transform : Transform, optional
-        None drops the default map to unconstrained space.
-    initval : array_like or str, optional
-        Starting value, or "support_point" or "prior".
-    total_size : int or sequence of int, optional
-        Size of the full data of which `observed` is a batch.
     lower : bool, default True
         Whether `chol` is lower triangular.
     init_dist : object, optional

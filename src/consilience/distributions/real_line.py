@@ -44,8 +44,12 @@ from consilience.ops.random import draw, fold_in
 class Normal(Continuous):
     """Bell curve: exp(-(x - mu)^2 / (2 sigma^2)) / (sigma sqrt(2 pi)).
 
-    mu      mean, in the unit of x
-    sigma   standard deviation > 0, or tau = 1 / sigma^2, the precision
+    Parameters
+    ----------
+    mu
+        Mean, in the unit of x.
+    sigma
+        Standard deviation > 0, or tau = 1 / sigma^2, the precision.
     """
 
     mu = parameter(real, default=0.0, nan_check=False)
@@ -81,9 +85,14 @@ class Normal(Continuous):
 class StudentT(Continuous):
     """Bell curve with heavy tails, (1 + z^2 / nu)^(-(nu+1)/2) up to a constant, z = (x - mu) / sigma.
 
-    nu      degrees of freedom > 0; the mean exists above 1, the variance above 2
-    mu      location, in the unit of x
-    sigma   scale > 0, not the standard deviation; or lam = 1 / sigma^2
+    Parameters
+    ----------
+    nu
+        Degrees of freedom > 0; the mean exists above 1, the variance above 2.
+    mu
+        Location, in the unit of x.
+    sigma
+        Scale > 0, not the standard deviation; or lam = 1 / sigma^2.
     """
 
     nu = parameter(positive, nan_check=False)
@@ -148,8 +157,12 @@ def log_student_tail(nu: Node, z: Node) -> Node:
 class Cauchy(Continuous):
     """Ratio of two normal variables: 1 / (pi beta (1 + ((x - alpha) / beta)^2)); neither mean nor variance.
 
-    alpha   median, in the unit of x
-    beta    scale > 0: half the distance between the quartiles
+    Parameters
+    ----------
+    alpha
+        Median, in the unit of x.
+    beta
+        Scale > 0: half the distance between the quartiles.
     """
 
     alpha = parameter(real, nan_check=False)
@@ -186,8 +199,12 @@ class Cauchy(Continuous):
 class Laplace(Continuous):
     """Two exponential tails back to back: exp(-|x - mu| / b) / (2 b).
 
-    mu      mean and median, in the unit of x
-    b       scale > 0: the mean distance from mu
+    Parameters
+    ----------
+    mu
+        Mean and median, in the unit of x.
+    b
+        Scale > 0: the mean distance from mu.
     """
 
     mu = parameter(real, nan_check=False)
@@ -225,8 +242,12 @@ class Laplace(Continuous):
 class Logistic(Continuous):
     """Bell curve with exponential tails: exp(-z) / (s (1 + exp(-z))^2), z = (x - mu) / s.
 
-    mu      mean, in the unit of x
-    s       scale > 0; the standard deviation is s pi / sqrt(3)
+    Parameters
+    ----------
+    mu
+        Mean, in the unit of x.
+    s
+        Scale > 0; the standard deviation is s pi / sqrt(3).
     """
 
     mu = parameter(real, default=0.0, nan_check=False)
@@ -262,7 +283,10 @@ class Logistic(Continuous):
 class Uniform(Continuous):
     """Constant density 1 / (upper - lower) between two bounds.
 
-    lower, upper    bounds in the unit of x, lower < upper; both belong to the support
+    Parameters
+    ----------
+    lower, upper
+        Bounds in the unit of x, lower < upper; both belong to the support.
     """
 
     lower = parameter(real, default=0.0, nan_check=False)

@@ -43,29 +43,11 @@ class Simulator(CustomDist):
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
     fn : callable
         Function (rng, *parameters, size) -> simulated data of the variable's shape, in NumPy; `rng` is a
         `numpy.random.Generator`, `size` the shape without the axes of an event.
     *unnamed_params : object
         Parameters that the function gets behind the generator.
-    observed : array_like, optional
-        Data; the variable is conditioned on them.
-    dims : str or sequence of str, optional
-        Names of the axes; their lengths come from the model's coords.
-    shape : int or sequence of int, optional
-        Lengths of the axes.
-    size : int or sequence of int, optional
-        Shape of the draws, without the axes of one event.
-    transform : Transform, optional
-        Map to unconstrained space behind the default one; None for no map at all.
-    default_transform : Transform, optional
-        None drops the default map to unconstrained space.
-    initval : array_like or str, optional
-        Starting value, or "support_point" or "prior".
-    total_size : int or sequence of int, optional
-        Size of the full data of which `observed` is a batch.
     params : sequence, optional
         The parameters as one sequence, in place of giving them one by one.
     distance : str or callable, default 'gaussian'
@@ -92,6 +74,17 @@ class Simulator(CustomDist):
     Notes
     -----
     The log density is random: every evaluation simulates anew. Step methods of `pm.sample` do not work with it.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> def simulated(rng, mu, size=None):
+    ...     return rng.normal(mu, 1.0, size)
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0.0, 2.0)
+    ...     y = pm.Simulator("y", simulated, mu, sum_stat="sort", observed=[1.1, 0.4, 0.9])
+    >>> [variable.name for variable in model.observed_RVs]
+    ['y']
     """
 
     @classmethod

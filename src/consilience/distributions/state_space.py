@@ -28,14 +28,25 @@ from consilience.ops.shape import concatenate, expand_dims, eye, length_of, sque
 class LinearGaussianStateSpace(Continuous):
     """Series y_t = Z a_t + e_t, a_(t+1) = T a_t + h_t, with e_t ~ N(0, H), h_t ~ N(0, Q) and a_0 ~ N(a0, P0).
 
-    a0      mean of the first state, shape (..., n)
-    P0      its covariance, shape (..., n, n), positive definite
-    T       transition of the states, shape (..., n, n)
-    Z       what is seen of a state, shape (..., p, n)
-    H       covariance of the observations, shape (..., p, p), positive definite
-    Q       covariance of the states' noise, shape (..., n, n), positive definite
-    steps   length of the series less one; may follow from shape, dims or data
+    Parameters
+    ----------
+    a0
+        Mean of the first state, shape (..., n).
+    P0
+        Its covariance, shape (..., n, n), positive definite.
+    T
+        Transition of the states, shape (..., n, n).
+    Z
+        What is seen of a state, shape (..., p, n).
+    H
+        Covariance of the observations, shape (..., p, p), positive definite.
+    Q
+        Covariance of the states' noise, shape (..., n, n), positive definite.
+    steps
+        Length of the series less one; may follow from shape, dims or data.
 
+    Notes
+    -----
     A value has the shape (..., steps + 1, p). Letters as in Durbin and Koopman, Time Series Analysis by State Space
     Methods (2012).
     """

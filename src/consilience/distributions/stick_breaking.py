@@ -19,8 +19,12 @@ class StickBreakingWeights(Continuous):
 
     The weights of a Dirichlet process, cut off after K of them. The density is with respect to the first K elements.
 
-    alpha   > 0: the larger, the more weights share the mass
-    K       number of breaks >= 1, known when the variable is made
+    Parameters
+    ----------
+    alpha
+        > 0: the larger, the more weights share the mass.
+    K
+        Number of breaks >= 1, known when the variable is made.
     """
 
     alpha = parameter(positive)

@@ -54,7 +54,10 @@ _WEIGHTS: Final = np.exp(-0.5 * _NORMAL**2) / np.exp(-0.5 * _NORMAL**2).sum()
 class Beta(Continuous):
     """Distribution of proportions: x^(alpha-1) (1-x)^(beta-1) / B(alpha, beta).
 
-    alpha, beta   shapes > 0; or mu and sigma, mean and standard deviation; or mu and nu = alpha + beta
+    Parameters
+    ----------
+    alpha, beta
+        Shapes > 0; or mu and sigma, mean and standard deviation; or mu and nu = alpha + beta.
     """
 
     alpha = parameter(positive)
@@ -105,7 +108,10 @@ def _shapes(mu: Node, total: Node) -> tuple[Node, Node]:
 class Kumaraswamy(Continuous):
     """Proportions with a distribution function in closed form: a b x^(a-1) (1 - x^a)^(b-1).
 
-    a, b    shapes > 0
+    Parameters
+    ----------
+    a, b
+        Shapes > 0.
     """
 
     a = parameter(positive)
@@ -150,7 +156,10 @@ class Kumaraswamy(Continuous):
 class LogitNormal(Continuous):
     """Logistic function of a normal variable: exp(-(logit(x) - mu)^2 / (2 sigma^2)) / (sigma x (1 - x) sqrt(2 pi)).
 
-    mu, sigma   mean and standard deviation > 0 of logit(x); or tau = 1 / sigma^2
+    Parameters
+    ----------
+    mu, sigma
+        Mean and standard deviation > 0 of logit(x); or tau = 1 / sigma^2.
     """
 
     mu = parameter(real, default=0.0, nan_check=False)
@@ -207,7 +216,10 @@ class LogitNormal(Continuous):
 class BetaPrime(Continuous):
     """Odds x = p / (1 - p) of a beta variable p: x^(alpha-1) (1 + x)^(-alpha-beta) / B(alpha, beta).
 
-    alpha, beta   shapes > 0; the mean exists for beta > 1, the variance for beta > 2
+    Parameters
+    ----------
+    alpha, beta
+        Shapes > 0; the mean exists for beta > 1, the variance for beta > 2.
     """
 
     alpha = parameter(positive)
@@ -248,8 +260,12 @@ class BetaPrime(Continuous):
 class Dagum(Continuous):
     """Incomes: a p x^(a p - 1) / (b^(a p) (1 + (x / b)^a)^(p+1)), whose distribution function is (1 + (b / x)^a)^-p.
 
-    p, a    shapes > 0; the mean exists for a > 1, the variance for a > 2
-    b       scale > 0, in the unit of x
+    Parameters
+    ----------
+    p, a
+        Shapes > 0; the mean exists for a > 1, the variance for a > 2.
+    b
+        Scale > 0, in the unit of x.
     """
 
     p = parameter(positive)
@@ -309,8 +325,12 @@ class Dagum(Continuous):
 class LogLogistic(Continuous):
     """Durations whose logarithm is logistic: beta / x u / (1 + u)^2, u = (x / alpha)^beta; of odds x, alpha = beta = 1.
 
-    alpha   median > 0, in the unit of x
-    beta    shape > 0; the mean exists above 1, the variance above 2
+    Parameters
+    ----------
+    alpha
+        Median > 0, in the unit of x.
+    beta
+        Shape > 0; the mean exists above 1, the variance above 2.
     """
 
     alpha = parameter(positive)

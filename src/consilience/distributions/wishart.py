@@ -28,12 +28,17 @@ from consilience.ops.shape import Iota, expand_dims
 
 
 class Wishart(Continuous):
-    """Sums of nu products x x' of normal vectors of covariance V, for whole nu; the density with respect to the lower
-    triangle is det(X)^((nu - p - 1) / 2) exp(-tr(V^-1 X) / 2) up to a constant.
+    """Sums of nu products x x' of normal vectors of covariance V, for whole nu.
 
-    nu      degrees of freedom > p - 1
-    V       scale, shape (..., p, p), symmetric positive definite: the mean is nu V; or scale_chol, its lower Cholesky
-            factor
+    The density with respect to the lower triangle is det(X)^((nu - p - 1) / 2) exp(-tr(V^-1 X) / 2) up to a constant.
+
+    Parameters
+    ----------
+    nu
+        Degrees of freedom > p - 1.
+    V
+        Scale, shape (..., p, p), symmetric positive definite: the mean is nu V; or scale_chol, its lower Cholesky
+        factor.
     """
 
     nu = parameter(positive)
@@ -65,11 +70,16 @@ class Wishart(Continuous):
 
 
 class InverseWishart(Continuous):
-    """Inverses of matrices that follow `Wishart(nu, V^-1)`; the density with respect to the lower triangle is
-    det(X)^(-(nu + p + 1) / 2) exp(-tr(V X^-1) / 2) up to a constant.
+    """Inverses of matrices that follow `Wishart(nu, V^-1)`.
 
-    nu      degrees of freedom > p - 1; the mean V / (nu - p - 1) exists above p + 1, the variance above p + 3
-    V       scale, shape (..., p, p), symmetric positive definite
+    The density with respect to the lower triangle is det(X)^(-(nu + p + 1) / 2) exp(-tr(V X^-1) / 2) up to a constant.
+
+    Parameters
+    ----------
+    nu
+        Degrees of freedom > p - 1; the mean V / (nu - p - 1) exists above p + 1, the variance above p + 3.
+    V
+        Scale, shape (..., p, p), symmetric positive definite.
     """
 
     nu = parameter(positive)

@@ -26,7 +26,10 @@ from consilience.ops.random import draw, fold_in
 class ZeroInflated(Discrete):
     """A count with probability psi, otherwise 0; a declaration derives from it and says which counts.
 
-    psi     share of the counts, in [0, 1]: 1 - psi is the probability of an additional zero
+    Parameters
+    ----------
+    psi
+        Share of the counts, in [0, 1]: 1 - psi is the probability of an additional zero.
     """
 
     psi: DistributionParameter
@@ -73,8 +76,12 @@ class ZeroInflated(Discrete):
 class ZeroInflatedPoisson(ZeroInflated):
     """Poisson counts with additional zeros.
 
-    psi     share of the Poisson counts, in [0, 1]
-    mu      expected number among these, >= 0
+    Parameters
+    ----------
+    psi
+        Share of the Poisson counts, in [0, 1].
+    mu
+        Expected number among these, >= 0.
     """
 
     psi = parameter(unit_interval)
@@ -87,9 +94,14 @@ class ZeroInflatedPoisson(ZeroInflated):
 class ZeroInflatedBinomial(ZeroInflated):
     """Binomial counts with additional zeros.
 
-    psi     share of the binomial counts, in [0, 1]
-    n       number of trials, whole, >= 0
-    p       probability of success
+    Parameters
+    ----------
+    psi
+        Share of the binomial counts, in [0, 1].
+    n
+        Number of trials, whole, >= 0.
+    p
+        Probability of success.
     """
 
     psi = parameter(unit_interval)
@@ -104,9 +116,14 @@ class ZeroInflatedBinomial(ZeroInflated):
 class ZeroInflatedNegativeBinomial(ZeroInflated):
     """Negative binomial counts with additional zeros.
 
-    psi     share of the negative binomial counts, in [0, 1]
-    mu      expected number among these, >= 0, or p, the probability of success in (0, 1]
-    alpha   shape of the gamma distribution > 0, or n, the number of successes
+    Parameters
+    ----------
+    psi
+        Share of the negative binomial counts, in [0, 1].
+    mu
+        Expected number among these, >= 0, or p, the probability of success in (0, 1].
+    alpha
+        Shape of the gamma distribution > 0, or n, the number of successes.
     """
 
     psi = parameter(unit_interval)

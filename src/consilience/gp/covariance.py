@@ -251,6 +251,13 @@ class Add(Combination):
     ----------
     factor_list : sequence
         The functions to combine; numbers and arrays may be among them.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> sum_ = pm.gp.cov.ExpQuad(1, ls=1.0) + pm.gp.cov.WhiteNoise(1.0)
+    >>> sum_([[0.0], [1.0]]).eval().round(4).tolist()
+    [[2.0, 0.6065], [0.6065, 2.0]]
     """
 
     def diag(self, X: Node) -> Node:
@@ -272,6 +279,13 @@ class Prod(Combination):
     ----------
     factor_list : sequence
         The functions to combine; numbers and arrays may be among them.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> product = pm.gp.cov.ExpQuad(1, ls=1.0) * 2.0
+    >>> product([[0.0], [1.0]]).eval().round(4).tolist()
+    [[2.0, 1.2131], [1.2131, 2.0]]
     """
 
     def diag(self, X: Node) -> Node:

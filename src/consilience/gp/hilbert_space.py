@@ -442,6 +442,12 @@ def approx_hsgp_hyperparams(
     Returns
     -------
     tuple of (int, float)
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.approx_hsgp_hyperparams([0.0, 10.0], [1.0, 3.0], "matern52")[0]
+    32
     """
     factors = {"expquad": (3.2, 1.75), "matern52": (4.1, 2.65), "matern32": (4.5, 3.42)}
     kind = cov_func.lower()

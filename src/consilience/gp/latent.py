@@ -29,6 +29,15 @@ class Latent(GaussianProcess):
         Of `pm.gp.mean`, Zero by default.
     cov_func : object, optional
         Of `pm.gp.cov`.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     gp = pm.gp.Latent(cov_func=pm.gp.cov.ExpQuad(1, ls=1.0))
+    ...     f = gp.prior("f", [[0.0], [1.0], [2.0]])
+    >>> f.eval().shape
+    (3,)
     """
 
     def prior(

@@ -85,6 +85,15 @@ class Marginal(ObservedWithNoise):
         Of `pm.gp.mean`, Zero by default.
     cov_func : object, optional
         Of `pm.gp.cov`.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     gp = pm.gp.Marginal(cov_func=pm.gp.cov.ExpQuad(1, ls=1.0))
+    ...     y = gp.marginal_likelihood("y", [[0.0], [1.0]], [0.1, 0.4], sigma=0.5)
+    >>> [variable.name for variable in model.observed_RVs]
+    ['y']
     """
 
     def marginal_likelihood(

@@ -41,7 +41,14 @@ class MeanFunction:
 
 
 class ZeroMean(MeanFunction):
-    """0 everywhere."""
+    """0 everywhere.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.mean.Zero()([[1.0], [2.0]]).eval().tolist()
+    [0.0, 0.0]
+    """
 
     def at(self, X: Node) -> TensorLike:
         return 0.0
@@ -54,6 +61,12 @@ class ConstantMean(MeanFunction):
     ----------
     c : TensorLike, default 0.0
         Constant value.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.mean.Constant(3.0)([[1.0], [2.0]]).eval().tolist()
+    [3.0, 3.0]
     """
 
     def __init__(self, c: TensorLike = 0.0) -> None:
@@ -74,6 +87,12 @@ class LinearMean(MeanFunction):
         One number for each column of the inputs, or one for all.
     intercept : TensorLike, default 0.0
         Value where the inputs are 0.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.mean.Linear([2.0], 1.0)([[1.0], [2.0]]).eval().tolist()
+    [3.0, 5.0]
     """
 
     def __init__(self, coeffs: TensorLike, intercept: TensorLike = 0.0) -> None:

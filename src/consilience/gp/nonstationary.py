@@ -23,6 +23,12 @@ class ConstantCovariance(BaseCovariance):
     ----------
     c : TensorLike
         Constant value.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Constant(2.0)([[1.0], [2.0]]).eval().round(4).tolist()
+    [[2.0, 2.0], [2.0, 2.0]]
     """
 
     def __init__(self, c: TensorLike) -> None:
@@ -42,6 +48,12 @@ class WhiteNoise(BaseCovariance):
     ----------
     sigma : TensorLike
         Standard deviation >= 0.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.WhiteNoise(2.0)([[1.0], [2.0]]).eval().round(4).tolist()
+    [[4.0, 0.0], [0.0, 4.0]]
     """
 
     def __init__(self, sigma: TensorLike) -> None:
@@ -67,6 +79,12 @@ class LinearCovariance(Covariance):
         Centre, one number or one for each active column.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Linear(1, c=0.0)([[1.0], [2.0]]).eval().round(4).tolist()
+    [[1.0, 2.0], [2.0, 4.0]]
     """
 
     def __init__(self, input_dim: int, c: TensorLike, active_dims: Sequence[int] | None = None) -> None:
@@ -99,6 +117,12 @@ class Polynomial(LinearCovariance):
         Offset.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Polynomial(1, c=0.0, d=2, offset=1.0)([[1.0], [2.0]]).eval().round(4).tolist()
+    [[4.0, 9.0], [9.0, 25.0]]
     """
 
     def __init__(

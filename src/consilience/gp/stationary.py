@@ -97,6 +97,12 @@ class ExpQuad(Stationary):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.ExpQuad(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.6065], [0.6065, 1.0]]
     """
 
     def of_squares(self, r2: Node) -> Node:
@@ -122,6 +128,12 @@ class RatQuad(Stationary):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.RatQuad(1, alpha=1.0, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.6667], [0.6667, 1.0]]
     """
 
     def __init__(
@@ -180,6 +192,12 @@ class Matern12(Matern):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Matern12(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.3679], [0.3679, 1.0]]
     """
 
     order = 0.5
@@ -201,6 +219,12 @@ class Matern32(Matern):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Matern32(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.4834], [0.4834, 1.0]]
     """
 
     order = 1.5
@@ -223,6 +247,12 @@ class Matern52(Matern):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Matern52(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.524], [0.524, 1.0]]
     """
 
     order = 2.5
@@ -245,6 +275,12 @@ class ExponentialCovariance(Matern):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Exponential(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.6065], [0.6065, 1.0]]
     """
 
     order = 0.5
@@ -270,6 +306,12 @@ class Cosine(Stationary):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Cosine(1, ls=2.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
     """
 
     def of_squares(self, r2: Node) -> Node:
@@ -291,6 +333,12 @@ class Periodic(Stationary):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Periodic(1, period=2.0, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.6065], [0.6065, 1.0]]
     """
 
     def __init__(

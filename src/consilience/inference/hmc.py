@@ -247,6 +247,12 @@ class HamiltonianMC(LeapfrogPath):
         Greatest number of leapfrog steps of a transition, at least 1.
     initial_step : object, default 0.1
         Where the search for a first step size begins, positive.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.HamiltonianMC(target_accept=0.9).target_accept
+    0.9
     """
 
     path_length: float = 2.0

@@ -264,6 +264,15 @@ class Metropolis(Kernel):
     Notes
     -----
     Steps of whole numbers are rounded; proposals outside their bounds are refused.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     k = pm.Poisson("k", 3.0)
+    ...     step = pm.Metropolis([k])
+    >>> type(step).__name__
+    'Metropolis'
     """
 
     S: Any = None

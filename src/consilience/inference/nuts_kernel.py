@@ -54,6 +54,12 @@ class NUTS(Kernel):
         Whether chains climb to the typical set before anything else.
     jumps : int or {'auto'}, default 'auto'
         Jumps between past points of all chains before each transition; "auto": when chains disagree.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.NUTS(target_accept=0.9).target_accept
+    0.9
     """
 
     target_accept: float = 0.8

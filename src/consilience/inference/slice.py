@@ -209,6 +209,15 @@ class Slice(Kernel):
     blocked : bool, default False
         Whether all coordinates are drawn together, from a box of the widths w that only shrinks: fewer evaluations,
         shorter moves; its widths are not tuned.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Normal("x")
+    ...     step = pm.Slice([x])
+    >>> type(step).__name__
+    'Slice'
     """
 
     w: float | tuple[float, ...] = 1.0

@@ -22,6 +22,7 @@ from consilience.ir.types import DTYPES, TensorType, dtype_name, dtype_of, numpy
 SHORT = 64  # bytes of an array that is its own key
 LONG = 4096  # bytes from which on machine code uses an array where it lies
 LINE = 64  # bytes of a cache line
+FEW_COLUMNS = 32  # a product with at most so many columns is a sum of scaled columns in a loop over rows
 LARGE = 1 << 22  # bytes from which on an array is used where it lies, on a line or not: reading it waits for memory
 
 _serials = itertools.count()
@@ -178,6 +179,28 @@ def stays(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> bool:
             return False
         owner = owner.base
     return True
+
+
+def by_columns(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
+    """A copy of a large matrix of few columns, column after column as loops over its rows read it; None for others.
+
+    Nobody can write to it. One that stays where it lies is none of them.
+    """
+    rows, columns = array.shape if array.ndim == 2 else (0, 0)
+    large = array.nbytes >= LARGE and columns <= min(rows, FEW_COLUMNS) and array.dtype.kind in "biuf"
+    if not large or stays(array, array.dtype):
+        return None
+    copy = on_a_line(array.T, dtype)
+    _freeze(copy)
+    return copy.T
+
+
+def _freeze(array: npt.NDArray[Any]) -> None:
+    """Let nobody write to an array, nor to those that it is a view of."""
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        owner.setflags(write=False)
+        owner = owner.base
 
 
 def is_on_a_line(array: npt.NDArray[Any]) -> bool:

@@ -49,6 +49,12 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     ------
     MissingRuleError
         That names the node which stops the derivation.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.logp(pm.Normal.dist(0.0, 1.0), 0.5).eval().round(4).item()
+    -1.0439
     """
     del warn_rvs
     if is_random(_node(rv)):
@@ -75,6 +81,12 @@ def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.logcdf(pm.Normal.dist(0.0, 1.0), 0.5).eval().round(4).item()
+    -0.3689
     """
     del warn_rvs
     if is_random(_node(rv)):
@@ -101,6 +113,12 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.logccdf(pm.Normal.dist(0.0, 1.0), 0.5).eval().round(4).item()
+    -1.1759
     """
     del warn_rvs
     if is_random(_node(rv)):
@@ -127,6 +145,12 @@ def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.icdf(pm.Normal.dist(0.0, 1.0), 0.975).eval().round(4).item()
+    1.96
     """
     del warn_rvs
     if is_random(_node(rv)):

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from consilience.errors import ShapeError, VerificationError
 from consilience.first_use import RowsByFamily
 from consilience.ir import FLOATS, Node, Op, constant, rebuild, topological, with_regions
+from consilience.ir.leaves import FEW_COLUMNS
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
 from consilience.lower.places import expand_order
 from consilience.lower.primitives import (
@@ -55,7 +56,6 @@ from consilience.ops import (
     cast,
 )
 from consilience.ops.call import FunctionCall
-from consilience.ops.elementwise import FEW_COLUMNS
 from consilience.ops.formulas import FORMULAS, number, where
 from consilience.ops.index import At, SliceIndex, index_set
 from consilience.ops.linalg import diagonal

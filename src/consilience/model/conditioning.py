@@ -67,6 +67,15 @@ def do(
     ------
     ModelError
         For what is no variable of the model, or interventions that depend on each other in a circle.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     y = pm.Normal("y", x)
+    >>> [variable.name for variable in pm.do(model, {"x": 1.0}).free_RVs]
+    ['y']
     """
     chosen = {named_in(model, key): value for key, value in vars_to_interventions.items()}
     for name in model.frozen.intersection(chosen):
@@ -112,6 +121,15 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
     ShapeError
     SupportError
         As at definition.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     y = pm.Normal("y", x)
+    >>> [variable.name for variable in pm.observe(model, {"y": 1.0}).observed_RVs]
+    ['y']
     """
     chosen = {named_in(model, key): value for key, value in vars_to_observations.items()}
     random = {v.name for v in model.variables}

@@ -26,7 +26,7 @@ from consilience.ir import (
     numpy_dtype,
     shared_slot,
 )
-from consilience.ir.leaves import is_masked, stays
+from consilience.ir.leaves import LARGE, by_columns, is_masked, stays
 from consilience.ir.types import dtype_of
 from consilience.ops.dtypes import widened
 from consilience.ops.sparse.variable import SparseVariable, canonical, is_scipy_sparse
@@ -112,7 +112,7 @@ class GivenData(Record, eq=False):
         return replace(self, values=self.values[~missing], missing=None, masked=False)
 
 
-def given_data(name: str, value: Any, total_size: Any = None) -> GivenData:
+def given_data(name: str, value: Any, total_size: Any = None, columns: bool = False) -> GivenData:
     """Data of any kind.
 
     Parameters
@@ -122,6 +122,8 @@ def given_data(name: str, value: Any, total_size: Any = None) -> GivenData:
     total_size : int or sequence of int, optional
         Length of all data along the first axis, or a list of lengths with None, or `...`, for axes that are complete;
         None: the data are no batch.
+    columns : bool, default False
+        Whether a large matrix of few columns is copied column by column, as products read it.
 
     Raises
     ------
@@ -136,7 +138,9 @@ def given_data(name: str, value: Any, total_size: Any = None) -> GivenData:
         raise ModelError(told)
     known = constant_value(value) if isinstance(value, Node) else None
     array = value if known is None else known
-    found = GivenData(name, array) if isinstance(array, Node) or hasattr(array, "tocsr") else _dense(name, array)
+    found = (
+        GivenData(name, array) if isinstance(array, Node) or hasattr(array, "tocsr") else _dense(name, array, columns)
+    )
     if total_size is None:
         return found
     if found.missing is not None:
@@ -159,7 +163,7 @@ def _sizes(found: GivenData, total_size: Any) -> tuple[Any, ...]:
 # ---- arrays
 
 
-def _dense(name: str, value: Any) -> GivenData:
+def _dense(name: str, value: Any, columns: bool) -> GivenData:
     """An array: short and unsigned integers as int64, float16 as float32, objects by value."""
     try:
         if hasattr(value, "detach"):
@@ -172,13 +176,24 @@ def _dense(name: str, value: Any) -> GivenData:
         wide = widened(dtype_of(array))
         if array.dtype == "uint64" and array.size and int(array.max()) > np.iinfo(wide).max:
             raise DtypeError(f"{array.max()} does not fit {wide}; rescale or use float64.")
-        array = array.astype(wide, copy=not stays(array, np.dtype(wide)))
+        array = _kept(array, np.dtype(wide), columns)
     except (DtypeError, ValueError, TypeError) as error:
         raise DtypeError(f"the data `{name}` must be an array of numbers: {error}") from None
     masked = is_masked(value) and bool(np.ma.getmaskarray(value).any())
     if masked:
         missing = np.ma.getmaskarray(value) if missing is None else missing | np.ma.getmaskarray(value)
     return GivenData(name, array, missing if missing is not None and missing.any() else None, masked)
+
+
+def _kept(array: Array, dtype: np.dtype[Any], columns: bool) -> Array:
+    """The one copy of what may be written to; a large one that nobody can write to is used where it lies."""
+    if stays(array, dtype):
+        return array
+    copy = by_columns(array, dtype) if columns else None
+    if copy is None:
+        copy = array.astype(dtype)
+        copy.setflags(write=copy.nbytes < LARGE)
+    return copy
 
 
 def _numbers(name: str, array: Array) -> tuple[Array, Mask | None]:
@@ -203,7 +218,9 @@ def _numbers(name: str, array: Array) -> tuple[Array, Mask | None]:
             f"they hold texts such as {text!r}. `codes, labels = pandas.factorize(values)` makes numbers of them: give "
             "the codes as data and as index, and the labels in `coords`."
         )
-    return array, np.isnan(array) if array.dtype.kind == "f" else None
+    # The least of numbers of which one is NaN is NaN: no array beside a large one, of which most are complete.
+    lacking = array.dtype.kind == "f" and array.size and bool(np.isnan(np.min(array)))
+    return array, np.isnan(array) if lacking else None
 
 
 def _is_missing(value: Any) -> bool:
@@ -240,7 +257,7 @@ def data_slot(name: str, array: Array, shape: Sequence[int | Dimension | None]) 
 
 def for_slot(name: str, slot: Node, value: Any) -> Array:
     """New values for a slot, in its dtype and with its number of axes."""
-    array = given_data(name, value).numbers()
+    array = given_data(name, value, columns=True).numbers()
     wanted = numpy_dtype(slot.dtype)
     if array.ndim != slot.ndim:
         raise ShapeError(f"the data `{name}` have {slot.ndim} axes, got an array of shape {array.shape}.")

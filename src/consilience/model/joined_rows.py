@@ -47,4 +47,9 @@ def why_whole(model: ModelVariables, terms: Terms) -> str:
 def _joins(node: Node) -> bool:
     if is_leaf(node) or isinstance(node.op, _APART):
         return False
-    return not (isinstance(node.op, MatMul) and any(is_leaf(i) or isinstance(i.op, Constant) for i in node.inputs))
+    return not (isinstance(node.op, MatMul) and any(map(_given, node.inputs)))
+
+
+def _given(node: Node) -> bool:
+    """Whether a matrix is data, as they came or turned."""
+    return is_leaf(node) or isinstance(node.op, Constant) or (isinstance(node.op, Transpose) and _given(node.inputs[0]))

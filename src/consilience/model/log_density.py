@@ -96,6 +96,20 @@ class ModelDensity:
 
         return why_whole(self.model, self._programs.terms)
 
+    def of_terms(self, numbers: Sequence[int]) -> Bound:
+        """The sum of some of the terms and its gradient, of a position; they are numbered as in `graph`."""
+        return self._programs.chosen(tuple(numbers)).bind(self._data)
+
+    def row_terms(self, names: Sequence[str]) -> list[int]:
+        """Numbers of the terms that are sums over the rows of these data; an error where rows are joined."""
+        from consilience.model.row_terms import row_terms  # of shards alone
+
+        return row_terms(self.model, self._programs.terms, [self.model.data[name] for name in names])
+
+    def note(self) -> str:
+        """What a run is to say of its density at its end; empty for most."""
+        return ""
+
     def graph(self) -> list[Node]:
         """All terms that are summed, as functions of each variable's unconstrained value and of the data."""
         return self._programs.terms.all

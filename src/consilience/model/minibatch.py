@@ -50,6 +50,13 @@ def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
         For random variables and for batches longer than the data.
     ShapeError
         For first axes of different lengths.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> import numpy as np
+    >>> pm.Minibatch(np.arange(100.0), batch_size=10).eval().shape
+    (10,)
     """
     from consilience.distributions.whole_intervals import DiscreteUniform
 

@@ -78,6 +78,14 @@ class Model(ModelFunctions):
         models in which none can occur; a part of another model does as that one.
     model
         The model of which this is a part; the one around by default.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model(coords={"city": ["Bern", "Rome"]}) as model:
+    ...     mu = pm.Normal("mu", dims="city")
+    >>> [variable.name for variable in model.free_RVs]
+    ['mu']
     """
 
     @naming({})
@@ -303,6 +311,13 @@ def modelcontext(model: Model | None = None) -> Model:
     Returns
     -------
     Model
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     pm.modelcontext(None) is model
+    True
     """
     if told := elsewhere(model):
         raise ModelError(told)
@@ -348,6 +363,15 @@ def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: 
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     y = pm.Deterministic("y", x**2)
+    >>> [variable.name for variable in model.deterministics]
+    ['y']
     """
     return modelcontext(model).add_deterministic(name, as_tensor(var), dims)
 
@@ -369,6 +393,15 @@ def Potential(name: str, var: TensorLike, model: Model | None = None, dims: Dime
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     p = pm.Potential("p", -(x**2))
+    >>> [variable.name for variable in model.potentials]
+    ['p']
     """
     return modelcontext(model).add_potential(name, as_tensor(var), dims)
 
@@ -545,6 +578,14 @@ def Data(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Data("x", [1.0, 2.0])
+    >>> x.ndim
+    1
     """
     del mutable
     owner = modelcontext(model)
@@ -582,5 +623,14 @@ def set_data(
     Returns
     -------
     None
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Data("x", [1.0, 2.0])
+    ...     pm.set_data({"x": [3.0, 4.0]})
+    >>> x.get_value().tolist()
+    [3.0, 4.0]
     """
     modelcontext(model).set_all(new_data, coords)

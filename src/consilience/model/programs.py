@@ -188,6 +188,15 @@ class DensityPrograms:
         return self._compile([self.position, power], [prior, likelihood, flat(slopes)], {}, slots)
 
     @once
+    def chosen(self, numbers: tuple[int, ...]) -> Executable:
+        """The sum of some of all terms, and its gradient; they are numbered as in `terms.all`."""
+        value = total([self.terms.all[number] for number in numbers])
+        slopes = gradient(value, self.terms.values)
+        with without_sources():
+            (value, *slopes), slots = self._at_position(simplify([value, *slopes]))
+        return self._compile([self.position], [value, flat(slopes)], {}, slots)
+
+    @once
     def inverse(self) -> Executable:
         """Each variable's unconstrained value as a function of all values on their own scales."""
         given = {v.node: tensor_input(v.node.dtype, v.node.static_shape, v.name) for v in self.free}

@@ -62,11 +62,12 @@ def links(output: Node, variable: Node) -> Links | None:
     }
     for node in topological([output], stop=known.__contains__):
         if node not in known and any(operand in known for operand in node.inputs):
-            known[node] = _of_op(node, [known.get(operand) for operand in node.inputs])
+            known[node] = links_of_op(node, [known.get(operand) for operand in node.inputs])
     return known.get(output)
 
 
-def _of_op(node: Node, inputs: Sequence[Links | None]) -> Links:
+def links_of_op(node: Node, inputs: Sequence[Links | None]) -> Links:
+    """The links of a node, given those of its inputs; None for inputs that do not depend on the variable."""
     first = inputs[0] or {}
     match node.op:
         case Elementwise() | Cast() | StopGradient() | Assume() | Require() | BroadcastTo():

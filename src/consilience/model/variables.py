@@ -512,7 +512,7 @@ class ModelVariables(metaclass=Declaring):
     def add_data(self, name: str, value: npt.ArrayLike, dims: DimensionNames = None) -> Node:
         """A named slot for data that can be exchanged with `set_data`."""
         full = self._full_name(name)
-        array = given_data(full, value).numbers()
+        array = given_data(full, value, columns=True).numbers()
         names = (dims,) if isinstance(dims, str) else tuple(dims) if dims is not None else (None,) * array.ndim
         if len(names) != array.ndim:
             raise ShapeError(f"the data `{full}` have {array.ndim} axes of shape {array.shape}, but {len(names)} dims.")

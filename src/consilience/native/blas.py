@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from consilience.errors import NativeError
+from consilience.errors import MissingPackageError, NativeError
 from consilience.native.capsule import capsule_name as _capsule_name
 from consilience.native.capsule import capsule_pointer as _capsule_pointer
 
@@ -152,7 +152,10 @@ def _routines() -> dict[str, object]:
     """Capsules of all routines by name; they hold their module, and it the library."""
     found: dict[str, object] = {}
     for name in _MODULES:
-        capsules = vars(_import(f"scipy.linalg.{name}")).get("__pyx_capi__")
+        try:
+            capsules = vars(_import(f"scipy.linalg.{name}")).get("__pyx_capi__")
+        except ImportError as error:
+            raise MissingPackageError.of("SciPy", "pip install 'scipy>=1.13'", error) from error
         if not isinstance(capsules, dict):
             raise NativeError(f"scipy.linalg.{name} exports no C functions; install SciPy 1.13 or newer")
         found |= capsules

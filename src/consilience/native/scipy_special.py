@@ -11,7 +11,7 @@ import functools
 import importlib
 from collections.abc import Iterable
 
-from consilience.errors import NativeError
+from consilience.errors import MissingPackageError, NativeError
 from consilience.native.capsule import capsule_name, capsule_pointer
 
 PREFIX = "special_"
@@ -68,7 +68,10 @@ def _c_signature(text: str) -> str | None:
 @functools.cache
 def _capsules() -> dict[str, object]:
     """Capsules of all functions by name; they hold their module, and it the library."""
-    capsules = vars(importlib.import_module(_MODULE)).get("__pyx_capi__")
+    try:
+        capsules = vars(importlib.import_module(_MODULE)).get("__pyx_capi__")
+    except ImportError as error:
+        raise MissingPackageError.of("SciPy", "pip install 'scipy>=1.13'", error) from error
     if not isinstance(capsules, dict):
         raise NativeError(f"{_MODULE} exports no C functions; install SciPy 1.13 or newer")
     return capsules

@@ -46,6 +46,12 @@ def flatten(x: TensorLike, ndim: int = 1) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.flatten([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [1.0, 2.0, 3.0, 4.0]
     """
     node = as_tensor(x)
     if ndim < 1 or ndim > max(node.ndim, 1):
@@ -71,6 +77,12 @@ def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.repeat([1.0, 2.0], 2).eval().tolist()
+    [1.0, 1.0, 2.0, 2.0]
     """
     node = flatten(a) if axis is None else as_tensor(a)
     place = one_axis(0 if axis is None else axis, node)
@@ -110,6 +122,12 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.take([1.0, 2.0, 3.0], [2, 0]).eval().tolist()
+    [3.0, 1.0]
     """
     if mode not in ("raise", "clip", "wrap"):
         raise ValueError(f"mode must be 'raise', 'clip' or 'wrap', got {mode!r}.")
@@ -138,6 +156,12 @@ def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) 
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.take_along_axis(pt.as_tensor([[3.0, 5.0]]), [[1, 0]], 1).eval().tolist()
+    [[5.0, 3.0]]
     """
     node, positions = as_tensor(arr), as_tensor(indices)
     if axis is None:
@@ -165,6 +189,12 @@ def dimshuffle(x: TensorLike, *pattern: Any) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.dimshuffle(pt.as_tensor([1.0, 2.0]), 0, "x").eval().tolist()
+    [[1.0], [2.0]]
     """
     node = as_tensor(x)
     order: list[Any] = list(pattern if len(pattern) != 1 or is_integer(pattern[0]) else pattern[0])
@@ -201,6 +231,12 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.diagonal([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [1.0, 4.0]
     """
     return linalg.diagonal(a, offset, axis1, axis2)
 
@@ -222,6 +258,12 @@ def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Nod
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.trace([[1.0, 2.0], [3.0, 4.0]]).eval().item()
+    5.0
     """
     return reduce("sum", diagonal(a, offset, axis1, axis2), -1)
 
@@ -241,6 +283,12 @@ def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.full_like([1.0, 2.0], 3.0).eval().tolist()
+    [3.0, 3.0]
     """
     node = as_tensor(a)
     return full(node.static_shape, fill_value, node.dtype if dtype is None else dtype)

@@ -20,6 +20,12 @@ def real(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.real(1 + 2j).eval().item()
+    1.0
     """
     node = as_tensor(x)
     return apply("real", node) if node.dtype in COMPLEXES else node
@@ -37,6 +43,12 @@ def imag(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.imag(1 + 2j).eval().item()
+    2.0
     """
     node = as_tensor(x)
     return apply("imag", node) if node.dtype in COMPLEXES else full(node.static_shape, 0, node.dtype)
@@ -54,6 +66,12 @@ def conj(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.conj(1 + 2j).eval().item()
+    (1-2j)
     """
     node = as_tensor(x)
     return apply("conj", node) if node.dtype in COMPLEXES else node
@@ -70,6 +88,12 @@ def angle(z: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.angle(1j).eval().round(4).item()
+    1.5708
     """
     x = as_tensor(z)
     return apply("angle", x) if x.dtype in COMPLEXES else apply("arctan2", imag(x), x)
@@ -88,6 +112,12 @@ def complex(real: TensorLike, imag: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.complex(1.0, 2.0).eval().item()
+    (1+2j)
     """
     return apply("complex", real, imag)
 
@@ -105,5 +135,11 @@ def complex_from_polar(abs: TensorLike, angle: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.complex_from_polar(2.0, 0.0).eval().item()
+    (2+0j)
     """
     return complex(apply("mul", abs, apply("cos", angle)), apply("mul", abs, apply("sin", angle)))

@@ -241,5 +241,11 @@ def ifelse(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> No
     Returns
     -------
     TensorVariable or list of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ifelse(pt.as_tensor(True), pt.as_tensor(1.0), pt.as_tensor(2.0)).eval().item()
+    1.0
     """
     return cond(condition, then, otherwise)

@@ -25,7 +25,7 @@ from consilience.ir import (
     numpy_dtype,
 )
 from consilience.ir.arithmetic import meaning
-from consilience.ir.leaves import stays
+from consilience.ir.leaves import FEW_COLUMNS, stays
 from consilience.ir.settings import config
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
@@ -34,9 +34,6 @@ from consilience.ops.dtypes import fitted, float_dtype, is_weak, kind_of, named,
 from consilience.ops.scalar import DRAWS, TABLE
 
 TensorLike: TypeAlias = Node | npt.ArrayLike
-
-# A product with at most this many columns is a sum of scaled columns in a loop over rows.
-FEW_COLUMNS = 32
 
 
 def as_tensor(value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
@@ -186,6 +183,12 @@ def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.cast([1.7, 2.2], "int64").eval().tolist()
+    [1, 2]
     """
     node, wanted = as_tensor(x), named(dtype)
     if node.dtype == wanted:

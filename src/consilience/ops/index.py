@@ -219,6 +219,12 @@ def flatnonzero(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.flatnonzero([0, 1, 1]).eval().tolist()
+    [1, 2]
     """
     return nonzero(reshape(a, (-1,)))[0]
 
@@ -234,6 +240,12 @@ def argwhere(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.argwhere([0, 1, 1]).eval().tolist()
+    [[1], [2]]
     """
     return stack(nonzero(a), 1)
 

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import Dim, Node, Op, TensorType
+from consilience.ir import Dim, Node, Op, TensorType, constant
 from consilience.ir.arithmetic import meaning
 from consilience.ir.dimension import maximum, minimum
+from consilience.ir.leaves import by_columns
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ir.types import COMPLEXES, FLOATS, Shape
@@ -213,11 +214,17 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).eval().tolist()
+    [3.0, 7.0]
     """
     if is_sparse(x1) or is_sparse(x2):
         product: Node = meaning("sparse_dot")(x1, x2)
         return product if dtype is None else product.astype(dtype)
-    (a, b), common = promote([x1, x2])
+    (a, b), common = promote([_by_columns(x1), x2])
     if dtype is not None:  # computed no less precisely than the operands are
         wide = np.result_type(common, named(dtype)).name
         return cast(matmul(cast(a, wide), cast(b, wide)), dtype)
@@ -228,6 +235,12 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     if a.dtype == "float16":  # sums are taken in float32 and rounded once
         return cast(Node(MatMul(), cast(a, "float32"), cast(b, "float32")), "float16")
     return Node(MatMul(), a, b)
+
+
+def _by_columns(x: TensorLike) -> TensorLike:
+    """A large matrix of few columns that is copied is so column by column, as products read it."""
+    copy = by_columns(x, x.dtype) if isinstance(x, np.ndarray) and x.dtype.name in FLOATS else None
+    return x if copy is None else transpose(constant(copy.T))
 
 
 def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
@@ -245,11 +258,17 @@ def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.dot([1.0, 2.0], [3.0, 4.0]).eval().item()
+    11.0
     """
     if is_sparse(l) or is_sparse(r):
         product: Node = meaning("sparse_dot")(l, r)
         return product
-    (a, b), _ = promote([l, r])
+    (a, b), _ = promote([_by_columns(l), r])
     if not a.ndim or not b.ndim:
         return apply("mul", a, b)
     if a.ndim <= 2 and b.ndim <= 2:
@@ -272,6 +291,12 @@ def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) ->
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.tensordot([[1.0, 2.0]], [[3.0], [4.0]], 1).eval().tolist()
+    [[11.0]]
     """
     (a, b), _ = promote([a, b])
     if is_integer(axes):
@@ -320,6 +345,12 @@ def outer(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.outer([1.0, 2.0], [3.0, 4.0]).eval().tolist()
+    [[3.0, 4.0], [6.0, 8.0]]
     """
     a, b = reshape(x, (-1,)), reshape(y, (-1,))
     return apply("mul", expand_dims(a, 1), expand_dims(b, 0))
@@ -336,6 +367,12 @@ def matrix_transpose(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.matrix_transpose([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 3.0], [2.0, 4.0]]
     """
     x = as_tensor(x)
     if x.ndim < 2:
@@ -400,6 +437,12 @@ def inv(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.inv([[4.0, 2.0], [2.0, 5.0]]).eval().tolist()
+    [[0.3125, -0.125], [-0.125, 0.25]]
     """
     return Node(Inverse(), _float(a))
 
@@ -415,6 +458,12 @@ def det(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.det([[4.0, 2.0], [2.0, 5.0]]).eval().item()
+    16.0
     """
     return Node(Det(), _float(a))
 
@@ -430,6 +479,12 @@ def slogdet(x: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().round(4).item() for x in pt.slogdet([[4.0, 2.0], [2.0, 5.0]])]
+    [1.0, 2.7726]
     """
     x = _float(x)
     return Node(DetSign(), x), Node(LogAbsDet(), x)
@@ -452,6 +507,12 @@ def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.diagonal([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [1.0, 4.0]
     """
     x = as_tensor(value)
     for axis in (axis1, axis2):
@@ -486,5 +547,11 @@ def trace(value: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.trace([[1.0, 2.0], [3.0, 4.0]]).eval().item()
+    5.0
     """
     return reduce("sum", diagonal(value), -1)

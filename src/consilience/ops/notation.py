@@ -52,6 +52,12 @@ def power(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.pow(2.0, 3).eval().item()
+    8.0
     """
     a, b = as_tensor(x), as_tensor(y)
     known = constant_value(b)
@@ -87,6 +93,12 @@ def float_power(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.float_power(2, -1).eval().item()
+    0.5
     """
     return apply("pow", cast(x, "float64"), cast(y, "float64"))
 
@@ -138,6 +150,12 @@ def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = 
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.clip([-2.0, 0.5, 3.0], -1.0, 1.0).eval().tolist()
+    [-1.0, 0.5, 1.0]
     """
     node = as_tensor(x)
     lowest: Any = min
@@ -203,6 +221,12 @@ def shape_of(x: TensorLike) -> Lengths:
     Returns
     -------
     sequence of int or None
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.shape(pt.zeros((2, 3)))
+    (2, 3)
     """
     return Lengths(n if isinstance(n, int) else shape.length_of(n) for n in as_tensor(x).static_shape)
 

@@ -91,6 +91,12 @@ def sort(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.sort([3.0, 5.0, 1.0]).eval().tolist()
+    [1.0, 3.0, 5.0]
     """
     x, place = _ordered(a, axis, kind)
     return _flipped(Node(Sort(place), _flipped(x, place)), place) if descending else Node(Sort(place), x)
@@ -125,6 +131,12 @@ def argsort(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.argsort([3.0, 5.0, 1.0]).eval().tolist()
+    [2, 0, 1]
     """
     x, place = _ordered(a, axis if as_tensor(a).ndim else None, kind)
     if not descending:
@@ -148,6 +160,12 @@ def searchsorted(x: TensorLike, v: TensorLike, side: str = "left", sorter: Tenso
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.searchsorted([1.0, 2.0, 3.0], 2.5).eval().item()
+    2
     """
     if side not in ("left", "right"):
         raise ValueError(f"side must be 'left' or 'right', got {side!r}.")

@@ -44,6 +44,12 @@ def sum(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.sum([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
+    [4.0, 7.0]
     """
     return _total("sum", input, axis, dtype, keepdims, acc_dtype)
 
@@ -76,6 +82,12 @@ def prod(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.prod([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
+    [3.0, 10.0]
     """
     return _total("prod", input, axis, dtype, keepdims, acc_dtype)
 
@@ -112,6 +124,12 @@ def max(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.max([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
+    [3.0, 5.0]
     """
     return _extreme("max", "maximum", x, axis, keepdims, initial)
 
@@ -135,6 +153,12 @@ def min(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.min([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
+    [1.0, 2.0]
     """
     return _extreme("min", "minimum", x, axis, keepdims, initial)
 
@@ -167,6 +191,12 @@ def any(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.any([[True, False], [False, False]], axis=1).eval().tolist()
+    [True, False]
     """
     return reduce("any", x, axis, keepdims)
 
@@ -186,6 +216,12 @@ def all(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.all([[True, False], [True, True]], axis=1).eval().tolist()
+    [False, True]
     """
     return reduce("all", x, axis, keepdims)
 
@@ -205,6 +241,12 @@ def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.logsumexp([1.0, 2.0]).eval().round(4).item()
+    2.3133
     """
     return reduce("logsumexp", x, axis, keepdims)
 
@@ -224,6 +266,12 @@ def argmax(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.argmax([3.0, 5.0, 1.0]).eval().item()
+    1
     """
     return _position("max", x, axis, keepdims)
 
@@ -243,6 +291,12 @@ def argmin(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.argmin([3.0, 5.0, 1.0]).eval().item()
+    2
     """
     return _position("min", x, axis, keepdims)
 
@@ -284,6 +338,12 @@ def mean(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.mean([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
+    [2.0, 3.5]
     """
     x = as_tensor(input)
     if x.dtype == "float16":
@@ -316,6 +376,12 @@ def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.var([1.0, 2.0, 4.0]).eval().round(4).item()
+    1.5556
     """
     x = as_tensor(input)
     if x.dtype == "float16":
@@ -356,6 +422,12 @@ def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.std([1.0, 2.0, 4.0]).eval().round(4).item()
+    1.2472
     """
     return apply("sqrt", var(input, axis, ddof, keepdims, corrected))
 
@@ -373,6 +445,12 @@ def cumsum(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.cumsum([1.0, 2.0, 3.0]).eval().tolist()
+    [1.0, 3.0, 6.0]
     """
     return cumulative("sum", x, axis)
 
@@ -390,6 +468,12 @@ def cumprod(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.cumprod([1.0, 2.0, 3.0]).eval().tolist()
+    [1.0, 2.0, 6.0]
     """
     return cumulative("prod", x, axis)
 
@@ -409,5 +493,11 @@ def ptp(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ptp([1.0, 5.0, 3.0]).eval().item()
+    4.0
     """
     return apply("sub", max(a, axis, keepdims), min(a, axis, keepdims))

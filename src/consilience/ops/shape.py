@@ -259,6 +259,12 @@ def reshape(x: TensorLike, newshape: object, *, ndim: int | None = None) -> Node
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.reshape([1.0, 2.0, 3.0, 4.0], (2, 2)).eval().tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
     x = as_tensor(x)
     given = lengths_listed(newshape)
@@ -306,6 +312,12 @@ def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequ
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.moveaxis(pt.zeros((2, 3)), 0, 1).eval().tolist()
+    [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
     """
     x = as_tensor(a)
     pairs = [distinct(integers(given), x.ndim) for given in (source, destination)]
@@ -332,6 +344,12 @@ def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.swapaxes(pt.as_tensor([[1.0, 2.0]]), 0, 1).eval().tolist()
+    [[1.0], [2.0]]
     """
     x = as_tensor(y)
     order, (i, j) = list(range(x.ndim)), (one_axis(axis1, x), one_axis(axis2, x))
@@ -352,6 +370,12 @@ def expand_dims(a: TensorLike, axis: int | Sequence[int]) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.expand_dims([1.0, 2.0], 0).eval().tolist()
+    [[1.0, 2.0]]
     """
     x = as_tensor(a)
     given = integers(axis)
@@ -372,6 +396,12 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.squeeze([[1.0, 2.0]]).eval().tolist()
+    [1.0, 2.0]
     """
     x = as_tensor(x)
     if axis is None:
@@ -394,6 +424,12 @@ def broadcast_to(x: TensorLike, shape: object) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.broadcast_to([1.0, 2.0], (2, 2)).eval().tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
     """
     x = as_tensor(x)
     target = as_shape(shape)
@@ -420,6 +456,12 @@ def broadcast_arrays(*args: TensorLike) -> list[Node]:
     Returns
     -------
     list of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.broadcast_arrays([1.0, 2.0], 3.0)]
+    [[1.0, 2.0], [3.0, 3.0]]
     """
     nodes = [as_tensor(v) for v in args]
     shape, _ = broadcast_shape(nodes)
@@ -439,6 +481,12 @@ def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.concat([[1.0, 2.0], [3.0]]).eval().tolist()
+    [1.0, 2.0, 3.0]
     """
     if not len(tensor_list):
         raise ShapeError("concatenate needs at least one tensor.")
@@ -465,6 +513,12 @@ def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.stack([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
     nodes, _ = promote(tensors)
     return concatenate([expand_dims(node, axis) for node in nodes], axis)
@@ -489,6 +543,12 @@ def arange(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.arange(0, 6, 2).eval().tolist()
+    [0, 2, 4]
     """
     low, high, stride = (as_tensor(v) for v in ((0, start, step) if stop is None else (start, stop, step)))
     for bound in (low, high, stride):
@@ -535,6 +595,12 @@ def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = No
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.full((2,), 3.0).eval().tolist()
+    [3.0, 3.0]
     """
     x = as_tensor(fill_value) if dtype is None else as_tensor(fill_value, dtype)
     if x.dtype == "key":
@@ -559,6 +625,12 @@ def eye(n: object, m: object | None = None, k: Any = 0, dtype: npt.DTypeLike | N
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.eye(2).eval().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     rows = as_length(n)
     columns = rows if m is None else as_length(m)

@@ -107,18 +107,18 @@ class Many(Stepwise[R]):
 
     def _compute(self, missing: Sequence[int]) -> None:
         threads = max(1, min(len(missing), self._cores or os.cpu_count() or 1))
-        # Filters are the whole process's: a thread of its own must not exchange them under the feet of others.
-        with contextlib.nullcontext() if self.in_background else warnings.catch_warnings():
+        with Workers(self._executor, threads) as workers, contextlib.ExitStack() as quiet:
+            value = workers.share(self.shared(), self._what)
+            # Filters are the whole process's: a thread of its own must not exchange them under the feet of others.
             if not self.in_background:
+                quiet.enter_context(warnings.catch_warnings())
                 warnings.simplefilter("ignore", ConsilienceWarning)  # what they tell is counted
-            with Workers(self._executor, threads) as workers:
-                value = workers.share(self.shared(), self._what)
-                for task in workers.each(_numbered, self._items(missing), value, self.function(), limit=self._limit):
-                    if self.stopping:  # Ctrl-C reaches workers too, whose samplers then end with the draws they have
-                        return
-                    if task is not None:
-                        self._note(task.item[0], task)
-                    self.tell()
+            for task in workers.each(_numbered, self._items(missing), value, self.function(), limit=self._limit):
+                if task is not None:
+                    self._note(task.item[0], task)
+                elif self.stopping:
+                    return
+                self.tell()
 
     @property
     def _what(self) -> str:
@@ -133,6 +133,8 @@ class Many(Stepwise[R]):
     def _note(self, k: int, task: Any) -> None:
         if task.error is None:
             self.keep(k, task.result())
+        elif self.stopping:
+            return  # it may have been stopped itself
         elif isinstance(task.error, self._tolerated):
             self.keep(k, {"error": f"{type(task.error).__name__}: {task.error}"})
         else:

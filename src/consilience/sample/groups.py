@@ -58,6 +58,12 @@ class Stop(Record):
     Notes
     -----
     Where `pm.sample(draws=…)` fixes the length, the rule judges the draws and does not end the run.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.Stop(ess=1000).ess
+    1000
     """
 
     ess: float | None = 400
@@ -146,6 +152,12 @@ class Save(Record):
         For other values.
     StorageError
         By the run, where something cannot be written.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.Save(checkpoint="run").checkpoint
+    'run'
     """
 
     checkpoint: str | Path | None = None

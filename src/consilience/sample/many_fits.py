@@ -16,25 +16,31 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from consilience.cluster.pickles import dumps
+from consilience.diagnostics.variables import attributes, held, unbuilt
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError, StorageError
+from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError
 from consilience.model.log_density import model_density
 from consilience.model.model import Model
 from consilience.model.signature import signature
-from consilience.output.storage.files import failure, replacing
+from consilience.output.storage.datatree import DimensionedArray
+from consilience.output.storage.files import failure
 from consilience.output.storage.plain_values import pack, unpack
-from consilience.output.storage.study_file import StudyFile
+from consilience.output.storage.study_file import StudyFile, bytes_at
 from consilience.run.many import Many
 from consilience.sample.posterior import sample
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
     import xarray
+
+
+FILE: Final = "fits.jsonl"
+"""Of a folder: a line for each fit."""
 
 
 class Fits(Mapping[str, Any]):
@@ -51,13 +57,7 @@ class Fits(Mapping[str, Any]):
         if name in self.errors:
             raise SamplingError(f"the fit `{name}` failed: {self.errors[name]}")
         one = self._found[name]
-        if "packed" in one:
-            return _tree(one["packed"])
-        assert self._folder is not None
-        try:
-            return _tree((self._folder / one["file"]).read_bytes())
-        except OSError as error:
-            raise StorageError(f"the fit `{name}` can't be read: {error}") from error
+        return _tree(one["packed"] if self._folder is None else bytes_at(self._folder / FILE, one["at"]))
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in self._found if name not in self.errors)
@@ -192,7 +192,7 @@ class _Recipe:
                 tree = self.sampler(model=model, random_seed=seed, **settings)
         else:
             tree = self.sampler(model=model, random_seed=seed, **settings)
-        status = str(tree["posterior"].attrs.get("status", ""))
+        status = str(attributes(tree).get("status", ""))
         return {"packed": _packed(tree), "status": status, "seconds": time.perf_counter() - began, "seed": seed}
 
 
@@ -210,7 +210,7 @@ class _ManyFits(Many[Fits]):
     ) -> None:
         super().__init__("fits", len(rows), tolerated=Exception, **settings)
         self._models = "" if models is None or folder is None else identity(models)
-        self._rows, self._names, self._folder, self._file = rows, list(rows), folder, None
+        self._rows, self._names, self._folder = rows, list(rows), folder
         seed = seed_from(random_seed)
         if folder is not None:
             try:
@@ -218,9 +218,9 @@ class _ManyFits(Many[Fits]):
             except OSError as error:
                 raise failure(folder, error, "nothing was computed") from error
             about = {"study": "fits", "sampling": {key: repr(value) for key, value in sorted(sampling.items())}}
-            self._file = StudyFile(folder / "fits.jsonl", about, None if random_seed is None else seed, seed)
-            seed = self._file.seed
-            known = {one["name"]: one for one in self._file.found.values() if not (retry and "error" in one)}
+            self.file = StudyFile(folder / FILE, about, None if random_seed is None else seed, seed)
+            seed = self.file.seed
+            known = {one["name"]: one for one in self.file.found.values() if not (retry and "error" in one)}
             there = {k: known[name] for k, name in enumerate(self._names) if name in known}
             self.done |= {k: one for k, one in there.items() if one["of"] == self._of(one["name"])}
             if changed := [one["name"] for k, one in there.items() if k not in self.done]:
@@ -247,26 +247,17 @@ class _ManyFits(Many[Fits]):
 
     def keep(self, number: int, found: Mapping[str, Any]) -> None:
         name = self._names[number]
-        one = {"name": name, "of": "" if self._file is None else self._of(name), **found}
-        if self._file is not None and self._folder is not None:
+        one = {"name": name, **found}
+        if self.file is not None:
+            one["of"] = self._of(name)
             if "packed" in one:
-                data = one.pop("packed")
-                one["file"] = f"{hashlib.sha256((name + one['of']).encode()).hexdigest()[:24]}.fit"
-                try:
-                    with replacing(self._folder / one["file"]) as temporary:
-                        temporary.write_bytes(data)
-                except OSError as error:
-                    raise failure(self._folder / one["file"], error, "fits that were finished are kept") from error
-            self._file.append(len(self._file.found), one)
-            self._file.found[len(self._file.found)] = one
-        super().keep(number, one)
+                one["at"] = self.file.put(one.pop("packed"))
+            self.file.append(len(self.file.found), one)
+            self.file.found[len(self.file.found)] = one
+        self.done[number] = one
 
     def of_all(self, found: dict[int, dict[str, Any]]) -> Fits:
         return Fits({self._names[k]: one for k, one in found.items()}, self._folder)
-
-    def release(self) -> None:
-        if self._file is not None:
-            self._file.close()
 
 
 def identity(value: Any) -> str:
@@ -297,14 +288,14 @@ def _rows(over: Any) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _packed(tree: xarray.DataTree) -> bytes:
+def _packed(tree: Any) -> bytes:
     groups = {}
-    for name, group in tree.children.items():
-        data = group.to_dataset()
+    for name, group in held(tree).items():
+        labels = {k: DimensionedArray((k,), v) for k, v in group.labels.items()} if unbuilt(tree) else group.coords
         groups[str(name)] = {
-            "variables": {str(k): [list(v.dims), np.asarray(v.values)] for k, v in data.data_vars.items()},
-            "labels": {str(k): [list(v.dims), _plain(v.values)] for k, v in data.coords.items()},
-            "attributes": {str(k): v for k, v in data.attrs.items()},
+            "variables": {str(k): [list(v.dims), np.asarray(v)] for k, v in group.data_vars.items()},
+            "labels": {str(k): [list(v.dims), _plain(v)] for k, v in labels.items()},
+            "attributes": {str(k): v for k, v in group.attrs.items()},
         }
     return pack(groups)
 

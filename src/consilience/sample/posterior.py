@@ -179,7 +179,8 @@ def sample(
     executor : Executor, optional
         Moves the chains on other processes and machines: an executor of `concurrent.futures` (a process pool, loky,
         MPI), a Dask client or `pm.cluster.ray()`. The draws are those of threads, whatever becomes of workers; it pays
-        where a second of work per chain is little: docs/clusters.md.
+        where a second of work per chain is little: docs/do/clusters.md. Or `pm.cluster.shards(…)`: chains stay here,
+        and workers hold the rows of the data.
     **pymc : object
         PyMC's other keywords: those without meaning here pass, the rest are refused with what to use. Older names of
         parts of `stop`, `tuning`, `remedies` and `save`, as `target_ess`, work as ever.
@@ -208,6 +209,17 @@ def sample(
     -----
     ConvergenceWarning
         Where the draws should not be trusted as they are.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0.0, 10.0)
+    ...     pm.Normal("y", mu, 1.0, observed=[1.2, 0.7, 2.1])
+    ...     result = pm.sample(random_seed=1, progressbar=False)
+    <y: Normal float64[3]>
+    >>> result.status
+    'converged'
     """
     rest = dict(pymc)
     groups = whole("sample", rest, stop=stop, tuning=tuning, remedies=remedies, save=save)
@@ -245,10 +257,11 @@ def sample(
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
     climbing = init == "lbfgs"
+    apart = type(executor).__name__ == "Shards"  # the rows are not here
     free = initvals is None and climbing
     alone = draws is None and free
     other = centred_hierarchies(owner) or fields(owner) or standard_variables(owner)  # coordinates there may be
-    movable = "coordinates" in may and alone and bool(other)
+    movable = "coordinates" in may and alone and bool(other) and not apart
     plan = ModelPlan(
         draws=None if draws is None else whole_number("draws", draws, 1),
         tune=tune,
@@ -286,6 +299,10 @@ def sample(
         prepare_sampler(default if step is None else None)
     moved = rewritten(owner, plan)
     density, compile_seconds = compiled(moved)
+    if apart:
+        from consilience.sample.sharded import divided  # few runs need it
+
+        density, executor = divided(density, executor, plan.extras)
     kernel: Kernel | ChEES
     begin: Begin
     if lock_step:
@@ -303,7 +320,7 @@ def sample(
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
     judged = draws is None or compute_convergence_checks
-    looked_for = "modes" in may and free and judged and not density.without_gradient
+    looked_for = "modes" in may and free and judged and not density.without_gradient and not apart
     plan = replace(plan, modes=looked_for and angular_coordinates(density) is None)
     jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
     plan = replace(plan, noise=width if jitter and initvals is None else 0.0)
@@ -327,6 +344,8 @@ def sample(
         raise
     if (threads_per_chain or 1) > 1 and density.chunks < 2:
         work.notes.append(f"`threads_per_chain={threads_per_chain}` has no effect: {density.why_whole()}.")
+    if apart and (told := density.note()):
+        work.notes.append(told)
     continuous = [f"`{v.name}`" for v in owner.free if v.continuous]
     if step is None and density.without_gradient and continuous:
         listed = ", ".join(continuous[:5]) + ", …" * (len(continuous) > 5)

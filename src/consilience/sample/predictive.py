@@ -67,6 +67,15 @@ def sample_prior_predictive(
     -----
     ConsilienceWarning
         Where the model has potentials, which have no part in this, and where draws are NaN.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0.0, 10.0)
+    ...     result = pm.sample_prior_predictive(draws=5, random_seed=1)
+    >>> result.prior["mu"].shape
+    (1, 5)
     """
     owner = modelcontext(model)
     _check("sample_prior_predictive", pymc, "draws model var_names random_seed return_inferencedata")
@@ -174,6 +183,19 @@ def sample_posterior_predictive(
     ImplicitFreezeWarning
         Where draws of the trace are kept for a variable on which something acts that has changed since, or is drawn
         anew.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0.0, 10.0)
+    ...     y = pm.Normal("y", mu, 1.0, observed=[1.2, 0.7, 2.1])
+    ...     result = pm.sample(
+    ...         10, tune=100, chains=1, random_seed=1, progressbar=False, compute_convergence_checks=False
+    ...     )
+    ...     predicted = pm.sample_posterior_predictive(result, random_seed=1, progressbar=False)
+    >>> predicted.posterior_predictive["y"].shape
+    (1, 10, 3)
     """
     _check(
         "sample_posterior_predictive",

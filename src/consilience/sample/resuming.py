@@ -78,6 +78,10 @@ def resume(
         raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample_smc`; go on with it by `pm.smc.resume`.")
     plan = plan_from(saved["options"], about)
     density, compile_seconds = compiled(rewritten(owner, plan))
+    if executor is not None:
+        from consilience.sample.sharded import divided  # few runs need it
+
+        density, executor = divided(density, executor)
     kernel = kernel_from(saved["kernel"])
     chains, seed = int(saved["chains"]), int(saved["seed"])
     present = identity(signature(density), kernel, plan, chains, seed)

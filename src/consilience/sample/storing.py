@@ -50,7 +50,7 @@ class Storing:
         self.chains = list(chains)
         self.store = store
         self.fault: StorageError | None = None
-        self.untold: StorageError | None = None  # why the journal ends before the run
+        self.untold: Exception | None = None  # why the journal ends before the run
         self.journal = Journal(store.note)
 
     @classmethod
@@ -87,7 +87,7 @@ class Storing:
         if self.untold is None:
             try:
                 self.journal(event)
-            except StorageError as fault:  # draws go on to be written
+            except Exception as fault:  # draws go on to be written, whatever it was
                 self.untold = fault
         if self.fault is not None:
             return
@@ -172,8 +172,8 @@ class AtWork:
         while hasattr(tuner, "inner"):  # as in those of chains that jump
             tuner = tuner.inner
         scales = getattr(getattr(tuner, "stage", None), "scales", None) or getattr(tuner, "scales", None)
-        if isinstance(scales, Mapping):
-            scales = next(iter(scales.values()))
+        if isinstance(scales, Mapping):  # by chain; empty before they have learnt
+            scales = next(iter(scales.values()), None)
         if scales is not None and scales is not self._told:
             self._told = scales
             order, names = np.argsort(scales.scale), course.monitored.names

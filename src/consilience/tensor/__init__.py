@@ -79,7 +79,9 @@ from consilience.ops.shape import squeeze as squeeze
 from consilience.ops.shape import stack as stack
 from consilience.ops.shape import swapaxes as swapaxes
 from consilience.tensor import array_functions as array_functions
+from consilience.tensor import elementwise as _elementwise
 from consilience.tensor import extra_ops as extra_ops
+from consilience.tensor import inputs as _inputs
 from consilience.tensor import keywords
 from consilience.tensor import linalg as linalg
 from consilience.tensor import nlinalg as nlinalg
@@ -95,11 +97,10 @@ from consilience.tensor.differentiation import hessian as hessian
 from consilience.tensor.differentiation import jacobian as jacobian
 from consilience.tensor.differentiation import value_and_grad as value_and_grad
 from consilience.tensor.einstein import *
-from consilience.tensor.elementwise import *
 from consilience.tensor.formulas import *
 from consilience.tensor.functions import *
 from consilience.tensor.gamma_functions import *
-from consilience.tensor.inputs import *
+from consilience.tensor.inputs import tensor as tensor
 from consilience.tensor.linalg import cholesky as cholesky
 from consilience.tensor.linalg import det as det
 from consilience.tensor.linalg import inv as inv
@@ -122,6 +123,9 @@ from consilience.transforms.vectorize import psum as psum
 from consilience.transforms.vectorize import vectorize_function as _vectorize_function
 from consilience.transforms.vectorize import vmap as vmap
 
+# Functions of tables are made, with their docstrings, when they are first used.
+_MADE_ON_USE = dict.fromkeys(_elementwise.ROWS, _elementwise) | dict.fromkeys(vars(_inputs)["__all__"][1:], _inputs)
+
 _refuse_elsewhere(_Node)
 as_tensor = as_tensor_variable
 concat = concatenate
@@ -141,6 +145,8 @@ if typing.TYPE_CHECKING:
     from consilience.tensor import optimize as optimize
     from consilience.tensor import random as random
     from consilience.tensor import signal as signal
+    from consilience.tensor.elementwise import *
+    from consilience.tensor.inputs import *
     from consilience.tensor.python_ops import Op as Op
     from consilience.tensor.python_ops import as_op as as_op
     from consilience.tensor.python_ops import wrap_py as wrap_py
@@ -151,6 +157,10 @@ else:  # type checkers know by themselves what is not there
             return _import_module(f"{__name__}.{name}")
         if name in ("Op", "as_op", "wrap_py"):
             return getattr(_import_module(f"{__name__}.python_ops"), name)
+        home = _MADE_ON_USE.get(name)
+        if home is not None:
+            found = globals()[name] = keywords.published(getattr(home, name), __name__, name)
+            return found
         return _module_paths.attribute(__name__, name, __all__)
 
 
@@ -164,4 +174,8 @@ keywords.export(
     ),
     wrap=True,
 )
-globals()["__all__"] = sorted([*globals()["__all__"], *_ON_USE, "Op", "as_op", "wrap_py"])
+globals()["__all__"] = sorted({*globals()["__all__"], *_MADE_ON_USE, *_ON_USE, "Op", "as_op", "wrap_py"})
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *globals()["__all__"]})

@@ -60,6 +60,12 @@ def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.permute_dims(pt.as_tensor([[1.0, 2.0]]), (1, 0)).eval().tolist()
+    [[1.0], [2.0]]
     """
     return shape.transpose(x, axes)
 
@@ -78,6 +84,12 @@ def ravel(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ravel([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [1.0, 2.0, 3.0, 4.0]
     """
     return flatten(x)
 
@@ -97,6 +109,12 @@ def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.atleast_Nd([1.0, 2.0], n=2).eval().tolist()
+    [[1.0, 2.0]]
     """
     node = as_tensor(arry)
     added = range(n - node.ndim) if left else range(node.ndim, n)
@@ -118,6 +136,12 @@ def atleast_1d(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.atleast_1d(3.0).eval().tolist()
+    [3.0]
     """
     return atleast_Nd(arry, n=n, left=left)
 
@@ -137,6 +161,12 @@ def atleast_2d(arry: TensorLike, *, n: int = 2, left: bool = True) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.atleast_2d([1.0, 2.0]).eval().tolist()
+    [[1.0, 2.0]]
     """
     return atleast_Nd(arry, n=n, left=left)
 
@@ -156,6 +186,12 @@ def atleast_3d(arry: TensorLike, *, n: int = 3, left: bool = True) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.atleast_3d([1.0, 2.0]).eval().tolist()
+    [[[1.0, 2.0]]]
     """
     return atleast_Nd(arry, n=n, left=left)
 
@@ -173,6 +209,12 @@ def shape_padleft(t: TensorLike, n_ones: int = 1) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.shape_padleft(pt.as_tensor([1.0, 2.0])).eval().tolist()
+    [[1.0, 2.0]]
     """
     return expand_dims(t, tuple(range(n_ones)))
 
@@ -190,6 +232,12 @@ def shape_padright(t: TensorLike, n_ones: int = 1) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.shape_padright(pt.as_tensor([1.0, 2.0])).eval().tolist()
+    [[1.0], [2.0]]
     """
     return expand_dims(t, tuple(range(-n_ones, 0)))
 
@@ -207,6 +255,12 @@ def shape_padaxis(t: TensorLike, axis: int) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.shape_padaxis(pt.as_tensor([1.0, 2.0]), 1).eval().tolist()
+    [[1.0], [2.0]]
     """
     return expand_dims(t, axis)
 
@@ -224,6 +278,12 @@ def join(axis: int, *tensors_list: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.join(0, [1.0, 2.0], [3.0]).eval().tolist()
+    [1.0, 2.0, 3.0]
     """
     return concatenate(tensors_list, axis)
 
@@ -239,6 +299,12 @@ def hstack(tensor_list: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.hstack([[1.0, 2.0], [3.0]]).eval().tolist()
+    [1.0, 2.0, 3.0]
     """
     nodes = [atleast_1d(value) for value in tensor_list]
     return concatenate(nodes, 0 if nodes and nodes[0].ndim == 1 else 1)
@@ -255,6 +321,12 @@ def vstack(tensor_list: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.vstack([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
     return concatenate([atleast_2d(value) for value in tensor_list], 0)
 
@@ -270,6 +342,12 @@ def dstack(tensor_list: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.dstack([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[[1.0, 3.0], [2.0, 4.0]]]
     """
     nodes = [atleast_2d(value) for value in tensor_list]
     return concatenate([node if node.ndim > 2 else expand_dims(node, 2) for node in nodes], 2)
@@ -286,6 +364,12 @@ def column_stack(tensor_list: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.column_stack([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 3.0], [2.0, 4.0]]
     """
     nodes = [atleast_1d(value) for value in tensor_list]
     return concatenate([node if node.ndim > 1 else expand_dims(node, 1) for node in nodes], 1)
@@ -302,6 +386,12 @@ def horizontal_stack(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.horizontal_stack([[1.0], [2.0]], [[3.0], [4.0]]).eval().tolist()
+    [[1.0, 3.0], [2.0, 4.0]]
     """
     return concatenate(args, 1)
 
@@ -317,6 +407,12 @@ def vertical_stack(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.vertical_stack([[1.0, 2.0]], [[3.0, 4.0]]).eval().tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
     return concatenate(args, 0)
 
@@ -332,6 +428,12 @@ def stacklists(arg: Any) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.stacklists([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
     return stack([stacklists(part) for part in arg]) if isinstance(arg, list | tuple) else as_tensor(arg)
 
@@ -349,6 +451,12 @@ def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> N
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.concat_with_broadcast([[[1.0]], [[2.0], [3.0]]], axis=1).eval().tolist()
+    [[1.0, 2.0], [1.0, 3.0]]
     """
     nodes = [as_tensor(value) for value in tensor_list]
     if not nodes or len({node.ndim for node in nodes}) > 1:
@@ -387,6 +495,12 @@ def split(
     Returns
     -------
     list of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.split(pt.arange(4), [1, 3], n_splits=2)]
+    [[0], [1, 2, 3]]
     """
     node = as_tensor(x)
     if (splits_size is None and n_splits is None) == (indices_or_sections is None):
@@ -424,6 +538,12 @@ def tile(A: TensorLike, reps: TensorLike | Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.tile([1.0, 2.0], 2).eval().tolist()
+    [1.0, 2.0, 1.0, 2.0]
     """
     node = as_tensor(A)
     counts: list[Dim] = list(as_shape(reps))
@@ -449,6 +569,12 @@ def flip(arr: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.flip([1.0, 2.0, 3.0]).eval().tolist()
+    [3.0, 2.0, 1.0]
     """
     node = as_tensor(arr)
     axes = normalised_axes(axis, node.ndim)
@@ -470,6 +596,12 @@ def roll(x: TensorLike, shift: Any, axis: int | Sequence[int] | None = None) -> 
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.roll([1.0, 2.0, 3.0], 1).eval().tolist()
+    [3.0, 1.0, 2.0]
     """
     node = as_tensor(x)
     if axis is None:
@@ -499,6 +631,12 @@ def choose(a: TensorLike, choices: Any, mode: str = "raise") -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.choose([0, 1], [[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [1.0, 4.0]
     """
     number, options = _options(as_tensor(a), choices)
     count = length_of(options.static_shape[0])
@@ -545,6 +683,12 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> N
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.compress([True, False, True], [1.0, 2.0, 3.0]).eval().tolist()
+    [1.0, 3.0]
     """
     node, mask = flatten(x) if axis is None else as_tensor(x), as_tensor(condition)
     place = one_axis(0 if axis is None else axis, node)
@@ -566,6 +710,12 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | No
     Returns
     -------
     tuple of TensorVariable or TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.nonzero([0.0, 3.0, 4.0])]
+    [[1, 2]]
     """
     positions = index.nonzero(a)
     return stack(positions) if return_matrix else positions
@@ -583,6 +733,12 @@ def nonzero_values(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.nonzero_values([0.0, 3.0, 4.0]).eval().tolist()
+    [3.0, 4.0]
     """
     node = flatten(a)
     return getitem(node, index.flatnonzero(node))
@@ -603,6 +759,12 @@ def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[
     Returns
     -------
     tuple of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().item() for x in pt.unravel_index(5, (2, 3))]
+    [1, 2]
     """
     lengths = as_shape(dims)
     position = _inside(as_tensor(indices), length_of(product(lengths)), "unravel_index")
@@ -630,6 +792,12 @@ def ravel_multi_index(multi_index: Sequence[TensorLike], dims: object, mode: str
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ravel_multi_index((1, 2), (2, 3)).eval().item()
+    5
     """
     result: Node | None = None
     pairs = list(zip(multi_index, as_shape(dims), strict=True))
@@ -674,6 +842,12 @@ def inverse_permutation(perm: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.inverse_permutation([2, 0, 1]).eval().tolist()
+    [1, 2, 0]
     """
     node = as_tensor(perm)
     if not node.ndim:
@@ -700,6 +874,12 @@ def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> 
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.join_dims(pt.zeros((2, 3)), 0, 2).eval().tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
     node = as_tensor(x)
     start = start_axis % max(node.ndim, 1)
@@ -725,6 +905,12 @@ def split_dims(x: TensorLike, shape: object, axis: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.split_dims(pt.arange(6), axis=0, shape=(2, 3)).eval().tolist()
+    [[0, 1, 2], [3, 4, 5]]
     """
     node = as_tensor(x)
     place, given = one_axis(axis, node), list(shape) if isinstance(shape, list | tuple) else [shape]
@@ -747,6 +933,12 @@ def specify_shape(x: TensorLike, shape: Sequence[object] | object) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.specify_shape(pt.as_tensor([1.0, 2.0]), (2,)).eval().tolist()
+    [1.0, 2.0]
     """
     node = as_tensor(x)
     given = [shape] if shape is None or shape is Ellipsis else lengths_listed(shape)
@@ -777,6 +969,12 @@ def specify_broadcastable(x: TensorLike, *axes: int) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.specify_broadcastable(pt.as_tensor([[1.0, 2.0]]), 0).eval().tolist()
+    [[1.0, 2.0]]
     """
     node = as_tensor(x)
     ones = normalised_axes(axes, node.ndim)
@@ -835,6 +1033,12 @@ def broadcast_shape(*arrays: Any, arrays_are_shapes: bool = False) -> tuple[Node
     Returns
     -------
     tuple of TensorVariable or int
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.broadcast_shape(pt.zeros((2, 1)), pt.zeros((3,)))
+    (2, 3)
     """
     nodes = [full(a, 0, "bool") if arrays_are_shapes else as_tensor(a) for a in arrays]
     lengths = common_shape(nodes)[0]
@@ -854,6 +1058,12 @@ def is_flat(var: Node, ndim: int = 1) -> bool:
     Returns
     -------
     bool
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.is_flat(pt.dvector("x"))
+    True
     """
     return var.ndim == ndim
 
@@ -869,6 +1079,12 @@ def get_vector_length(v: TensorLike) -> int:
     Returns
     -------
     int
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.get_vector_length(pt.zeros((3,)))
+    3
     """
     node = as_tensor(v)
     if node.ndim != 1 or isinstance(node.static_shape[0], Dimension):
@@ -906,6 +1122,12 @@ def diag(v: TensorLike, k: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.diag([1.0, 2.0]).eval().tolist()
+    [[1.0, 0.0], [0.0, 2.0]]
     """
     node = as_tensor(v)
     if node.ndim == 2:
@@ -929,6 +1151,12 @@ def extract_diag(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.extract_diag([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [1.0, 4.0]
     """
     return diagonal(x)
 
@@ -946,6 +1174,12 @@ def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fill_diagonal(pt.zeros((2, 2)), 3.0).eval().tolist()
+    [[3.0, 0.0], [0.0, 3.0]]
     """
     return fill_diagonal_offset(a, val, 0)
 
@@ -965,6 +1199,12 @@ def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: Any) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fill_diagonal_offset(pt.zeros((2, 2)), 3.0, 1).eval().tolist()
+    [[0.0, 3.0], [0.0, 0.0]]
     """
     node = as_tensor(a)
     offset = offset if isinstance(offset, Node) else operator.index(offset)
@@ -1002,6 +1242,12 @@ def tril(m: TensorLike, k: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.tril([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 0.0], [3.0, 4.0]]
     """
     node = _matrix(m, "tril")
     return apply("where", _below(node, k), node, as_tensor(0, node.dtype))
@@ -1020,6 +1266,12 @@ def triu(m: TensorLike, k: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.triu([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 2.0], [0.0, 4.0]]
     """
     node = _matrix(m, "triu")
     return apply("where", _below(node, k - 1), as_tensor(0, node.dtype), node)
@@ -1054,6 +1306,12 @@ def set_subtensor(x: Node, y: TensorLike, inplace: bool = False, tolerate_inplac
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.set_subtensor(pt.as_tensor([1.0, 2.0])[0], 5.0).eval().tolist()
+    [5.0, 2.0]
     """
     return index_set(x, y)
 
@@ -1086,6 +1344,12 @@ def inc_subtensor(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.inc_subtensor(pt.as_tensor([1.0, 2.0])[0], 5.0).eval().tolist()
+    [6.0, 2.0]
     """
     return index_set(x, y) if set_instead_of_inc else index_inc(x, y, ignore_duplicates)
 

@@ -54,6 +54,12 @@ def constant(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.constant(3.0).eval().item()
+    3.0
     """
     return _checked(as_tensor(x, dtype), name, ndim)
 
@@ -77,6 +83,12 @@ def as_tensor_variable(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> (pt.as_tensor([1.0, 2.0]) * 2).eval().tolist()
+    [2.0, 4.0]
     """
     return _checked(as_tensor(x, dtype), name, ndim)
 
@@ -103,6 +115,13 @@ def key(seed: int) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> draw = pt.random.normal(rng=pt.key(1))
+    >>> draw.eval() == draw.eval()
+    np.True_
     """
     return Node(Key(int(seed)))
 
@@ -120,6 +139,12 @@ def zeros(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.empty((2, 2)).eval().tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
     """
     return full(shape, 0, named(dtype))
 
@@ -140,6 +165,12 @@ def ones(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ones((2,)).eval().tolist()
+    [1.0, 1.0]
     """
     return full(shape, 1, named(dtype))
 
@@ -157,6 +188,12 @@ def alloc(value: TensorLike, *shape: object) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.alloc(1.5, 2, 2).eval().tolist()
+    [[1.5, 1.5], [1.5, 1.5]]
     """
     return broadcast_to(value, shape)
 
@@ -176,6 +213,12 @@ def zeros_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool 
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.zeros_like([3.0, 4.0]).eval().tolist()
+    [0.0, 0.0]
     """
     return full_like(model, 0, dtype)
 
@@ -193,6 +236,12 @@ def empty_like(prototype: TensorLike, dtype: npt.DTypeLike | None = None) -> Nod
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.empty_like([1.0, 2.0]).eval().tolist()
+    [0.0, 0.0]
     """
     return full_like(prototype, 0, dtype)
 
@@ -212,6 +261,12 @@ def ones_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool =
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ones_like([3.0, 4.0]).eval().tolist()
+    [1.0, 1.0]
     """
     return full_like(model, 1, dtype)
 
@@ -229,6 +284,12 @@ def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.identity_like([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     node = as_tensor(x)
     if node.ndim != 2:
@@ -254,6 +315,12 @@ def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | N
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.tri(2).eval().tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
     """
     row, column = arange(length_of(as_length(N))), arange(length_of(as_length(N if M is None else M)))
     return cast(apply("ge", apply("add", expand_dims(row, 1), k), column), dtype)
@@ -274,6 +341,12 @@ def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.tril_indices(2)]
+    [[0, 1, 1], [0, 0, 1]]
     """
     if is_integer(n) and (m is None or is_integer(m)):
         places = np.tril_indices(operator.index(n), k, None if m is None else operator.index(m))
@@ -297,6 +370,12 @@ def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.triu_indices(2)]
+    [[0, 0, 1], [0, 1, 1]]
     """
     if is_integer(n) and (m is None or is_integer(m)):
         places = np.triu_indices(operator.index(n), k, None if m is None else operator.index(m))
@@ -318,6 +397,12 @@ def tril_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.tril_indices_from(pt.zeros((2, 2)))]
+    [[0, 1, 1], [0, 0, 1]]
     """
     rows, columns = _lengths(a, "tril_indices_from")
     return tril_indices(rows, k, columns)
@@ -336,6 +421,12 @@ def triu_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.triu_indices_from(pt.zeros((2, 2)))]
+    [[0, 0, 1], [0, 1, 1]]
     """
     rows, columns = _lengths(a, "triu_indices_from")
     return triu_indices(rows, k, columns)
@@ -377,6 +468,12 @@ def linspace(
     Returns
     -------
     TensorVariable or tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linspace(0.0, 1.0, 3).eval().tolist()
+    [0.0, 0.5, 1.0]
     """
     low, high = _ends(start, stop)
     positions, gaps = _places(num, low, endpoint)
@@ -447,6 +544,12 @@ def logspace(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.logspace(0.0, 2.0, 3).eval().tolist()
+    [1.0, 10.0, 100.0]
     """
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     assert isinstance(exponents, Node)
@@ -485,6 +588,12 @@ def geomspace(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.geomspace(1.0, 8.0, 4).eval().round(4).tolist()
+    [1.0, 2.0, 4.0, 8.0]
     """
     low, high = _ends(cast(start, "float64"), cast(stop, "float64"))
     positions, gaps = _places(num, low, endpoint)
@@ -510,6 +619,12 @@ def meshgrid(*xi: TensorLike, indexing: str = "xy", sparse: bool = False) -> lis
     Returns
     -------
     list of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.meshgrid([1, 2], [3, 4])]
+    [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing must be 'xy' or 'ij', got {indexing!r}.")
@@ -537,6 +652,12 @@ def floatX(X: TensorLike) -> Any:  # PyMC's name
     Returns
     -------
     object
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.floatX([1, 2]).dtype.name
+    'float64'
     """
     if isinstance(X, Node):
         return as_tensor(X, config.floatX)
@@ -577,6 +698,12 @@ def bartlett(M: int | Node) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.bartlett(5).eval().tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
     """
     if isinstance(M, Node):
         count = apply("maximum", M, 0)

@@ -48,6 +48,12 @@ def bincount(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.bincount([0, 1, 1, 3]).eval().tolist()
+    [1, 2, 0, 1]
     """
     node = as_tensor(x)
     if node.ndim != 1 or node.dtype not in ("bool", *INTEGERS):
@@ -79,6 +85,12 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.digitize([0.5, 1.5], [0.0, 1.0, 2.0]).eval().tolist()
+    [1, 2]
     """
     node, ends = as_tensor(x), _vector(bins, "digitize")
     before, after = getitem(ends, slice(None, -1)), getitem(ends, slice(1, None))
@@ -109,6 +121,12 @@ def histogram_bin_edges(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.histogram_bin_edges([0.0, 1.0, 2.0], bins=2).eval().tolist()
+    [0.0, 1.0, 2.0]
     """
     return _edges(flatten(a), bins, range)[0]
 
@@ -138,6 +156,12 @@ def histogram(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.histogram([0.0, 1.0, 2.0], bins=2)]
+    [[1, 2], [0.0, 1.0, 2.0]]
     """
     x = flatten(a)
     if x.dtype in COMPLEXES:
@@ -235,6 +259,12 @@ def to_one_hot(y: TensorLike, nb_class: object, dtype: npt.DTypeLike | None = No
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.to_one_hot([0, 2], 3).eval().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     classes = _vector(y, "to_one_hot")
     if classes.dtype not in INTEGERS:

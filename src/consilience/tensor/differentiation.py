@@ -66,6 +66,13 @@ def grad(
     Notes
     -----
     Float tensor of rank 0; None if `known_grads` says where derivatives begin.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> pt.grad(x**3, x).eval({x: 2.0}).item()
+    12.0
     """
     if null_gradients != "raise":
         raise ValueError(
@@ -199,6 +206,13 @@ def value_and_grad(cost: Node, wrt: Nodes) -> tuple[Node, Any]:
     Returns
     -------
     tuple of (TensorVariable, object)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> [y.eval({x: 2.0}).item() for y in pt.value_and_grad(x**3, x)]
+    [8.0, 12.0]
     """
     return cost, grad(cost, wrt)
 
@@ -243,6 +257,13 @@ def jacobian(
     Returns
     -------
     object
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> pt.jacobian(x**2, x).eval({x: [1.0, 2.0]}).tolist()
+    [[2.0, 0.0], [0.0, 4.0]]
     """
     simple, wanted, constants = _prepared([expression], wrt, consider_constant, disconnected_inputs)
     found = calculus.jacobian(simple[0], wanted, constants)
@@ -267,6 +288,13 @@ def hessian(cost: Node, wrt: Nodes, consider_constant: Nodes | None = None, disc
     Returns
     -------
     object
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> pt.hessian(pt.sum(x**3), x).eval({x: [1.0, 2.0]}).tolist()
+    [[6.0, 0.0], [0.0, 12.0]]
     """
     simple, wanted, constants = _prepared([cost], wrt, consider_constant, disconnected_inputs)
     found = calculus.hessian(simple[0], wanted, constants)
@@ -470,6 +498,14 @@ def zero_grad(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience import gradient
+    >>> x = pt.dscalar("x")
+    >>> pt.grad(x * gradient.consider_constant(x), x).eval({x: 2.0}).item()
+    2.0
     """
     return Node(AlteredGradient("zero"), as_tensor(x))
 
@@ -505,6 +541,14 @@ def grad_scale(x: TensorLike, multiplier: float) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience import gradient
+    >>> x = pt.dscalar("x")
+    >>> pt.grad(gradient.grad_scale(x, 3.0), x).eval({x: 2.0}).item()
+    3.0
     """
     return Node(AlteredGradient("scale", (float(multiplier),)), as_tensor(x))
 
@@ -524,6 +568,14 @@ def grad_clip(x: TensorLike, lower_bound: float, upper_bound: float) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience import gradient
+    >>> x = pt.dscalar("x")
+    >>> pt.grad(10.0 * gradient.grad_clip(x, -1.0, 1.0), x).eval({x: 2.0}).item()
+    1.0
     """
     if not lower_bound <= upper_bound:
         raise ValueError(f"the lower bound must not exceed the upper one, got {lower_bound!r} and {upper_bound!r}.")

@@ -46,6 +46,12 @@ def einsum(subscripts: str, *operands: TensorLike, optimize: object = None) -> N
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.einsum("ij,j->i", [[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).eval().tolist()
+    [3.0, 7.0]
     """
     nodes, _ = promote([as_tensor(operand) for operand in operands])
     words, result = _letters(subscripts.replace(" ", ""), nodes)

@@ -1,4 +1,6 @@
-"""Scalar functions under PyTensor's and NumPy's names: one for each row of the scalar table, made from it.
+"""Scalar functions under PyTensor's and NumPy's names: one for each row of the scalar table.
+
+A function is made, with its docstring, when it is first used.
 
 Type checkers and editors read `elementwise.pyi`, which `python tools/names.py` writes from the same table.
 """
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from importlib import import_module
 from typing import Final
 
 from consilience.ir import Node
@@ -75,21 +78,47 @@ ROWS: Final[dict[str, str]] = {name: name for name in TABLE if name not in _ELSE
 """The row of the scalar table behind each public name."""
 
 
+def _named(result: Node, name: str | None) -> Node:
+    if name is not None:
+        set_name(result, name)
+    return result
+
+
+def _of_arity(row: str, arity: int) -> Callable[..., Node]:
+    """The function of a row with as many parameters as it has operands, which is what `inspect.signature` shows."""
+
+    def one(x: TensorLike, /, *, name: str | None = None) -> Node:
+        return _named(apply(row, x), name)
+
+    def two(x: TensorLike, y: TensorLike, /, *, name: str | None = None) -> Node:
+        return _named(apply(row, x, y), name)
+
+    def three(x: TensorLike, y: TensorLike, z: TensorLike, /, *, name: str | None = None) -> Node:
+        return _named(apply(row, x, y, z), name)
+
+    def four(x1: TensorLike, x2: TensorLike, x3: TensorLike, x4: TensorLike, /, *, name: str | None = None) -> Node:
+        return _named(apply(row, x1, x2, x3, x4), name)
+
+    def several(*xs: TensorLike, name: str | None = None) -> Node:
+        return _named(apply(row, *xs), name)
+
+    return (several, one, two, three, four)[arity]
+
+
 @functools.cache
 def _function(row: str) -> Callable[..., Node]:
-    arity = TABLE[row].arity
-
-    def call(*arguments: TensorLike, name: str | None = None) -> Node:
-        result = apply(row, *arguments)
-        if name is not None:
-            set_name(result, name)
-        return result
-
+    call = _of_arity(row, TABLE[row].arity)
     call.__name__ = call.__qualname__ = row
-    takes = f"{arity} argument{'s' if arity != 1 else ''}" if arity else "two or more arguments"
-    call.__doc__ = f"Elementwise `{row}` of {takes}, with NumPy's broadcasting and dtype promotion."
+    name = row if row in ROWS else next(name for name, own in ROWS.items() if own == row)
+    call.__doc__ = import_module("consilience.tensor.scalar_documentation").documented(name, row)
     return call
 
 
-globals().update({name: _function(row) for name, row in ROWS.items()})
+def __getattr__(name: str) -> Callable[..., Node]:
+    if name not in ROWS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    found = globals()[name] = _function(ROWS[name])
+    return found
+
+
 __all__ = list(ROWS)

@@ -49,6 +49,12 @@ def fft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = 
     -----
     As `numpy.fft.fft`; complex64 for float32, float16 and complex64, complex128 otherwise. Accurate to some 1e-15 of
     the greatest result, in n log n steps for every n; lengths whose prime factors are at most 5 are quickest.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.fft([1.0, 0.0, 0.0, 0.0]).eval().tolist()
+    [(1+0j), (1+0j), (1+0j), (1+0j)]
     """
     return fftn(a, None if n is None else (n,), (axis,), norm)
 
@@ -70,6 +76,12 @@ def ifft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None =
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.ifft([1.0, 1.0]).eval().tolist()
+    [(1+0j), 0j]
     """
     return ifftn(a, None if n is None else (n,), (axis,), norm)
 
@@ -93,6 +105,12 @@ def fft2(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.fft2([[1.0, 0.0], [0.0, 0.0]]).eval().tolist()
+    [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
     """
     return fftn(a, s, axes, norm)
 
@@ -116,6 +134,12 @@ def ifft2(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.ifft2([[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
+    [[(1+0j), 0j], [0j, 0j]]
     """
     return ifftn(a, s, axes, norm)
 
@@ -139,6 +163,12 @@ def fftn(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.fftn([[1.0, 0.0], [0.0, 0.0]]).eval().tolist()
+    [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
     """
     return _complex_transform(a, s, axes, norm, inverse=False)
 
@@ -162,6 +192,12 @@ def ifftn(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.ifftn([[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
+    [[(1+0j), 0j], [0j, 0j]]
     """
     return _complex_transform(a, s, axes, norm, inverse=True)
 
@@ -185,6 +221,12 @@ def rfft2(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.rfft2([[1.0, 0.0], [0.0, 0.0]]).eval().tolist()
+    [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
     """
     return rfftn(a, s, axes, norm)
 
@@ -208,6 +250,12 @@ def irfft2(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.irfft2([[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
     """
     return irfftn(a, s, axes, norm)
 
@@ -233,6 +281,12 @@ def rfftn(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.rfftn([[1.0, 0.0], [0.0, 0.0]]).eval().tolist()
+    [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
     """
     x = as_tensor(a)
     if x.dtype in COMPLEXES:
@@ -268,6 +322,12 @@ def irfftn(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.irfftn([[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
     """
     x = as_tensor(a)
     places, lengths = _places(x, s, axes, "irfftn")
@@ -301,6 +361,12 @@ def rfft(inp: TensorLike, norm: str | None = None) -> Node:
     Notes
     -----
     As PyTensor's. Raises ShapeError for a vector, which has no axis but the first.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.rfft([[1.0, 0.0]]).eval().tolist()
+    [[[1.0, 0.0], [1.0, 0.0]]]
     """
     x = _batch(inp, 2, "rfft")
     if x.dtype in COMPLEXES:
@@ -328,6 +394,12 @@ def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Nod
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.irfft(pt.fft.rfft([[1.0, 0.0]])).eval().tolist()
+    [[1.0, 0.0]]
     """
     x = _batch(inp, 3, "irfft")
     if isinstance(x.static_shape[-1], int) and x.static_shape[-1] != 2:
@@ -354,6 +426,12 @@ def fftfreq(n: object, d: TensorLike = 1.0) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.fftfreq(4).eval().tolist()
+    [0.0, 0.25, -0.5, -0.25]
     """
     length = length_of(as_length(n))
     k = arange(length)
@@ -374,6 +452,12 @@ def rfftfreq(n: object, d: TensorLike = 1.0) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.rfftfreq(4).eval().tolist()
+    [0.0, 0.25, 0.5]
     """
     length = length_of(as_length(n))
     k = arange(apply("add", apply("floor_div", length, 2), 1))
@@ -393,6 +477,12 @@ def fftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.fftshift([0.0, 1.0, -1.0]).eval().tolist()
+    [-1.0, 0.0, 1.0]
     """
     return _turned(as_tensor(x), axes, lambda n: n // 2)
 
@@ -410,6 +500,12 @@ def ifftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fft.ifftshift([-1.0, 0.0, 1.0]).eval().tolist()
+    [0.0, 1.0, -1.0]
     """
     return _turned(as_tensor(x), axes, lambda n: n - n // 2)
 

@@ -74,6 +74,13 @@ def hessian_diag(f: Node, vars: Sequence[Node] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> pm.hessian_diag(pt.sum(x**3), [x]).eval({x: [1.0, 2.0]}).tolist()
+    [6.0, 12.0]
     """
     found = []
     for node in _variables(f, vars):
@@ -159,5 +166,11 @@ def intX(X: TensorLike) -> Any:
     Returns
     -------
     object
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.intX([1.0, 2.0]).dtype.name
+    'int64'
     """
     return cast(X, "int64") if isinstance(X, Node) else np.asarray(X, "int64")

@@ -34,6 +34,12 @@ def where(cond: TensorLike, ift: TensorLike | None = None, iff: TensorLike | Non
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.switch([True, False], 1.0, 2.0).eval().tolist()
+    [1.0, 2.0]
     """
     if ift is None or iff is None:
         raise TypeError("`where` needs both choices, as in `pt.where(x > 0, x, 0)`; positions are `pt.nonzero(x > 0)`.")
@@ -54,6 +60,12 @@ def stop_gradient(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.stop_gradient(2.0).eval().item()
+    2.0
     """
     return Node(StopGradient(), as_tensor(x))
 
@@ -69,6 +81,12 @@ def positive(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.identity(pt.as_tensor(3.0)).eval().item()
+    3.0
     """
     return as_tensor(x)
 
@@ -89,6 +107,12 @@ def second(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.fill([1.0, 2.0], 7.0).eval().tolist()
+    [7.0, 7.0]
     """
     nodes = [as_tensor(x), as_tensor(y)]
     return broadcast_to(nodes[1], broadcast_shape(nodes)[0])
@@ -108,6 +132,12 @@ def largest(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.largest([1.0, 5.0], [3.0, 2.0]).eval().tolist()
+    [3.0, 5.0]
     """
     return functools.reduce(lambda x, y: apply("maximum", x, y), args[1:], as_tensor(args[0]))
 
@@ -123,6 +153,12 @@ def smallest(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.smallest([1.0, 5.0], [3.0, 2.0]).eval().tolist()
+    [1.0, 2.0]
     """
     return functools.reduce(lambda x, y: apply("minimum", x, y), args[1:], as_tensor(args[0]))
 
@@ -138,6 +174,12 @@ def logaddexp(*xs: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.logaddexp(0.5, 1.0).eval().round(4).item()
+    1.4741
     """
     return functools.reduce(lambda x, y: apply("logaddexp", x, y), xs[1:], as_tensor(xs[0]))
 
@@ -155,6 +197,12 @@ def logdiffexp(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.logdiffexp(1.0, 0.5).eval().round(4).item()
+    0.0672
     """
     return apply("add", a, apply("log1mexp", apply("sub", b, a)))
 
@@ -170,6 +218,12 @@ def invprobit(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.invprobit(0.5).eval().round(4).item()
+    0.6915
     """
     return apply("mul", 0.5, apply("erfc", apply("true_div", x, -_SQRT2)))
 
@@ -185,6 +239,12 @@ def erfcinv(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.erfcinv(0.5).eval().round(4).item()
+    0.4769
     """
     return apply("true_div", apply("ndtri", apply("mul", 0.5, x)), -_SQRT2)
 
@@ -200,6 +260,12 @@ def xlogx(c: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.xlogx(2.0).eval().round(4).item()
+    1.3863
     """
     return apply("xlogy", c, c)
 
@@ -217,6 +283,12 @@ def xlogy0(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.xlogy0(2.0, 3.0).eval().round(4).item()
+    2.1972
     """
     nothing = apply("logical_and", apply("eq", x, 0), apply("isnan", y))
     return apply("xlogy", x, apply("where", nothing, 1.0, y))
@@ -233,6 +305,12 @@ def sinc(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.sinc(0.5).eval().round(4).item()
+    0.6366
     """
     angle = apply("mul", math.pi, x)
     near = apply("abs", angle) < 0.5  # by its series, whose slopes do not cancel
@@ -255,6 +333,12 @@ def sici(x: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().round(4).item() for x in pt.sici(0.5)]
+    [0.4931, -0.1778]
     """
     return apply("sine_integral", x), apply("cosine_integral", x)
 
@@ -272,6 +356,12 @@ def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().item() for x in pt.divmod(7.0, 2.0)]
+    [3.0, 1.0]
     """
     return apply("floor_div", x, y), apply("mod", x, y)
 
@@ -289,6 +379,12 @@ def ceil_intdiv(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ceil_intdiv(7, 2).eval().item()
+    4
     """
     quotient = apply("floor_div", a, b)
     return apply("add", quotient, cast(apply("neq", apply("mod", a, b), 0), quotient.dtype))
@@ -310,6 +406,12 @@ def round(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) ->
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.round([1.25, 2.5]).eval().tolist()
+    [1.0, 2.0]
     """
     return round_to(a, mode, decimals=decimals)
 
@@ -328,6 +430,12 @@ def round_half_away_from_zero(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.round_half_away_from_zero([2.5, -2.5]).eval().tolist()
+    [3.0, -3.0]
     """
     return round_to(x, "half_away_from_zero")
 
@@ -345,6 +453,12 @@ def iround(a: TensorLike, mode: str | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.iround([1.2, 2.7]).eval().tolist()
+    [1, 3]
     """
     return cast(round_to(a, mode), "int64")
 
@@ -360,6 +474,12 @@ def isposinf(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.isposinf([float("inf"), 1.0]).eval().tolist()
+    [True, False]
     """
     return apply("eq", x, np.inf)
 
@@ -375,6 +495,12 @@ def isneginf(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.isneginf([-float("inf"), 1.0]).eval().tolist()
+    [True, False]
     """
     return apply("eq", x, -np.inf)
 
@@ -400,6 +526,12 @@ def isclose(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.isclose([1.0, 2.0], [1.0, 3.0]).eval().tolist()
+    [True, False]
     """
     margin = apply("add", atol, apply("mul", rtol, apply("abs", cast(b, "float64"))))
     near = apply("le", apply("abs", apply("sub", cast(a, "float64"), b)), margin)
@@ -430,6 +562,12 @@ def allclose(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9]).eval().item()
+    True
     """
     return every(isclose(a, b, rtol, atol, equal_nan))
 
@@ -453,6 +591,12 @@ def nan_to_num(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.nan_to_num([float("nan"), 1.0]).eval().tolist()
+    [0.0, 1.0]
     """
     node = as_tensor(x)
     if kind_of(node.dtype) != "float":

@@ -81,6 +81,12 @@ def zeta(x: TensorLike, q: TensorLike = 1.0) -> Node:
     Notes
     -----
     As `scipy.special.zeta`. There is no derivative in x.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.zeta(2.0, 1.0).eval().round(4).item()
+    1.6449
     """
     return apply("zeta", *_real(x, q))
 
@@ -98,6 +104,12 @@ def polygamma(n: TensorLike, x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.polygamma(1, 2.5).eval().round(4).item()
+    0.4904
     """
     order, at = _real(n, x)
     least = order <= 0.0
@@ -120,6 +132,12 @@ def beta(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.beta(2.0, 3.0).eval().round(4).item()
+    0.0833
     """
     x, y = _real(a, b)
     return _sign_of_beta(x, y) * _exp(_betaln(x, y))
@@ -136,6 +154,12 @@ def factorial(n: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.factorial([3, 4]).eval().tolist()
+    [6.0, 24.0]
     """
     (number,) = _real(n)
     negative = number < 0.0
@@ -157,6 +181,12 @@ def poch(z: TensorLike, m: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.poch(3.0, 2.0).eval().item()
+    12.0
     """
     low, step = _real(z, m)
     high = low + step
@@ -187,6 +217,12 @@ def binom(n: TensorLike, k: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.binom(5.0, 2.0).eval().item()
+    10.0
     """
     top, taken = _real(n, k)
     rest = top - taken
@@ -213,6 +249,12 @@ def comb(N: TensorLike, k: TensorLike, *, repetition: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.comb(5, 2).eval().item()
+    10.0
     """
     number, taken = _real(N, k)
     if repetition:
@@ -235,6 +277,12 @@ def gammau(k: TensorLike, x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.gammau(2.0, 1.5).eval().round(4).item()
+    0.5578
     """
     shape, at = _real(k, x)
     return apply("gammaincc", shape, at) * _gamma(shape)
@@ -253,6 +301,12 @@ def gammal(k: TensorLike, x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.gammal(2.0, 1.5).eval().round(4).item()
+    0.4422
     """
     shape, at = _real(k, x)
     return apply("gammainc", shape, at) * _gamma(shape)
@@ -271,6 +325,12 @@ def chi2sf(x: TensorLike, k: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.chi2sf(3.0, 2.0).eval().round(4).item()
+    0.2231
     """
     at, shape = _real(x, k)
     return apply("gammaincc", 0.5 * shape, 0.5 * at)
@@ -289,6 +349,12 @@ def multigammaln(a: TensorLike, d: int) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.multigammaln(3.0, 2).eval().round(4).item()
+    1.5502
     """
     if not is_integer(d) or d < 1:
         raise ValueError(f"`multigammaln` needs a whole number of dimensions d >= 1, got {d!r}.")

@@ -53,6 +53,12 @@ def tensor(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.tensor("x", dtype="float64", shape=(None, 3)).ndim
+    2
     """
     return tensor_input(named(dtype), shape, name)
 
@@ -68,7 +74,35 @@ def _input(word: str, own: str | None, lengths: Lengths) -> Callable[..., Node]:
 
     shown = ", ".join("any" if length is None else str(length) for length in lengths)
     make.__name__ = make.__qualname__ = word
-    make.__doc__ = f"A function input of shape ({shown}), {own or '`config.floatX` unless `dtype` says otherwise'}."
+    kind = own or "`config.floatX` unless `dtype` says otherwise"
+    make.__doc__ = f"""A function input of shape ({shown}), {kind}.
+
+Parameters
+----------
+name : str, optional
+    Name of the input, for keywords of the function and for messages.
+dtype : dtype, {f"default {own!r}" if own else "optional"}
+    Element type.
+shape : sequence of int or None, optional
+    Lengths, as many as there are axes; None where a length is known only at the call.
+
+Returns
+-------
+TensorVariable
+    The input, for `pt.function([{word}], ...)` and `.eval(...)`.
+
+See Also
+--------
+tensor : Inputs of any rank and dtype.
+{plural(word)} : Several at once.
+
+Examples
+--------
+>>> import consilience.tensor as pt
+>>> x = pt.{word}("x")
+>>> x.name, x.ndim
+('x', {len(lengths)})
+"""
     return make
 
 
@@ -80,10 +114,28 @@ def _inputs(word: str, one: Callable[..., Node]) -> Callable[..., list[Node]]:
         return [one(name) for name in listed]
 
     make.__name__ = make.__qualname__ = word
-    make.__doc__ = (
-        f"Several `{one.__name__}` at once: by their names, a list of them, the letters of one name, or as many as a "
-        "number says."
-    )
+    make.__doc__ = f"""Several inputs `{one.__name__}` at once.
+
+Parameters
+----------
+*names : str or int
+    Their names, one list of them, one word of which each letter is a name, or their number.
+
+Returns
+-------
+list of TensorVariable
+    The inputs, in order.
+
+See Also
+--------
+{one.__name__} : One of them.
+
+Examples
+--------
+>>> import consilience.tensor as pt
+>>> [x.name for x in pt.{word}("x", "y")]
+['x', 'y']
+"""
     return make
 
 
@@ -100,8 +152,20 @@ WORDS: Final = {
 }
 """Dtype and lengths behind each public name."""
 
-for _word, (_dtype, _lengths) in WORDS.items():
-    globals()[_word] = _input(_word, _dtype, _lengths)
-    globals()[plural(_word)] = _inputs(plural(_word), globals()[_word])
+SINGULAR: Final = {plural(word): word for word in WORDS}
+"""The name of one input behind that of several."""
 
-__all__ = ["tensor", *WORDS, *map(plural, WORDS)]
+__all__ = ["tensor", *WORDS, *SINGULAR]
+
+
+def __getattr__(name: str) -> Callable[..., Any]:  # a function is made, with its docstring, when it is first used
+    made: Callable[..., Any]
+    if name in WORDS:
+        made = _input(name, *WORDS[name])
+    elif name in SINGULAR:
+        one = SINGULAR[name]
+        made = _inputs(name, globals().get(one) or __getattr__(one))
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    globals()[name] = made
+    return made

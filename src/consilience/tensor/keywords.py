@@ -53,10 +53,15 @@ def export(namespace: dict[str, Any], also: str = "", *, wrap: bool = False) -> 
     own = (name for name, thing in namespace.items() if getattr(thing, "__module__", 0) == namespace["__name__"])
     namespace["__all__"] = sorted({*(name for name in own if not name.startswith("_")), *also.split()})
     for name in namespace["__all__"] if wrap else ():
-        thing = namespace[name]
-        namespace[name] = taking = accept(thing)
-        if taking is not thing and taking.__module__ == thing.__module__:  # where pickle finds it
-            taking.__module__, taking.__qualname__ = namespace["__name__"], name
+        namespace[name] = published(namespace[name], namespace["__name__"], name)
+
+
+def published(thing: Any, module: str, name: str) -> Any:
+    """A function of a module as users get it, with synonyms of its keywords; any other thing as it is."""
+    taking = accept(thing)
+    if taking is not thing and taking.__module__ == thing.__module__:  # where pickle finds it
+        taking.__module__, taking.__qualname__ = module, name
+    return taking
 
 
 def missing(module: str, name: str) -> AttributeError:

@@ -4,6 +4,8 @@ A matrix without a factorisation or inverse makes the function raise LinearAlgeb
 (`overwrite_a`, `overwrite_b`, `check_finite`) are taken and change nothing: the compiler decides about memory.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -106,6 +108,12 @@ def cholesky(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.cholesky([[4.0, 2.0], [2.0, 5.0]]).eval().tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
     """
     if on_error != "raise":
         raise ValueError(f"a failed factorisation raises an error, on_error={on_error!r} is not offered.")
@@ -150,6 +158,12 @@ def solve(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.solve([[4.0, 2.0], [2.0, 5.0]], [1.0, 2.0]).eval().tolist()
+    [0.0625, 0.375]
     """
     if assume_a not in _ASSUMPTIONS:
         raise ValueError(f"assume_a must be one of {', '.join(_ASSUMPTIONS)}, got {assume_a!r}.")
@@ -206,6 +220,12 @@ def solve_triangular(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.solve_triangular([[2.0, 0.0], [1.0, 4.0]], [2.0, 5.0], lower=True).eval().tolist()
+    [1.0, 1.0]
     """
     if trans not in (0, 1, 2, "N", "T", "C"):
         raise ValueError(f"trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}.")
@@ -245,6 +265,12 @@ def cho_solve(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.cho_solve((pt.cholesky([[4.0, 2.0], [2.0, 5.0]]), True), [1.0, 2.0]).eval().tolist()
+    [0.0625, 0.375]
     """
     factor, lower = c_and_lower
     half = solve_triangular(factor, b, trans=int(not lower), lower=lower, b_ndim=b_ndim)
@@ -262,6 +288,12 @@ def logdet(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.logdet([[4.0, 2.0], [2.0, 5.0]]).eval().round(4).item()
+    2.7726
     """
     return slogdet(x)[1]
 
@@ -279,6 +311,12 @@ def matrix_power(M: TensorLike, n: int) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.matrix_power([[1.0, 1.0], [0.0, 1.0]], 3).eval().tolist()
+    [[1.0, 3.0], [0.0, 1.0]]
     """
     base = as_tensor(M) if n >= 0 else inv(M)
     if base.ndim < 2:
@@ -307,6 +345,12 @@ def tensorinv(a: TensorLike, ind: int = 2) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.tensorinv([[2.0, 0.0], [0.0, 4.0]], ind=1).eval().tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
     """
     node = as_tensor(a)
     first, last = node.static_shape[:ind], node.static_shape[ind:]
@@ -328,6 +372,12 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None)
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.tensorsolve([[2.0, 0.0], [0.0, 4.0]], [2.0, 8.0]).eval().tolist()
+    [1.0, 2.0]
     """
     node, right = as_tensor(a), as_tensor(b)
     if axes is not None:

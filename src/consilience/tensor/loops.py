@@ -161,6 +161,13 @@ def scan(
 
     Raises ShapeError for sequences that are shorter than `n_steps`, DtypeError and ShapeError for outputs that do not
     keep the type of their initial value.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.scan(lambda before: 2.0 * before, outputs_info=pt.as_tensor(1.0), n_steps=3, return_updates=False)
+    >>> x.eval().tolist()
+    [2.0, 4.0, 8.0]
     """
     if fn is None:
 
@@ -468,6 +475,12 @@ def map(
     Returns
     -------
     object
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.map(lambda x: x**2, [pt.as_tensor([1.0, 2.0])], return_updates=False).eval().tolist()
+    [1.0, 4.0]
     """
     return scan(
         fn, sequences, None, non_sequences, None, truncate_gradient, go_backwards, name=name,
@@ -509,6 +522,14 @@ def reduce(
     Returns
     -------
     object
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.reduce(
+    ...     lambda x, sum: x + sum, [pt.as_tensor([1.0, 2.0])], pt.as_tensor(0.0), return_updates=False
+    ... ).eval().item()
+    3.0
     """
     found = scan(
         fn, sequences, outputs_info, non_sequences, None, -1, go_backwards, name=name, return_list=True,
@@ -551,6 +572,14 @@ def foldl(
     Returns
     -------
     object
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.foldl(
+    ...     lambda x, sum: x - sum, [pt.as_tensor([1.0, 5.0])], pt.as_tensor(0.0), return_updates=False
+    ... ).eval().item()
+    4.0
     """
     return reduce(fn, sequences, outputs_info, non_sequences, name=name, return_updates=return_updates)
 
@@ -586,6 +615,14 @@ def foldr(
     Returns
     -------
     object
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.foldr(
+    ...     lambda x, sum: x - sum, [pt.as_tensor([1.0, 5.0])], pt.as_tensor(0.0), return_updates=False
+    ... ).eval().item()
+    -4.0
     """
     return reduce(fn, sequences, outputs_info, non_sequences, True, name=name, return_updates=return_updates)
 

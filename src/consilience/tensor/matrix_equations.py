@@ -65,6 +65,12 @@ def solve_sylvester(A: TensorLike, B: TensorLike, Q: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_sylvester([[1.0]], [[3.0]], [[8.0]]).eval().tolist()
+    [[2.0]]
     """
     (left, right, sides), dtype = _operands("solve_sylvester", A, B, Q)
     return cast(Node(SolveSylvester(), left, right, sides), dtype)
@@ -81,6 +87,12 @@ def solve_continuous_lyapunov(A: TensorLike, Q: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_continuous_lyapunov([[1.0]], [[4.0]]).eval().tolist()
+    [[2.0]]
     """
     (left, sides), dtype = _operands("solve_continuous_lyapunov", A, Q)
     return cast(Node(SolveSylvester(), left, matrix_transpose(left), sides), dtype)
@@ -103,6 +115,12 @@ def solve_discrete_lyapunov(A: TensorLike, Q: TensorLike, method: str = "bilinea
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_discrete_lyapunov([[0.5]], [[3.0]]).eval().tolist()
+    [[4.0]]
     """
     if method not in ("bilinear", "direct"):
         raise ValueError(f"method must be 'bilinear' or 'direct', got {method!r}.")
@@ -141,6 +159,12 @@ def solve_discrete_are(
     Notes
     -----
     Fails where no such X is found.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_discrete_are([[1.0]], [[1.0]], [[1.0]], [[1.0]]).eval().round(4).tolist()
+    [[1.618]]
     """
     (a, b, q, r), dtype = _operands("solve_discrete_are", A, B, Q, R)
     weight = b @ solve(_symmetric(r), matrix_transpose(b))
@@ -168,6 +192,12 @@ def solve_continuous_are(A: TensorLike, B: TensorLike, Q: TensorLike, R: TensorL
     Notes
     -----
     Fails where no such X is found. Cayley's transform makes a discrete equation of it.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_continuous_are([[1.0]], [[1.0]], [[1.0]], [[1.0]]).eval().round(4).tolist()
+    [[2.4142]]
     """
     (a, b, q, r), dtype = _operands("solve_continuous_are", A, B, Q, R)
     q, g = _symmetric(q), _symmetric(b @ solve(_symmetric(r), matrix_transpose(b)))
@@ -205,6 +235,12 @@ def solve_banded(l_and_u: Sequence[int], ab: TensorLike, b: TensorLike, *, b_ndi
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_banded((1, 0), [[2.0, 4.0], [1.0, 0.0]], [2.0, 5.0]).eval().tolist()
+    [1.0, 1.0]
     """
     below, above = (int(n) for n in l_and_u)
     if below < 0 or above < 0:
@@ -318,6 +354,12 @@ def solve_toeplitz(
     Notes
     -----
     The whole matrix is factorised, as a general one.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.solve_toeplitz([2.0, 1.0], [3.0, 3.0]).eval().tolist()
+    [1.0, 1.0]
     """
     column, row = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     return solve(toeplitz(column, row), b)

@@ -24,6 +24,12 @@ def expm(A: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.expm([[0.0, 1.0], [0.0, 0.0]]).eval().round(4).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
     """
     return _function("expm", A)
 
@@ -41,6 +47,12 @@ def logm(A: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.logm([[1.0, 1.0], [0.0, 1.0]]).eval().round(4).tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
     """
     return _function("logm", A)
 
@@ -59,6 +71,12 @@ def sqrtm(A: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]]).eval().tolist()
+    [[2.0, 0.0], [0.0, 3.0]]
     """
     return _function("sqrtm", A)
 

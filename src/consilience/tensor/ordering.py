@@ -38,6 +38,12 @@ def partition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: int |
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.partition([3.0, 5.0, 1.0], 0)[0].eval().item()
+    1.0
     """
     node = flatten(a) if axis is None else as_tensor(a)
     place = one_axis(-1 if axis is None else axis, node)
@@ -60,6 +66,12 @@ def argpartition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: in
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.argpartition([3.0, 5.0, 1.0], 0)[0].eval().item()
+    2
     """
     node = flatten(a) if axis is None else as_tensor(a)
     place = one_axis(-1 if axis is None else axis, node)
@@ -91,6 +103,12 @@ def topk_and_argtopk(x: TensorLike, kth: int, axis: int = -1) -> tuple[Node, Nod
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().tolist() for x in pt.topk_and_argtopk([3.0, 5.0, 1.0], 2)]
+    [[5.0, 3.0], [1, 0]]
     """
     node = as_tensor(x)
     place = one_axis(axis, node)
@@ -117,6 +135,12 @@ def topk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.topk([3.0, 5.0, 1.0], 2).eval().tolist()
+    [5.0, 3.0]
     """
     return topk_and_argtopk(x, kth, axis)[0]
 
@@ -136,6 +160,12 @@ def argtopk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.argtopk([3.0, 5.0, 1.0], 1).eval().tolist()
+    [1]
     """
     return topk_and_argtopk(x, kth, axis)[1]
 
@@ -166,6 +196,12 @@ def unique(
     Returns
     -------
     TensorVariable or tuple of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.unique([3, 1, 3]).eval().tolist()
+    [1, 3]
     """
     node = as_tensor(ar)
     if axis is None:
@@ -245,6 +281,12 @@ def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) ->
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.permute_row_elements([[1.0, 2.0, 3.0]], [[2, 0, 1]]).eval().tolist()
+    [[3.0, 1.0, 2.0]]
     """
     rows, orders = as_tensor(x), as_tensor(y)
     if orders.dtype not in INTEGERS or not rows.ndim or not orders.ndim:

@@ -63,6 +63,12 @@ def pad(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.pad([1.0, 2.0], 1).eval().tolist()
+    [0.0, 1.0, 2.0, 0.0]
     """
     node = as_tensor(x)
     if mode not in _MODES:

@@ -39,6 +39,12 @@ def interp(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.interp(0.5, [0.0, 1.0], [2.0, 4.0]).eval().item()
+    3.0
     """
     at, places, values = (
         node if node.dtype in FLOATS else cast(node, "float64") for node in map(as_tensor, (x, xp, fp))

@@ -33,6 +33,12 @@ def inner(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.inner([1.0, 2.0], [3.0, 4.0]).eval().item()
+    11.0
     """
     a, b = as_tensor(x), as_tensor(y)
     return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,))) if a.ndim and b.ndim else apply("mul", a, b)
@@ -51,6 +57,12 @@ def vdot(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.vdot([1.0, 2.0], [3.0, 4.0]).eval().item()
+    11.0
     """
     return dot(flatten(x), flatten(y))
 
@@ -70,6 +82,12 @@ def vecdot(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.vecdot([1.0, 2.0], [3.0, 4.0]).eval().item()
+    11.0
     """
     a, b = _vector(x1), _vector(x2)
     return squeeze(matmul(expand_dims(a, -2), expand_dims(b, -1), dtype), (-2, -1))
@@ -90,6 +108,12 @@ def matvec(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).eval().tolist()
+    [3.0, 7.0]
     """
     return squeeze(matmul(as_tensor(x1), expand_dims(_vector(x2), -1), dtype), -1)
 
@@ -109,6 +133,12 @@ def vecmat(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.vecmat([1.0, 1.0], [[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [4.0, 6.0]
     """
     return squeeze(matmul(expand_dims(_vector(x1), -2), as_tensor(x2), dtype), -2)
 
@@ -133,6 +163,12 @@ def batched_dot(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.batched_dot([[1.0, 2.0], [3.0, 4.0]], [[1.0, 1.0], [2.0, 0.0]]).eval().tolist()
+    [3.0, 6.0]
     """
     left, right = as_tensor(a), as_tensor(b)
     result = vectorize_function(dot, f"{_core(left, 'i')},{_core(right, 'j')}->{_core_of_dot(left, right)}")(
@@ -179,6 +215,12 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Sequenc
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.batched_tensordot([[1.0, 2.0], [3.0, 4.0]], [[1.0, 1.0], [2.0, 0.0]], axes=1).eval().tolist()
+    [3.0, 6.0]
     """
     left, right = as_tensor(x), as_tensor(y)
     if is_integer(axes):
@@ -212,6 +254,12 @@ def kron(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.kron([[1.0, 2.0]], [[1.0], [1.0]]).eval().tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
     """
     (left, right), dtype = promote([a, b])
     rank = max(left.ndim, right.ndim)
@@ -237,6 +285,12 @@ def block_diag(*matrices: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.block_diag([[1.0]], [[2.0, 3.0]]).eval().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 2.0, 3.0]]
     """
     if not matrices:
         raise ShapeError("`block_diag` needs a matrix at least.")
@@ -257,6 +311,12 @@ def matrix_dot(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.matrix_dot([[1.0, 2.0]], [[3.0], [4.0]]).eval().tolist()
+    [[11.0]]
     """
     return functools.reduce(lambda a, b: matmul(a, b), args[1:], as_tensor(args[0]))
 
@@ -274,6 +334,12 @@ def multi_dot(arrays: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.multi_dot([[[1.0, 2.0]], [[3.0], [4.0]]]).eval().tolist()
+    [[11.0]]
     """
     nodes = [as_tensor(array) for array in arrays]
     if len(nodes) < 2:

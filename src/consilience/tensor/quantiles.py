@@ -90,6 +90,12 @@ def median(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.median([1.0, 5.0, 3.0]).eval().item()
+    3.0
     """
     x = as_tensor(a)
     rows, axes = _rows(x if x.dtype in FLOATS else cast(x, "float64"), axis, "median")
@@ -126,6 +132,12 @@ def quantile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "lin
     Notes
     -----
     Integers give float64, except by methods that take an element. No elements at all are a ShapeError.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.quantile([1.0, 2.0, 3.0], 0.5).eval().item()
+    2.0
     """
     if method not in _WHOLE and method not in _BETWEEN:
         raise ValueError(f"method must be one of {', '.join([*_BETWEEN, *_WHOLE])}; got {method!r}.")
@@ -181,6 +193,12 @@ def percentile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "l
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.percentile([1.0, 2.0, 3.0], 50).eval().item()
+    2.0
     """
     number: Any = q
     if type(number) in (int, float):

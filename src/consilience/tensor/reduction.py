@@ -34,6 +34,12 @@ def softmax(c: TensorLike, axis: Axis = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.softmax([1.0, 2.0]).eval().round(4).tolist()
+    [0.2689, 0.7311]
     """
     return normalised(c, axis)
 
@@ -51,6 +57,12 @@ def log_softmax(c: TensorLike, axis: Axis = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.log_softmax([1.0, 2.0]).eval().round(4).tolist()
+    [-1.3133, -0.3133]
     """
     return normalised(c, axis, logarithm=True)
 
@@ -70,6 +82,12 @@ def max_and_argmax(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> 
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().item() for x in pt.max_and_argmax([3.0, 5.0, 1.0])]
+    [5.0, 1]
     """
     return max(a, axis, keepdims), argmax(a, axis, keepdims)
 
@@ -97,6 +115,12 @@ def diff(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.diff([1.0, 3.0, 6.0]).eval().tolist()
+    [2.0, 3.0]
     """
     node = as_tensor(x)
     if n < 0:
@@ -133,6 +157,12 @@ def average(a: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.average([1.0, 2.0, 4.0], weights=[1.0, 1.0, 2.0]).eval().item()
+    2.75
     """
     if weights is None:
         return mean(a, axis, keepdims=keepdims)
@@ -175,6 +205,12 @@ def cov(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.cov([1.0, 2.0, 4.0]).eval().round(4).item()
+    2.3333
     """
     variables = [as_tensor(v) for v in ([m] if y is None else [m, y])]
     if builtins.max(v.ndim for v in variables) > 2:
@@ -224,6 +260,12 @@ def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) ->
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.corrcoef([[1.0, 2.0, 4.0], [1.0, 3.0, 4.0]]).eval().round(4).tolist()
+    [[1.0, 0.9286], [0.9286, 1.0]]
     """
     covariance = cov(x, y, rowvar)
     if not covariance.ndim:

@@ -47,6 +47,12 @@ def convolve1d(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     Long vectors are convolved by Fourier transforms where that is quicker, with errors of some 1e-15 of the greatest
     sum; a number that is not finite then reaches all sums, and one in in2 those at the ends in any case. Raises
     ValueError for an unknown mode, ShapeError for scalars and empty vectors.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.signal.convolve1d([1.0, 2.0], [1.0, 1.0]).eval().tolist()
+    [1.0, 3.0, 2.0]
     """
     return _convolved(in1, in2, mode, 1, "convolve1d")
 
@@ -77,6 +83,12 @@ def convolve2d(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.signal.convolve2d([[1.0, 2.0]], [[1.0, 1.0]]).eval().tolist()
+    [[1.0, 3.0, 2.0]]
     """
     if boundary not in ("fill", *_BOUNDARIES):
         raise ValueError(f"boundary must be one of fill, wrap, symm; got {boundary!r}.")
@@ -112,6 +124,12 @@ def convolve(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.signal.convolve([1.0, 2.0], [1.0, 1.0]).eval().tolist()
+    [1.0, 3.0, 2.0]
     """
     x, h = as_tensor(in1), as_tensor(in2)
     return _convolved(x, h, mode, _rank(x, h, "convolve"), "convolve")
@@ -132,6 +150,12 @@ def correlate(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.signal.correlate([1.0, 2.0], [1.0, 1.0]).eval().tolist()
+    [1.0, 3.0, 2.0]
     """
     x, h = as_tensor(in1), as_tensor(in2)
     rank = _rank(x, h, "correlate")

@@ -57,6 +57,13 @@ def svd(
     -----
     In every column of U the first element that is about as large as the largest is positive. Derivatives of vectors are
     infinite or NaN where singular values are equal or 0.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> U, s, Vh = pt.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
+    >>> s.eval().tolist()
+    [4.0, 3.0]
     """
     x, dtype = real_matrix(a, "svd")
     if not compute_uv:
@@ -81,6 +88,12 @@ def svdvals(a: TensorLike, overwrite_a: bool = False, check_finite: bool = True)
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.svdvals([[3.0, 0.0], [0.0, 4.0]]).eval().tolist()
+    [4.0, 3.0]
     """
     x, dtype = real_matrix(a, "svdvals")
     return cast(Node(SingularValues(), x), dtype)
@@ -112,6 +125,12 @@ def pinv(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.pinv([[2.0, 0.0], [0.0, 4.0]]).eval().tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
     """
     matrix, dtype = real_matrix(x, "pinv")
     share = _share(rtol if rcond is None else rcond, matrix, dtype)
@@ -140,6 +159,12 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike | None = None) -> tupl
     Sums of squares are empty, as in NumPy, where the rank is below the number of columns or rows are no more than
     these; for batches of matrices they are there in any case. Derivatives of the solution hold where the rank does not
     change.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.lstsq([[1.0], [1.0]], [1.0, 3.0])[0].eval().round(4).tolist()
+    [2.0]
     """
     (matrix, dtype), right = real_matrix(a, "lstsq"), as_tensor(b)
     vector = right.ndim == 1
@@ -185,6 +210,12 @@ def matrix_rank(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).eval().item()
+    1
     """
     node = as_tensor(A)
     if node.ndim < 2:
@@ -212,6 +243,12 @@ def cond(x: TensorLike, p: float | str | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.cond([[4.0, 2.0], [2.0, 5.0]]).eval().round(4).item()
+    2.6909
     """
     matrix, dtype = real_matrix(x, "cond")
     if p in (None, 2, -2):
@@ -242,6 +279,12 @@ def norm(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.norm([3.0, 4.0]).eval().item()
+    5.0
     """
     node = as_tensor(x)
     node = node if node.dtype in ("float64", "float32", *_COMPLEXES) else cast(node, "float64")

@@ -75,6 +75,12 @@ def csr_matrix(
     Returns
     -------
     SparseVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.sparse.csr_matrix("x").ndim
+    2
     """
     return matrix("csr", name, dtype, shape)
 
@@ -96,6 +102,12 @@ def csc_matrix(
     Returns
     -------
     SparseVariable
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.sparse.csc_matrix("x").ndim
+    2
     """
     return matrix("csc", name, dtype, shape)
 

@@ -1,5 +1,7 @@
 """`pt.special`: functions that SciPy keeps in `scipy.special`, under its names."""
 
+from __future__ import annotations
+
 from types import FunctionType as _FunctionType
 from typing import TYPE_CHECKING
 

@@ -24,6 +24,12 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.toeplitz([1.0, 2.0]).eval().tolist()
+    [[1.0, 2.0], [2.0, 1.0]]
     """
     column, row = _vectors("toeplitz", c, c if r is None else r)
     values = concatenate([column[::-1], row[1:]])
@@ -44,6 +50,12 @@ def hankel(c: TensorLike, r: TensorLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.hankel([1.0, 2.0]).eval().tolist()
+    [[1.0, 2.0], [2.0, 0.0]]
     """
     column, row = _vectors("hankel", c, apply("mul", as_tensor(c), 0) if r is None else r)
     i, j = _places(column, row)
@@ -61,6 +73,12 @@ def circulant(c: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.circulant([1.0, 2.0]).eval().tolist()
+    [[1.0, 2.0], [2.0, 1.0]]
     """
     column, row = _vectors("circulant", c, c)
     i, j = _places(column, row)

@@ -70,6 +70,13 @@ def eigh(
     In every vector the first element that is about as large as the largest is positive (without b). Derivatives of
     vectors are infinite or NaN where eigenvalues are equal; those of values are right for functions that treat equal
     eigenvalues alike.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> values, vectors = pt.linalg.eigh([[2.0, 0.0], [0.0, 3.0]])
+    >>> values.eval().tolist()
+    [2.0, 3.0]
     """
     x, dtype = real_matrix(a, "eigh")
     low = _reads_lower(UPLO, lower)
@@ -99,6 +106,12 @@ def eigvalsh(a: TensorLike, b: TensorLike | None = None, lower: bool = True, UPL
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.eigvalsh([[4.0, 2.0], [2.0, 5.0]]).eval().round(4).tolist()
+    [2.4384, 6.5616]
     """
     x, dtype = real_matrix(a, "eigvalsh")
     low = _reads_lower(UPLO, lower)
@@ -129,6 +142,13 @@ def eig(x: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> values, vectors = pt.linalg.eig([[2.0, 0.0], [0.0, 3.0]])
+    >>> values.eval().real.tolist()
+    [2.0, 3.0]
     """
     matrix, dtype = real_matrix(x, "eig")
     made = Node(Eig(), matrix)
@@ -147,6 +167,12 @@ def eigvals(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.eigvals([[2.0, 0.0], [0.0, 3.0]]).eval().real.tolist()
+    [2.0, 3.0]
     """
     matrix, dtype = real_matrix(x, "eigvals")
     made = Node(Eigvals(), matrix)
@@ -187,6 +213,13 @@ def schur(
     Notes
     -----
     There is no derivative.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> T, Z = pt.linalg.schur([[2.0, 1.0], [0.0, 3.0]])
+    >>> T.eval().round(4).tolist()
+    [[2.0, 1.0], [0.0, 3.0]]
     """
     _check_output(output)
     x, dtype = real_matrix(A, "schur")

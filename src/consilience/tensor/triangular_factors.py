@@ -70,6 +70,13 @@ def qr(
     -----
     With `pivoting` these are factors of A[:, p], and an order p of columns (int64) is the last result: sizes of R's
     diagonal descend, those behind the rank of A are 0 but for rounding.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> Q, R = pt.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
+    >>> (Q @ R).eval().round(4).tolist()
+    [[3.0, 1.0], [4.0, 2.0]]
     """
     if mode not in _QR_MODES:
         raise ValueError(f"mode must be one of {', '.join(map(repr, _QR_MODES))}, got {mode!r}.")
@@ -100,6 +107,13 @@ def qr_full(a: TensorLike) -> Node | tuple[Node, ...]:
     Returns
     -------
     TensorVariable or tuple of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> Q, R = pt.linalg.qr_full([[3.0], [4.0]])
+    >>> (Q @ R).eval().round(4).tolist()
+    [[3.0], [4.0]]
     """
     return qr(a, "full")
 
@@ -129,6 +143,13 @@ def lu(
     Returns
     -------
     tuple of TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> P, L, U = pt.linalg.lu([[4.0, 2.0], [2.0, 5.0]])
+    >>> U.eval().tolist()
+    [[4.0, 2.0], [0.0, 4.0]]
     """
     if permute_l and p_indices:
         raise ValueError("`lu` takes one of `permute_l` and `p_indices`, got both.")
@@ -164,6 +185,13 @@ def lu_factor(a: TensorLike, *, check_finite: bool = True, overwrite_a: bool = F
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> LU, pivots = pt.linalg.lu_factor([[4.0, 2.0], [2.0, 5.0]])
+    >>> LU.eval().tolist()
+    [[4.0, 2.0], [0.5, 4.0]]
     """
     x, dtype = real_matrix(a, "lu_factor")
     packed, pivots = _members(Node(LU(), x), dtype, 2)
@@ -183,6 +211,12 @@ def pivot_to_permutation(p: TensorLike, inverse: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.pivot_to_permutation([1, 1]).eval().tolist()
+    [1, 0]
     """
     node = as_tensor(p)
     if not node.ndim:
@@ -218,6 +252,12 @@ def lu_solve(
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.linalg.lu_solve(pt.linalg.lu_factor([[4.0, 2.0], [2.0, 5.0]]), [6.0, 7.0]).eval().tolist()
+    [1.0, 1.0]
     """
     packed, right = as_tensor(LU_and_pivots[0]), as_tensor(b)
     vectors = right.ndim == 1 or b_ndim == 1
@@ -262,6 +302,13 @@ def ldl(
     Notes
     -----
     D has blocks of lengths 1 and 2 on its diagonal (Bunch and Kaufman). `hermitian` means nothing for real matrices.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> L, D, order = pt.linalg.ldl([[4.0, 2.0], [2.0, 5.0]])
+    >>> D.eval().tolist()
+    [[4.0, 0.0], [0.0, 4.0]]
     """
     x, dtype = real_matrix(A, "ldl")
     if lower:
@@ -291,5 +338,12 @@ def cho_factor(
     Returns
     -------
     tuple of (TensorVariable, bool)
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> factor, lower = pt.linalg.cho_factor([[4.0, 2.0], [2.0, 5.0]], lower=True)
+    >>> lower
+    True
     """
     return cholesky(a, lower), lower

@@ -51,7 +51,7 @@ HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-TICK: Final = 0.5  # seconds between two looks for something new
+TICK: Final = 1.0  # seconds between two looks for something new
 QUIET: Final = 10.0  # seconds after which a page is told that nothing is
 MOST_PAIRS: Final = 6
 MOST_MADE: Final = 64  # answers that are kept

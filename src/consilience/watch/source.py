@@ -83,8 +83,7 @@ class RunSource(ABC):
             return self.part("prior", name, place).astype(float).ravel()
         if self._drawn is None:
             self._drawn = {} if self.draw_prior is None else self.draw_prior()
-        drawn: Array = np.moveaxis(np.asarray(self._drawn[name], dtype=float), 0, -1)
-        return drawn[place]
+        return np.asarray(np.moveaxis(np.asarray(self._drawn[name], dtype=float), 0, -1)[place])
 
     @abstractmethod
     def version(self) -> object:
@@ -243,8 +242,8 @@ class StoreSource(RunSource):
             try:
                 if outside or (tail and _is_elsewhere(self.path, file)):
                     raise StorageError(f"{number} of {group}/{name} lies outside of its store; it is not read.")
-                found = _numbers(file, dtype, tuple(chunk))[(slice(None), rows, *(place or ()))]
-                parts.append(np.array(found))
+                index: Any = (slice(None), rows, *(place or ()))
+                parts.append(np.array(_numbers(file, dtype, tuple(chunk))[index]))
             except (OSError, ValueError) as error:  # all as what fills an array; or half written: shown as a gap
                 if getattr(error, "errno", None) == errno.ELOOP:
                     raise StorageError(

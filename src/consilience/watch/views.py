@@ -208,7 +208,9 @@ def _worst(source: RunSource, checks: Sequence[Mapping[str, Any]]) -> list[dict[
     names = [row[0] for row in checks[-1]["nearest"]] if checks else []
     if attribute := str(source.attributes.get("last_check") or ""):
         names = [row[0] for row in (json.loads(attribute) or {}).get("nearest", ())] or names
-    found = [{"text": n, "variable": p[0], "place": p[1]} for n in names if (p := source.locate(n)) is not None]
+    # Of a coordinate with a name of its own, as `standardized x[1]`, the variable.
+    places = {n: p for whole in names for n in (whole, whole.split(" ", 1)[-1]) if (p := source.locate(n)) is not None}
+    found = [{"text": n, "variable": p[0], "place": p[1]} for n, p in places.items()]
     known = [element["text"] for element in found]
     more = [element for element in search(source, "")["found"][:8] if element["text"] not in known]
     return [*found[:6], *more[: max(0, 4 - len(found))]]
@@ -362,7 +364,7 @@ def divergences(source: RunSource) -> dict[str, Any]:
     where = np.argwhere(flags)
     where = where[:: max(1, len(where) // 400)]
     step = max(1, source.draws // 500)
-    rows = []
+    rows: list[tuple[float, dict[str, Any]]] = []
     for variable in source.groups.get("posterior", {}).values():
         if not variable.sampled or len(rows) >= MOST_LOOKED_AT:
             continue

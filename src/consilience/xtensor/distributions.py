@@ -6,6 +6,7 @@ one event (`core_dims`) stand last in the plain variable; all others are a batch
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import EllipsisType
@@ -15,7 +16,7 @@ import numpy as np
 
 from consilience.distributions import context
 from consilience.distributions.context import DEFAULT
-from consilience.distributions.distribution import PLAIN, Distribution, Making
+from consilience.distributions.distribution import DOCUMENTATION, PLAIN, Distribution, Making
 from consilience.distributions.parameters import positional_names
 from consilience.distributions.random_variable import distribution_of, is_random
 from consilience.distributions.transforms.registry import requested_transform
@@ -51,7 +52,9 @@ class DimDistribution(Record, eq=False):
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]  # each object has the text of its distribution
-        return self.plain.__doc__
+        module = import_module(DOCUMENTATION)
+        text: str | None = module.documented(self.plain, inspect.signature(self), named=True)
+        return text
 
     def __call__(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import typing
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
 import numpy.typing as npt
@@ -38,11 +39,13 @@ def _function(name: str) -> Callable[..., XTensorVariable]:
         return XTensorVariable(plain(*nodes, **settings), dims)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`pt.{name}`, with operands aligned by the names of their dims."
+    if name in ROWS:
+        documented = import_module("consilience.tensor.scalar_documentation").documented
+        call.__doc__ = documented(name, ROWS[name], "px.math", "consilience.xtensor")
+        call.__dict__["__wrapped__"] = plain  # whose signature it has
+    else:
+        call.__doc__ = f"`pt.{name}`, with operands aligned by the names of their dims."
     return call
-
-
-globals().update({name: _function(name) for name in (*ROWS, *_WRITTEN)})
 
 
 def cast(x: Any, dtype: npt.DTypeLike) -> XTensorVariable:
@@ -159,4 +162,7 @@ if typing.TYPE_CHECKING:
 else:  # type checkers take every other name for an elementwise function
 
     def __getattr__(name: str) -> object:
+        if name in ROWS or name in _WRITTEN:
+            found = globals()[name] = _function(name)
+            return found
         raise keywords.missing(__name__, name)

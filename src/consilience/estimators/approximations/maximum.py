@@ -58,77 +58,88 @@ def find_MAP(
 ) -> Any:
     """The maximum a posteriori: values of all variables where the density on their own scales is highest.
 
-    method               "L-BFGS-B": limited-memory BFGS in machine code, on the unconstrained scale, so that supports
-                         are kept; any other is a method of `scipy.optimize.minimize`, which gets `optimizer_kwargs`.
-                         "Powell" where the density has no gradient
-    vars                 variables that are moved; the others keep their initial values
-    initvals, start      where to begin, as in `pm.sample`
-    jitter               False: one ascent, from there alone
-    starts               ascents: one from there and others from around it; the highest end counts
-    return_inferencedata a tree in place of a mapping: one draw in its group `posterior`, in `fit` the vector on the
-                         unconstrained scale
-    return_raw           also return an `Optimum`
-    include_transformed  also values on the unconstrained scale, as `tau_log__`
-    maxeval              evaluations per ascent
-    compute_hessian      in the tree's group `fit` also `covariance_matrix`, the inverse of the negative second
-                         derivatives on the unconstrained scale, without Jacobian
-    idata_kwargs         of the tree, as in `pm.to_inference_data`; `include_transformed` among them
-    use_grad, use_hessp, jitter_max_retries, progressbar, backend, compile_kwargs
-                         accepted; of no effect
-    returns              value by name, deterministics included
-    raises               SamplingError where the density has no highest point, ModelError for discrete variables,
-                         InitialPointError where it is not finite at the start
-    warns                where a variable ends at a bound of its support, where the search did not converge, and
-                         where there is no gradient
-
-    Source of the method: Liu and Nocedal (1989), On the limited memory BFGS method for large scale optimization.
-
     Parameters
     ----------
     method : str, default 'L-BFGS-B'
-        Name of the method.
+        "L-BFGS-B": limited-memory BFGS in machine code, on the unconstrained scale, so that supports are kept; any
+        other is a method of `scipy.optimize.minimize`, which gets `optimizer_kwargs`. "Powell" where the density has no
+        gradient.
     vars : Variables, optional
-        The variables to work on; all free variables of the model by default.
-    use_grad, use_hess, use_hessp : bool, optional
+        Variables that are moved; the others keep their initial values.
+    use_grad : bool, optional
+        Accepted; of no effect.
+    use_hess : bool, optional
         Taken for PyMC's sake; derivatives are always used.
-    initvals : mapping, optional
-        Starting values by name.
-    start : mapping, optional
-        Starting values by name; the model's starting point by default.
+    use_hessp : bool, optional
+        Accepted; of no effect.
+    initvals, start : mapping, optional
+        Where to begin, as in `pm.sample`.
     jitter : bool, optional
-        Width of the noise on starting points.
+        False: one ascent, from there alone.
     jitter_max_retries : int, default 10
-        Attempts to find a starting point with a finite log density.
+        Accepted; of no effect.
     starts : int, default 4
-        Number of starting points.
+        Ascents: one from there and others from around it; the highest end counts.
     return_raw : bool, default False
-        Whether the report of the optimizer is returned too.
+        Also return an `Optimum`.
     include_transformed : bool, default True
-        Whether unconstrained values are returned too.
+        Also values on the unconstrained scale, as `tau_log__`.
     maxeval : int, default 5000
-        Greatest number of evaluations of the log density.
+        Evaluations per ascent.
     random_seed : int, sequence of int or Generator, optional
         Seed; the same one gives the same result. A fresh one by default.
     progressbar : bool, default True
-        Whether progress is shown.
+        Accepted; of no effect.
     compute_hessian : bool, default False
-        Whether the curvature at the mode is computed.
+        In the tree's group `fit` also `covariance_matrix`, the inverse of the negative second derivatives on the
+        unconstrained scale, without Jacobian.
     return_inferencedata : bool, default False
-        Whether a labelled tree is returned in place of a mapping.
+        A tree in place of a mapping: one draw in its group `posterior`, in `fit` the vector on the unconstrained scale.
     idata_kwargs : mapping, optional
-        Settings of that tree.
+        Of the tree, as in `pm.to_inference_data`; `include_transformed` among them.
     model : Model, optional
         The model; by default that of the enclosing `with` block.
     backend : str, optional
-        Name of the backend that computes.
+        Accepted; of no effect.
     compile_kwargs : mapping, optional
-        Taken for PyMC's sake and without effect.
+        Accepted; of no effect.
     **optimizer_kwargs : object
         Settings of the optimizer.
 
     Returns
     -------
     object
+        Value by name, deterministics included.
+
+    Raises
+    ------
+    SamplingError
+        Where the density has no highest point.
+    ModelError
+        For discrete variables.
+    InitialPointError
+        Where it is not finite at the start.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where a variable ends at a bound of its support, where the search did not converge, and where there is no
+        gradient.
+
+    Notes
+    -----
+    Source of the method: Liu and Nocedal (1989), On the limited memory BFGS method for large scale optimization.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0.0, 10.0)
+    ...     pm.Normal("y", mu, 1.0, observed=[1.0, 2.0])
+    ...     found = pm.find_MAP(progressbar=False)
+    <y: Normal float64[2]>
+    >>> found["mu"].round(2).item()
+    1.49
     """
     if isinstance(method, Mapping):
         raise TypeError("the first argument of `find_MAP` is the method; give the point as `initvals=`.")

@@ -108,6 +108,12 @@ def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 
     Returns
     -------
     Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.sgd(learning_rate=0.1) == pm.sgd(learning_rate=0.1)
+    True
     """
     _for_fit("sgd", loss_or_grads, params)
     return _made("sgd", SGD, learning_rate)
@@ -132,6 +138,12 @@ def momentum(
     Returns
     -------
     Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.momentum(learning_rate=0.1) == pm.momentum(learning_rate=0.1)
+    True
     """
     _for_fit("momentum", loss_or_grads, params)
     return _made("momentum", MOMENTUM, learning_rate, first=momentum)
@@ -156,6 +168,12 @@ def nesterov_momentum(
     Returns
     -------
     Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.nesterov_momentum(learning_rate=0.1) == pm.nesterov_momentum(learning_rate=0.1)
+    True
     """
     _for_fit("nesterov_momentum", loss_or_grads, params)
     return _made("nesterov_momentum", NESTEROV, learning_rate, first=momentum)
@@ -180,6 +198,12 @@ def adagrad(
     Returns
     -------
     Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.adagrad(learning_rate=0.1) == pm.adagrad(learning_rate=0.1)
+    True
     """
     _for_fit("adagrad", loss_or_grads, params)
     return _made("adagrad", ADAGRAD, learning_rate, epsilon=epsilon)
@@ -232,6 +256,12 @@ def rmsprop(
     Returns
     -------
     Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.rmsprop(learning_rate=0.1) == pm.rmsprop(learning_rate=0.1)
+    True
     """
     _for_fit("rmsprop", loss_or_grads, params)
     return _made("rmsprop", RMSPROP, learning_rate, first=rho, epsilon=epsilon)
@@ -262,6 +292,12 @@ def adadelta(
     Returns
     -------
     Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.adadelta(learning_rate=0.1) == pm.adadelta(learning_rate=0.1)
+    True
     """
     _for_fit("adadelta", loss_or_grads, params)
     return _made("adadelta", ADADELTA, learning_rate, first=rho, epsilon=epsilon)
@@ -295,6 +331,12 @@ def adam(
     Returns
     -------
     Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.adam(learning_rate=0.1) == pm.adam(learning_rate=0.1)
+    True
     """
     _for_fit("adam", loss_or_grads, params)
     return _made("adam", ADAM, learning_rate, first=beta1, second=beta2, epsilon=epsilon)
@@ -328,6 +370,12 @@ def adamax(
     Returns
     -------
     Optimizer
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.adamax(learning_rate=0.1) == pm.adamax(learning_rate=0.1)
+    True
     """
     _for_fit("adamax", loss_or_grads, params)
     return _made("adamax", ADAMAX, learning_rate, first=beta1, second=beta2, epsilon=epsilon)

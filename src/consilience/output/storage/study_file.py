@@ -1,12 +1,14 @@
 """A study of many computations as a file of lines that grows: what it is for first, then what came of each.
 
-Plain values in; on a later day those that are there out. A torn last line is dropped. What they mean stays outside.
+Plain values in, and bytes, which go one after the other to a second file; on a later day those that are there out. A
+torn last line is dropped, and so are lines whose bytes are not there. What they mean stays outside.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -69,7 +71,9 @@ class StudyFile:
             raise StorageError(f"{self.path} was written for {head['identity']}, not for {wanted}; take another file.")
         if seed is not None and seed != self.seed:
             raise StorageError(f"{self.path} was begun with the seed {self.seed}; give that one, or another file.")
-        self.found = {line["replication"]: line["found"] for line in lines[1:] if "replication" in line}
+        size = self._data.stat().st_size if self._data.exists() else 0
+        found = {line["replication"]: line["found"] for line in lines[1:] if "replication" in line}
+        self.found = {number: one for number, one in found.items() if sum(one.get("at", [0, 0])[:2]) <= size}
         self.first = next((line["first"] for line in lines[1:] if "first" in line), None)
 
     def check(self, first: Mapping[str, float]) -> None:
@@ -84,6 +88,20 @@ class StudyFile:
         """Add what came of one; of several for a number the last counts."""
         self._write({"replication": number, "found": dict(found)})
 
+    @property
+    def _data(self) -> Path:
+        return self.path.with_suffix(".data")
+
+    def put(self, data: bytes) -> list[int]:
+        """Add bytes, and give the place where `bytes_at` finds them: for the record that tells of them."""
+        try:
+            with self._data.open("ab") as file:
+                place = [file.tell(), len(data), zlib.crc32(data)]
+                file.write(data)
+        except OSError as error:
+            raise failure(self._data, error, "what was there before is kept") from error
+        return place
+
     def _write(self, line: Mapping[str, Any]) -> None:
         try:
             with self.path.open("a", encoding="utf-8") as file:
@@ -94,3 +112,17 @@ class StudyFile:
     def close(self) -> None:
         """Let others write it."""
         self._lock.release()
+
+
+def bytes_at(path: Path, place: list[int]) -> bytes:
+    """What the study at a path was given by `put`; StorageError where it can't be read, or is something else by now."""
+    begin, length, checksum = place
+    try:
+        with path.with_suffix(".data").open("rb") as file:
+            file.seek(begin)
+            data = file.read(length)
+    except OSError as error:
+        raise StorageError(f"{path.with_suffix('.data')} can't be read: {error}") from error
+    if len(data) != length or zlib.crc32(data) != checksum:
+        raise StorageError(f"{path.with_suffix('.data')} is damaged at byte {begin}; compute it in a new folder.")
+    return data

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from consilience.ir import COMPLEXES, Constant, Node, TensorType, constant, numpy_dtype
-from consilience.ops import Elementwise
+from consilience.ir.leaves import LARGE
+from consilience.ops import Elementwise, Transpose
 from consilience.ops.scalar import DRAWS
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
@@ -56,6 +57,8 @@ def fold(node: Node, facts: Facts) -> Node | None:
     for operand in node.inputs:
         if not isinstance(operand.op, Constant):
             return None
+        if isinstance(node.op, Transpose) and operand.op.array.nbytes >= LARGE:
+            return None  # a view, which is no second copy
     found = value(node)
     return constant(found) if found is not None else None
 

@@ -38,10 +38,14 @@ class Errand:
 
 
 class Sent:
-    """A task under way, with what it carries, and when it went; `passed`: when one that went later was back."""
+    """A task under way, with what it carries, and when it went.
 
-    def __init__(self, task: Task, requests: list[Errand], number: int) -> None:
-        self.task, self.requests, self.number = task, requests, number
+    waits    whether it had to wait for another task: its time away is not that of its way
+    passed   when one that went later was back
+    """
+
+    def __init__(self, task: Task, requests: list[Errand], number: int, waits: bool) -> None:
+        self.task, self.requests, self.number, self.waits = task, requests, number, waits
         self.began = time.monotonic()
         self.passed: float | None = None
         self.again = False  # whether its requests were sent once more
@@ -149,16 +153,22 @@ class Dispatcher:
             fair = -(-(len(self._waiting) + under_way) // (2 * workers.count))
             worthwhile = 1 + int(self.round_trip / SHARE / max(self.order_seconds, 1e-6))
             several = min(fair, worthwhile, len(self._waiting))
-            chosen = [request for request in (self._waiting.popleft() for _ in range(several)) if not request.over]
+            chosen = [request for request in (self._next() for _ in range(several)) if not request.over]
             under_way += len(chosen)
             if chosen:
                 self._submit(chosen)
+
+    def _next(self) -> Errand:
+        """The order that has most left: a long one that is begun last has all others wait for its chain."""
+        chosen = max(self._waiting, key=lambda request: request.order.count)  # of equals the first
+        self._waiting.remove(chosen)
+        return chosen
 
     def _submit(self, requests: list[Errand]) -> None:
         orders = [request.order for request in requests]
         task = self.workers.submit(segments, self._shared, orders, self._seconds)
         self._number += 1
-        self._sent[task] = Sent(task, requests, self._number)
+        self._sent[task] = Sent(task, requests, self._number, len(self._sent) >= self.workers.count)
 
     def _receive(self, task: Task) -> None:
         now = time.monotonic()
@@ -173,8 +183,9 @@ class Dispatcher:
             self._waiting.extendleft(reversed([request for request in sent.requests if not request.over]))
             return
         done, busy, processor = task.result()
-        self._ways.append(now - sent.began - busy)
-        self.round_trip = max(0.0, min(self._ways))
+        if not sent.waits:
+            self._ways.append(now - sent.began - busy)
+            self.round_trip = max(0.0, min(self._ways))
         self._longest = max(self._longest, busy)
         self.order_seconds += (busy / len(done) - self.order_seconds) / (5 if self.order_seconds else 1)
         self._patience = max(PATIENCE, SLOWER * self._longest)

@@ -23,6 +23,7 @@ from consilience.native import target as processors
 from consilience.record import Record
 
 CALL_SECONDS: Final = 0.05  # of one native call: between two looks at the clock
+SCRAP: Final = 0.2  # of a task's time: what is left of an order and takes less is done, too
 LARGEST_GROWTH: Final = 4  # of the number of transitions per call
 
 
@@ -130,7 +131,8 @@ def _advanced(recipe: Recipe, order: Order, seconds: float) -> Piece | Exception
             before = time.perf_counter()
             made += (now := chain.advance(min(several, order.count - made)))
             after = time.perf_counter()
-            if after - began >= seconds:
+            left = (after - began) * (order.count - made) / max(made, 1)
+            if after - began >= seconds and left > SCRAP * seconds:
                 break
             wanted = now * CALL_SECONDS / max(after - before, 1e-9)
             several = max(1, min(int(wanted), LARGEST_GROWTH * several))

@@ -52,6 +52,13 @@ def vectorize_function(
     Returns
     -------
     callable
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> f = pt.vectorize(lambda x: pt.sum(x), signature="(n)->()")
+    >>> f([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
+    [3.0, 7.0]
     """
     if in_axes is not None or out_axes is not None:
         if signature is not None:

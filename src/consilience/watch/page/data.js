@@ -43,11 +43,11 @@ export async function trace(run, element, group = "posterior") {
   return about;
 }
 
-export function follow(run, changed, lost) {
+export function follow(run, changed, lost, quiet) {
   if (embedded) return () => {};
   const events = new EventSource(address("events", { run }));
   events.addEventListener("change", changed);
-  events.addEventListener("quiet", () => lost(false));
+  events.addEventListener("quiet", quiet);
   events.addEventListener("open", () => lost(false));
   events.addEventListener("error", () => lost(true));
   return () => events.close();

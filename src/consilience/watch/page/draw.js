@@ -38,8 +38,11 @@ export function words(x, y, text, more = {}) {
 export const color = (i) => getComputedStyle(document.documentElement).getPropertyValue(`--c${i % 8}`).trim();
 const shade = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 });
+
 export function number(x, digits = 3) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
+  if (Math.abs(x) >= 1e6 && Math.abs(x) < 1e15) return compact.format(x);
   if (x !== 0 && (Math.abs(x) >= 1e6 || Math.abs(x) < 1e-4)) return x.toExponential(digits - 1);
   return Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : String(Number(x.toPrecision(digits)));
 }

@@ -14,6 +14,8 @@ const key = (element) => JSON.stringify([element.variable, element.place]);
 
 export const badge = (status) => make("span", { class: `badge ${TONES[status] ?? "dim"}` }, status.replaceAll("_", " "));
 const when = (seconds) => (seconds ? new Date(1000 * seconds).toLocaleString() : "–");
+const day = (time) => time.toLocaleDateString();
+const shortly = (seconds) => { const time = new Date(1000 * seconds); return day(time) === day(new Date()) ? time.toLocaleTimeString() : day(time); };
 
 export class RunPage {
   constructor(place, name, back) {
@@ -55,9 +57,10 @@ export class RunPage {
     );
     await this.refresh();
     await this.find();
-    this.stop = follow(this.name, () => this.refresh(), (gone) => {
-      this.part.news.textContent = gone ? "The server does not answer; what is here is what it last said." : "";
-    });
+    const said = (gone) => { this.part.news.textContent = gone ? "The server does not answer; what is here is what it last said." : ""; };
+    // A run from which nothing comes may be stale by now.
+    const quiet = () => { said(false); if (LIVE.includes(this.run?.status)) this.refresh(); };
+    this.stop = follow(this.name, () => this.refresh(), said, quiet);
   }
 
   async refresh(atOnce = false) {
@@ -75,8 +78,8 @@ export class RunPage {
       this.part.news.textContent = error.message;
     }
     // So that looking takes a small share of the time, however slow the other side is.
-    const rest = LIVE.includes(this.run?.status) ? Math.max(1500, 10 * (performance.now() - began)) : 300;
-    this.resting = setTimeout(() => { this.resting = 0; this.busy = false; if (this.again) this.refresh(); }, Math.min(rest, 6000));
+    const rest = LIVE.includes(this.run?.status) ? Math.max(2500, 20 * (performance.now() - began)) : 300;
+    this.resting = setTimeout(() => { this.resting = 0; this.busy = false; if (this.again) this.refresh(); }, Math.min(rest, 8000));
   }
 
   async details() {
@@ -85,6 +88,7 @@ export class RunPage {
     const live = LIVE.includes(run.status);
     if (!this.byHand) this.chosen = drawn ? run.worst.slice(0, 4) : [];
     const now = Date.now();
+    if (drawn && !this.part.found.childElementCount) this.find();
     if (drawn && (run.draws !== this.drawn || run.status !== this.shownStatus)) {
       await this.showTraces();
       // What takes longer comes more seldom while the run goes on.
@@ -118,11 +122,11 @@ export class RunPage {
     document.title = `${r.status.replaceAll("_", " ")} · ${r.name}`;
     const rate = p.at.length > 1 && live ? (() => {
       const n = p.at.length, k = Math.max(0, n - 5), total = (i) => p.gradients.reduce((sum, row) => sum + (row[i] ?? 0), 0);
-      return (total(n - 1) - total(k)) / Math.max(1e-9, p.at[n - 1] - p.at[k]);
+      return Math.max(0, total(n - 1) - total(k)) / Math.max(1e-9, p.at[n - 1] - p.at[k]); // counts begin again where the run does
     })() : r.gradients / r.seconds;
     const noise = c && c.ess ? Math.sqrt(1 + (2 * (r.chains ?? 1)) / c.ess) : null;
     const draws = c && c.needed && live && c.needed > r.draws ? `of about ${number(c.needed)} of each chain` : `of each of ${r.chains} chains`;
-    const left = c && c.needed && live && r.draws && p.at.length ? (() => {
+    const left = c && c.needed && live && r.status !== "stale" && r.draws && p.at.length ? (() => {
       const first = p.draws[0].findIndex((d) => d > 0), n = p.at.length - 1;
       const span = first >= 0 && n > first ? (p.at[n] - p.at[first]) / Math.max(1, p.draws[0][n] - p.draws[0][first]) : r.seconds / r.draws;
       return Math.max(0, c.needed - r.draws) * span;
@@ -131,19 +135,19 @@ export class RunPage {
     const diverged = r.divergences;
     const figures = [
       figure("Draws", number(r.draws), draws),
-      figure("Time", clock(r.seconds), left !== null ? `about ${clock(left)} left` : r.last ? `last word ${when(r.last)}` : ""),
+      figure("Time", clock(r.seconds), left !== null ? `about ${clock(left)} left` : r.last ? `last word ${shortly(r.last)}` : ""),
       c ? figure("Least effective draws", `${number(c.ess)}${c.target_ess ? ` / ${number(c.target_ess)}` : ""}`, c.ess_name, c.target_ess && c.ess >= c.target_ess ? "good" : "") : null,
       c ? figure("R-hat", c.rhat === null ? "–" : c.rhat.toFixed(3), `${c.rhat_name}${noise ? `; noise alone ${noise.toFixed(3)}` : ""}`, c.rhat !== null && c.rhat <= c.target_rhat ? "good" : "bad") : null,
       figure("Divergences", number(diverged), diverged && r.draws ? `${number((100 * diverged) / (r.draws * r.chains))} % of draws` : "", diverged ? "warn" : ""),
       figure("Gradients", number(r.gradients), Number.isFinite(rate) ? `${number(rate)} a second` : ""),
       figure("Parameters", number(r.parameters || r.began.dimension), r.began.dimension ? `${number(r.began.dimension)} coordinates` : ""),
       r.evidence[0] !== null ? figure("Log evidence", number(r.evidence[0], 5), r.evidence[1] !== null ? `± ${number(r.evidence[1], 2)}` : "") : null,
-      r.memory ? figure("Memory", size(r.memory), [r.began.threads && `${r.began.threads} threads for chains`, r.threads && `${r.threads} in all`].filter(Boolean).join(", ")) : null,
+      r.memory ? figure("Memory", size(r.memory), [r.began.threads && `${r.began.threads} thread${r.began.threads > 1 ? "s" : ""} for chains`, r.threads && `${r.threads} in all`].filter(Boolean).join(", ")) : null,
     ];
     const head = [
       make("div", { class: "head" }, this.back ? make("a", { href: "#", onclick: this.back }, "← all runs") : null, make("h1", {}, r.name), badge(r.status)),
       make("p", { class: "reason" }, r.reason && r.reason[0].toUpperCase() + r.reason.slice(1), r.promise ? `${r.reason ? " – this" : "This"} status promises ${r.promise}.` : "", r.help ? ` What would help: ${r.help.replaceAll("`", "")}.` : "",
-        r.skewed ? " The clock of its machine differs from this one's." : ""),
+        r.status === "stale" && r.last ? `; its last word was at ${when(r.last)}.` : "", r.skewed ? " The clock of its machine differs from this one's." : ""),
     ];
     if (live && r.control && mayControl) head.push(this.buttons(r));
     head.push(make("dl", { class: "figures" }, figures));
@@ -245,7 +249,8 @@ export class RunPage {
     else this.finding = setTimeout(async () => {
       try {
         const { found, more } = await ask("search", { run: this.name, q: query });
-        this.offer(found, more);
+        const some = query ? found : found.slice(0, 24); // each is a stop of the Tab key
+        this.offer(some, more || some.length < found.length);
       } catch (error) { this.part.news.textContent = error.message; }
     }, query ? 150 : 0);
   }
@@ -266,10 +271,10 @@ export class RunPage {
   }
 
   async showTraces() {
-    const found = [];
-    for (const element of this.chosen) {
-      try { found.push([element, await trace(this.name, element)]); } catch (error) { this.part.news.textContent = `${element.text}: ${error.message}`; }
-    }
+    const told = async (element) => {
+      try { return [element, await trace(this.name, element)]; } catch (error) { this.part.news.textContent = `${element.text.slice(0, 100)}: ${error.message}`; return null; }
+    };
+    const found = (await Promise.all(this.chosen.map(told))).filter(Boolean);
     const cards = found.map(([element, t]) => {
       const [chains, points] = t.shape;
       let card = this.traces.get(key(element));
@@ -314,10 +319,12 @@ export class RunPage {
       if (!some.length) continue;
       const name = place ? "ess" : "rhat";
       const x = some[0][1].lengths.map((n) => n * some[0][1].step);
-      const target = this.run.check ? (place ? this.run.check.target_ess : this.run.check.target_rhat) : null;
+      const asked = this.run.check ? (place ? this.run.check.target_ess : this.run.check.target_rhat) : null;
+      const most = Math.max(...some.flatMap(([, t]) => t[what]));
+      const target = asked && asked < 3 * most ? asked : null; // else what is there would be one flat line
       lines.show(x, [...some.map(([, t]) => t[what]), ...(target ? [x.map(() => target)] : [])], some.map(([e]) => e.text),
         { points: true, colors: [...some.map((_, i) => i), 6], dashes: [...some.map(() => undefined), [5, 5]] });
-      this.part[name].replaceChildren(legend([...some.map(([e]) => e.text.slice(0, 60)), ]), make("p", { class: "dim" }, checks.length ? `${checks.length} checks by the run so far; the line of dashes is what is asked for.` : ""));
+      this.part[name].replaceChildren(legend([...some.map(([e]) => e.text.slice(0, 60)), ]), make("p", { class: "dim" }, checks.length ? `${checks.length} checks by the run so far; ${target ? "the line of dashes is what is asked for" : asked ? `${number(asked)} are asked for` : "nothing is asked for"}.` : ""));
     }
   }
 

@@ -22,7 +22,7 @@ export class RunsPage {
     this.body = make("div", {});
     this.beside = make("div", { "aria-live": "polite" });
     this.model = make("div", {});
-    this.place.replaceChildren(make("div", { class: "head" }, make("h1", {}, "Runs"), this.filter), this.body, this.model, this.beside);
+    this.place.replaceChildren(make("div", { class: "head list" }, make("h1", {}, "Runs"), this.filter), this.body, this.model, this.beside);
     document.title = "Runs";
     await this.refresh();
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, 3000);
@@ -58,17 +58,23 @@ export class RunsPage {
     const focused = document.activeElement?.dataset?.focus, old = this.body.querySelector(".scroll");
     const scrolled = old ? [old.scrollLeft, old.scrollTop] : [0, 0];
     const table = make("div", { class: "scroll list", tabindex: 0, role: "region", "aria-label": "Table of runs" }, make("table", {},
-      make("thead", {}, make("tr", {}, HEADINGS.map((t) => make("th", { scope: "col" }, t)))), make("tbody", {}, runs.map((r) => this.row(r)))));
+      make("thead", {}, make("tr", {}, HEADINGS.filter((t) => this.has(t)).map((t) => make("th", { scope: "col" }, t)))), make("tbody", {}, runs.map((r) => this.row(r)))));
     this.body.replaceChildren(make("p", { class: "dim" }, `${runs.length} run${runs.length === 1 ? "" : "s"}${runs.length < this.runs.length ? ` of ${this.runs.length}` : ""}`), table);
     [table.scrollLeft, table.scrollTop] = scrolled;
     if (focused) [...this.body.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === focused)?.focus();
+  }
+
+  // Whether there is anything to say in a column.
+  has(heading) {
+    if (heading === "log evidence") return this.runs.some((r) => (r.evidence?.[0] ?? null) !== null);
+    return heading !== "elpd (LOO)" || this.runs.some((r) => r.pointwise);
   }
 
   row(r) {
     const loo = this.elpd.get(r.name), name = r.name.slice(0, 300);
     const data = Object.values(r.observed ?? {}).map((s) => s.join("×") || "1");
     const figures = [r.draws ? `${r.chains} × ${number(r.draws)}` : "–", clock(r.seconds), number(r.check?.ess), number(r.ess_per_second), r.check?.rhat?.toFixed(3) ?? "–",
-      number(r.divergences), plus(r.evidence?.[0], r.evidence?.[1] ?? null, 5), loo ? plus(loo.elpd, loo.error, 5) : "–", r.seed ?? "–", `${data.slice(0, 3).join(", ")}${data.length > 3 ? ", …" : ""}` || "–"];
+      number(r.divergences), ...(this.has("log evidence") ? [plus(r.evidence?.[0], r.evidence?.[1] ?? null, 5)] : []), ...(this.has("elpd (LOO)") ? [loo ? plus(loo.elpd, loo.error, 5) : "–"] : []), r.seed ?? "–", `${data.slice(0, 3).join(", ")}${data.length > 3 ? ", …" : ""}` || "–"];
     const digest = r.began?.digest?.slice(0, 7);
     const link = make("a", { href: `#run=${encodeURIComponent(r.name)}`, "data-run": r.name, "data-focus": `run ${r.name}`, title: (r.reason ?? "").slice(0, 500), onclick: (event) => { event.preventDefault(); this.open(r.name); } }, name);
     const both = make("input", { type: "checkbox", "data-focus": `both ${r.name}`, "aria-label": `Set ${name} beside another`, ...(this.two.has(r.name) ? { checked: "" } : {}), onchange: (e) => { e.target.checked ? this.two.add(r.name) : this.two.delete(r.name); this.compare(); } });
@@ -94,7 +100,7 @@ export class RunsPage {
     const apart = (i, j) => (a.columns.mean[i] - b.columns.mean[j]) / Math.hypot(a.columns.mcse_mean[i], b.columns.mcse_mean[j]);
     const facts = [["status", (r) => r.status.replaceAll("_", " ")], ["draws", (r) => `${r.chains} × ${number(r.draws)}`], ["time", (r) => clock(r.seconds)], ["least effective draws a second", (r) => number(r.ess_per_second)], ["R-hat", (r) => r.check?.rhat?.toFixed(3) ?? "–"],
       ["log evidence", (r) => plus(r.evidence?.[0], r.evidence?.[1] ?? null, 5)], ["elpd (LOO)", (r) => { const l = this.elpd.get(r.name); return l ? plus(l.elpd, l.error, 5) : "–"; }], ["model", (r) => r.began?.digest?.slice(0, 7) ?? "–"]];
-    const head = (labels) => make("thead", {}, make("tr", {}, labels.map((t) => make("th", { scope: "col" }, t))));
+    const head = (labels) => make("thead", {}, make("tr", {}, labels.map((t) => (t ? make("th", { scope: "col" }, t) : make("td", {})))));
     this.beside.replaceChildren(make("section", { "aria-label": "Side by side" }, make("h2", {}, "Side by side"),
       make("table", { class: "facts" }, head(["", ...names.map((n) => n.slice(0, 60))]), make("tbody", {}, facts.map(([label, of]) => make("tr", {}, make("th", { scope: "row" }, label), runs.map((r) => make("td", {}, r ? of(r) : "–")))))),
       make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Parameters of both" }, make("table", {},

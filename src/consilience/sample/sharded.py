@@ -1,0 +1,134 @@
+"""A density whose rows lie with workers: the model with a few of its rows and the shards in, a density out.
+
+Terms that do not depend on rows are computed here, sums over rows of the others by the workers.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.backends.callback import Callback
+from consilience.backends.registry import Bound
+from consilience.cluster import Shards
+from consilience.errors import SamplingError
+from consilience.model.blocks import Needs, Restricted
+from consilience.model.log_density import ModelDensity, model_density
+from consilience.model.model import Model, set_data
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+class RowsOfModel:
+    """On a worker: what the terms of rows give for some rows, as a function of positions."""
+
+    def __init__(self, model: Model, numbers: Sequence[int]) -> None:
+        self.model, self.numbers = model, tuple(numbers)
+
+    def __copy__(self) -> RowsOfModel:
+        """With a model of its own, as data are exchanged in it."""
+        return RowsOfModel(pickle.loads(pickle.dumps(self.model)), self.numbers)
+
+    def __call__(self, values: dict[str, Array], first: int) -> Any:
+        """The value and gradient of these rows; raises what is wrong with them, and where they begin."""
+        model = self.model
+        coords = {}
+        for name, array in values.items():
+            for dim in (model.named_vars_to_dims.get(name) or ())[:1]:
+                if dim is not None and model.coords.get(dim) is not None:
+                    coords[dim] = range(first, first + len(array))
+        for array in values.values():
+            array.setflags(write=False)  # so that it is not copied
+        try:
+            set_data(values, model, coords=coords or None)
+            bound = model_density(model).of_terms(self.numbers)
+        except Exception as error:
+            error.add_note(f"in the shard of the rows from {first:,} on")
+            raise
+
+        def evaluated(position: Array) -> tuple[float, Array]:
+            (value, slope), status = bound.map([(position[None], True)], 1)
+            return (-np.inf if status else float(value[0])), slope[0]
+
+        return evaluated
+
+
+class _Sums(Callback):
+    """Log density and gradient as machine code has them, from here and from workers."""
+
+    def __init__(self, density: ModelDensity, here: Bound, sums: Any) -> None:
+        inputs, outputs, _ = density.program()
+        super().__init__(inputs, outputs, density.lengths)
+        self._here, self._sums = here, sums
+
+    def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
+        position = np.array(arrays[0], float)
+        (value, slope), status = self._here.map([(position[None], True)], 1)
+        total, slopes = (-np.inf if status else float(value[0])), slope[0].copy()
+        for own, gradient in self._sums(position):
+            total += own
+            slopes += gradient
+        return [np.array(total), slopes]
+
+
+class ShardedDensity(ModelDensity):
+    """The log density of a model whose rows lie with workers.
+
+    sums   of the shards, by position
+    """
+
+    def __init__(self, density: ModelDensity, shards: Shards) -> None:
+        names = [source.name for source in shards.sources]
+        model = density.model
+        assert isinstance(model, Model)
+        if lacking := [name for name in names if name not in model.data]:
+            raise SamplingError(
+                f"shards were given for `{lacking[0]}`, but the model's data are "
+                f"{', '.join(f'`{name}`' for name in model.data) or 'none'}: hold a few rows in `pm.Data`."
+            )
+        if density.batches or density.simulated or density.without_gradient:
+            raise SamplingError(
+                "shards need a log density with a gradient, of all rows: without minibatches and Simulators."
+            )
+        numbers = density.row_terms(names)
+        self.sums = shards.over(RowsOfModel(model, numbers), "the model")
+        others = [i for i in range(len(density.graph())) if i not in set(numbers)]
+        bound = _Sums(density, density.of_terms(others), self.sums)
+        super().__init__(model, density._programs, bound, density._data)
+        self.chunks = 0
+
+    def note(self) -> str:
+        """What is to be said of shards, if anything is."""
+        count, workers = len(self.sums.parts), self.sums.workers
+        if count >= workers:
+            return ""
+        return (
+            f"{self.sums.length:,} rows are {count} shard{'s' * (count > 1)}, fewer than the {workers} workers, of "
+            "which some have nothing to do; `pm.cluster.shards(rows=…)` makes more of them."
+        )
+
+    def restricted(self, names: Sequence[str], needs: Needs) -> Restricted:
+        raise SamplingError("rows on shards need NUTS for all variables: step methods of some would need them here.")
+
+    def tempered(self, positions: Floats, seeds: npt.NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
+        raise SamplingError("a density with rows on shards can't be tempered.")
+
+    def tempered_slopes(self, positions: Floats, power: float) -> tuple[Floats, Floats, Floats]:
+        raise SamplingError("a density with rows on shards can't be tempered.")
+
+
+def divided(density: ModelDensity, executor: Any, extras: Sequence[str] = ()) -> tuple[ModelDensity, Any]:
+    """The density and what moves its chains: with shards these stay here, and rows lie with workers.
+
+    raises   SamplingError for `extras`, values of the likelihood that are to be computed where rows are not
+    """
+    if not isinstance(executor, Shards):
+        return density, executor
+    if extras:
+        raise SamplingError(f"`idata_kwargs={{{extras[0]!r}: True}}` needs the rows here, and they are on shards.")
+    return ShardedDensity(density, executor), None
