@@ -105,12 +105,15 @@ check: lint types ladder test ## everything that a change must pass
 bench: $(STAMP) ## all benchmarks, one report
 	$(BIN)/python -m benchmarks
 
+# Sphinx remembers pages that it has read, and not what it said of them: after a failure all are read again.
+anew = { rm -rf docs/_build/$(1)/.doctrees; exit 1; }
+
 docs: $(VENV)-docs/.installed ## the site, every cell of its pages run: docs/_build/html/index.html
-	@$(SITE) docs docs/_build/html
+	@$(SITE) docs docs/_build/html || $(call anew,html)
 	@echo "docs/_build/html/index.html"
 
 docs-check: $(VENV)-docs/.installed ## pages, reference and inside links, without running cells; tests of what a build refuses
-	@$(SITE) -D run_cells=0 docs docs/_build/check
+	@$(SITE) -D run_cells=0 docs docs/_build/check || $(call anew,check)
 	@$(VENV)-docs/bin/python -m pytest -q tests/site
 
 docs-links: $(VENV)-docs/.installed ## links that leave the site

@@ -39,7 +39,7 @@ html_title = "Consilience"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["site.css"]
-html_search_scorer = "_static/scorer.js"
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_copy_source = html_show_sourcelink = False
 html_sidebars = {
     "index": [],

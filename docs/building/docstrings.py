@@ -5,6 +5,7 @@ In: an object. Out: its summary, and the body of its page. Names between backtic
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import textwrap
@@ -15,6 +16,8 @@ HEADING = re.compile(
     r"References|Examples)\n-{3,}$",
     re.MULTILINE,
 )
+COLUMNS = re.compile(r"^\S.{0,40}? {2,}\S|^\S.*\n {8,}\S", re.MULTILINE)
+"""Names and what they mean side by side, the form that docstrings had before."""
 CODE = re.compile(r"(:[\w:.+-]+:`[^`]+`|``.+?``|(?<!`)`[^`\n]+(?:\n[^`\n]+)?`(?!`)_{0,2})", re.DOTALL)
 FIELDS = ("Parameters", "Returns", "Yields", "Receives", "Other Parameters", "Raises", "Warns", "Attributes")
 
@@ -30,8 +33,8 @@ def text_of(thing: Any) -> str:
 
 
 def is_numpydoc(text: str) -> bool:
-    """Whether a docstring has sections, or is no more than paragraphs."""
-    return bool(HEADING.search(text)) or not re.search(r"^(\w[\w, *]*?) {2,}\S", text, re.MULTILINE)
+    """Whether what a docstring says stands in sections, or is no more than paragraphs."""
+    return not COLUMNS.search(HEADING.split(text)[0])
 
 
 def summary(thing: Any) -> str:
@@ -58,6 +61,9 @@ def prose(lines: list[str]) -> list[str]:
     """Paragraphs; directives, doctests and indented blocks are left as they are."""
     out: list[str] = []
     for block in re.split(r"\n\s*\n", "\n".join(lines).strip("\n")):
+        if COLUMNS.search(block) and not block.startswith((">>>", "..")):
+            out += as_it_stands(block)
+            continue
         literal = block.startswith((" ", "..", ">>>")) or (out and out[-2:] and out[-2].endswith("::"))
         out += [*(block if literal else inline(block)).splitlines(), ""]
     return out
@@ -68,7 +74,7 @@ def body(thing: Any) -> list[str]:
     text = text_of(thing)
     if not text:
         return []
-    if not is_numpydoc(text):
+    if not HEADING.search(text) and not is_numpydoc(text):
         first, _, rest = text.partition("\n\n")
         made = prose(first.splitlines())
         return [*made, *as_it_stands(rest)] if rest.strip() else made
@@ -100,9 +106,21 @@ def of_sections(text: str) -> list[str]:
         lines.append("")
     for title in ("Notes", "References", "Examples"):
         if found[title]:
-            made = prose(found[title]) if title != "References" else references(found[title])
+            made = (
+                references(found[title]) if title == "References" else plain_code(found[title]) or prose(found[title])
+            )
             lines += [f".. rubric:: {title}", "", *made, ""]
     return lines
+
+
+def plain_code(lines: list[str]) -> list[str]:
+    """Lines that are Python without prompts, as a block of code; none where they are anything else."""
+    text = textwrap.dedent("\n".join(lines)).strip("\n")
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return []
+    return [".. code-block:: python", "", textwrap.indent(text, "   ")]
 
 
 def fields(rows: list[Any], title: str) -> list[str]:

@@ -78,6 +78,8 @@ def outputs_of(cell: dict[str, Any], module: types.ModuleType, pictures: Path, k
     printed, value, raised = io.StringIO(), None, None
     with warnings.catch_warnings(record="warns" in wishes) as caught, contextlib.redirect_stdout(printed):
         warnings.simplefilter("always" if "warns" in wishes else "error")
+        # What ArviZ calls of pandas is no matter of the page.
+        warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"arviz|pandas|xarray|matplotlib")
         try:
             exec(compile(tree, module.__file__ or "page.py", "exec"), vars(module))
             if last is not None:
