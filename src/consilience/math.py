@@ -18,7 +18,6 @@ from consilience.ops.sparse.coordinates import csr_from_dense as _csr_from_dense
 from consilience.ops.sparse.variable import Format as _Format
 from consilience.ops.sparse.variable import SparseVariable as _SparseVariable
 from consilience.ops.sparse.variable import is_sparse as _is_sparse
-from consilience.tensor import *
 from consilience.tensor import TensorLike, TensorVariable
 from consilience.tensor import keywords as _keywords
 from consilience.tensor.linalg import cho_solve as cho_solve
@@ -27,6 +26,11 @@ from consilience.tensor.linalg import logdet as logdet
 from consilience.tensor.linalg import matrix_inverse as matrix_inverse
 from consilience.tensor.linalg import norm as norm
 from consilience.tensor.products import kron as _kron
+
+if typing.TYPE_CHECKING:
+    from consilience.tensor import *
+else:  # what tensors load when it is asked for is loaded then here as well
+    globals().update({name: vars(pt)[name] for name in pt.__all__ if name in vars(pt)})
 
 
 def flat_outer(a: TensorLike, b: TensorLike) -> TensorVariable:
@@ -289,11 +293,16 @@ if not typing.TYPE_CHECKING:  # type checkers take `kron` from above, and know b
     kron = kronecker
 
     def __getattr__(name: str) -> object:
+        if name in pt.__all__:
+            return getattr(pt, name)
         raise _keywords.missing(__name__, name)
 
 
 _keywords.export(
     globals(),
-    " ".join([*vars(pt)["__all__"], "cho_solve eigh logdet matrix_inverse norm"]),
+    " ".join(
+        [*(name for name in vars(pt)["__all__"] if name in globals()), "cho_solve eigh logdet matrix_inverse norm"]
+    ),
     wrap=True,
 )
+globals()["__all__"] = sorted({*globals()["__all__"], *vars(pt)["__all__"]})

@@ -32,6 +32,7 @@ def started(folder: Path) -> subprocess.Popen[str]:
     lines = [run.stdout.readline() for _ in range(2)]
     guard.cancel()
     if not all(line.startswith("at work") for line in lines):
+        os.killpg(run.pid, signal.SIGKILL)
         _, told = run.communicate()
         raise AssertionError(f"{lines}: {told}")
     time.sleep(0.5)  # results of the quick ones are on their way

@@ -14,7 +14,7 @@ import xarray as xr
 import consilience as pm
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.output.storage import journal
-from consilience.sample.storing import AtWork
+from consilience.sample.storing import ProcessReport
 from consilience.watch import criticism, views
 from consilience.watch.source import StoreSource, TreeSource
 
@@ -102,7 +102,7 @@ def test_what_fails_in_a_journal_ends_no_draws(tmp_path: Path, monkeypatch: pyte
     def fails(self: object) -> dict[str, Any]:
         raise StopIteration("nothing learnt")
 
-    monkeypatch.setattr(AtWork, "__call__", fails)
+    monkeypatch.setattr(ProcessReport, "__call__", fails)
     with pm.Model():
         pm.Normal("x")
         with pytest.warns(ConsilienceWarning, match="ends before the run: nothing learnt"):

@@ -382,7 +382,7 @@ class Writer:
 
     def _loop(self, frame: Frame, step: LoopStep) -> None:
         b = frame.b
-        if not (step.numbers or step.tensors or step.stop or self.inside_chunk) and any(
+        if not (step.numbers or step.tensors or step.stop is not None or self.inside_chunk) and any(
             step is own for own in self.program.steps
         ):
             from consilience.lower.chunk_code import loop_in_chunks  # few loops carry nothing

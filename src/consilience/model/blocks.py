@@ -30,6 +30,7 @@ from consilience.ops.reduce import reduce, softmax
 from consilience.ops.shape import broadcast_to, concatenate, reshape
 from consilience.record import Record
 from consilience.rewrite.rules import simplify
+from consilience.transforms.equal_rows import equal_rows_counted
 from consilience.transforms.equal_terms import equal_terms_batched
 from consilience.transforms.gradient import gradient
 from consilience.transforms.vectorize import vectorize
@@ -95,6 +96,7 @@ def total(terms: Sequence[Node]) -> Node:
     sums = [cast(reduce("sum", t), "float64") if t.ndim else cast(t, "float64") for t in terms]
     if not sums:
         return constant(0.0)
+    sums = equal_rows_counted(sums)
     return equal_terms_batched([sums[0] if len(sums) == 1 else Node(Elementwise("add"), *sums)])[0]
 
 

@@ -75,7 +75,7 @@ class Storing:
             goes_on=work.resumed,
         )
         storing = cls(lambda: partial(named, copy.copy(work)), living, store)
-        storing.journal.about, storing.journal.seen = about(work), AtWork(work)
+        storing.journal.about, storing.journal.seen = about(work), ProcessReport(work)
         return storing
 
     def again(self) -> None:
@@ -153,7 +153,7 @@ def about(work: Work) -> dict[str, Any]:
     }  # fmt: skip
 
 
-class AtWork:
+class ProcessReport:
     """What a journal says of the process at each moment, and of the metric whenever it is another.
 
     Called, it gives `memory`, resident bytes, `threads`, of the system, and `processor`, seconds; None where the system

@@ -16,7 +16,7 @@ from consilience.output.storage.datatree import tree_of
 from consilience.output.storage.journal import Journal, finite
 from consilience.run.result import name_statistics
 from consilience.sample.results import named
-from consilience.sample.storing import AtWork, about
+from consilience.sample.storing import ProcessReport, about
 from consilience.watch.server import Server, check_installed
 from consilience.watch.source import RunSource, StoreSource, TreeSource
 
@@ -42,7 +42,7 @@ class LiveSource(TreeSource):
         self._count, self._due = 0, 0.0
         self._told: list[dict[str, Any]] = []
         self.records = self._told
-        self.journal = Journal(lambda record: self._told.append(finite(record)), about(work), AtWork(work))
+        self.journal = Journal(lambda record: self._told.append(finite(record)), about(work), ProcessReport(work))
 
     def version(self) -> object:
         return len(self._told), self._count
