@@ -87,7 +87,8 @@ def module(rows: Sequence[Row]) -> str:
         f'    "{status}": ({found[status].wrong}, {found[status].runs}),\n' for status in PUBLISHED if status in found
     )
     return (
-        '"""How often results of each status were wrong in the study of `docs/certificates.md`: (wrong, runs).\n\n'
+        '"""How often results of each status were wrong in the study of `docs/understand/certificates.md`: '
+        "(wrong, runs).\n\n"
         "Written by `python -m benchmarks.certificates --publish`; targets without a posterior are left out.\n"
         '"""\n\n'
         "from __future__ import annotations\n\n"

@@ -76,6 +76,9 @@ def page(entry: Entry, facts: dict[str, list[dict[str, str]]]) -> str:
             "",
         ]
     if is_distribution(entry):
+        if entry.thing.__name__ in facts:
+            summary = inner.index("") + 1
+            inner[summary:summary] = drawing(entry.thing)
         inner += distribution(entry, facts)
     if others:
         inner += [f"Also {', '.join(others)}.", ""]
@@ -130,15 +133,19 @@ def is_distribution(entry: Entry) -> bool:
     )
 
 
+def drawing(declared: Any) -> list[str]:
+    """The picture of a distribution."""
+    name = declared.__name__
+    discrete = "Discrete" in {base.__name__ for base in declared.__mro__}
+    lines = [f".. image:: /_build/distributions/{name}.svg", "   :class: cell-picture"]
+    return [*lines, f"   :alt: {pictures.alternative_text(name, discrete)}", ""]
+
+
 def distribution(entry: Entry, facts: dict[str, list[dict[str, str]]]) -> list[str]:
     """Picture, parameters, support and moments of a distribution, as declared."""
     declared = entry.thing
     name = declared.__name__
     lines: list[str] = []
-    if name in facts:
-        discrete = "Discrete" in {base.__name__ for base in declared.__mro__}
-        lines += [f".. image:: /_build/distributions/{name}.svg", "   :class: cell-picture"]
-        lines += [f"   :alt: {pictures.alternative_text(name, discrete)}", ""]
     rows = [(p.name, constraint(p), default(p)) for p in declared.parameters]
     rows += [(p.name, "known when the variable is made", default(p)) for p in declared.static_parameters]
     rows += [

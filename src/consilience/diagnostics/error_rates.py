@@ -1,4 +1,4 @@
-"""How often results of each status were wrong in the study of `docs/certificates.md`: (wrong, runs).
+"""How often results of each status were wrong in the study of `docs/understand/certificates.md`: (wrong, runs).
 
 Written by `python -m benchmarks.certificates --publish`; targets without a posterior are left out.
 """

@@ -1,7 +1,7 @@
 """The table of scalar functions: one row each, with its NumPy meaning.
 
 Rows say what a function is. What a layer above knows of it (formula, derivative, machine code, bounds, ...) is a
-`Column`, kept by that layer under the same names; docs/tables.md shows all of them.
+`Column`, kept by that layer under the same names; docs/reference/tables.md shows all of them.
 """
 
 from __future__ import annotations

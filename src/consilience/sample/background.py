@@ -28,7 +28,7 @@ class BackgroundSampling(Background["Posterior"]):
         return self.so_far()
 
     def watch(self, host: str = "127.0.0.1", port: int | None = None, *, control: bool = True) -> Any:
-        """Show the run in a browser while it goes on, and its result afterwards: `docs/watching.md`.
+        """Show the run in a browser while it goes on, and its result afterwards: `docs/do/watching.md`.
 
         Parameters
         ----------

@@ -175,7 +175,7 @@ def sample(
     device : str, optional
         Of JAX: "cpu", "gpu", "gpu:1"; its first by default, an accelerator where there is one.
     watch : bool, default False
-        True shows the run in a browser while it goes on, and prints the address: `docs/watching.md`.
+        True shows the run in a browser while it goes on, and prints the address: `docs/do/watching.md`.
     executor : Executor, optional
         Moves the chains on other processes and machines: an executor of `concurrent.futures` (a process pool, loky,
         MPI), a Dask client or `pm.cluster.ray()`. The draws are those of threads, whatever becomes of workers; it pays

@@ -65,16 +65,16 @@ def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) 
     """A readable account of a run of `pm.sample`: what came of it, how far that can be trusted, and what happened.
 
     The parts: the status with what it promises, and how often results of this status were wrong in the study of
-    `docs/certificates.md`, with the interval of 95 %; why; the draws that were given up, and for what; chains that went
-    on elsewhere; divergences, before and among the draws; separate regions of the posterior with their shares; the
-    scalar that is known least; what would help.
+    `docs/understand/certificates.md`, with the interval of 95 %; why; the draws that were given up, and for what;
+    chains that went on elsewhere; divergences, before and among the draws; separate regions of the posterior with
+    their shares; the scalar that is known least; what would help.
 
     Parameters
     ----------
     result : xarray.DataTree
         What `pm.sample` or `pm.resume` gave, or the same read from a store.
     path : str or os.PathLike, optional
-        ".html": where its page is written too, as one file that needs no server or network: `docs/watching.md`.
+        ".html": where its page is written too, as one file that needs no server or network: `docs/do/watching.md`.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def _status(attributes: Mapping[str, Any]) -> Iterator[str]:
         low, high = interval(wrong, runs)
         yield (
             f"{wrong:,} of {runs:,} results with this status were wrong in a study of {TARGETS} targets, "
-            f"{wrong / runs:.2%} (95 % interval {low:.2%} to {high:.2%}): docs/certificates.md"
+            f"{wrong / runs:.2%} (95 % interval {low:.2%} to {high:.2%}): docs/understand/certificates.md"
         )
     if reason:
         yield f"because {reason}"
