@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import time
 import warnings
@@ -37,4 +38,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    # Tests that run in the background of a shell ignore interrupts, and what they start inherits that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     main()

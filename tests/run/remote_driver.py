@@ -6,6 +6,7 @@ It prints when there are draws, the seconds after which the workers are free aga
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 import time
 import warnings
@@ -55,4 +56,6 @@ def main(where: str) -> None:
 
 
 if __name__ == "__main__":
+    # Tests that run in the background of a shell ignore interrupts, and what they start inherits that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     main(sys.argv[1])
