@@ -32,7 +32,20 @@ SAMPLE: Final = 4096
 
 
 def equal_rows_counted(outputs: Sequence[Node]) -> list[Node]:
-    """Equal outputs, where sums over rows of constant data that repeat themselves are sums over the distinct rows."""
+    """Equal outputs, where sums over rows of constant data that repeat themselves are sums over the distinct rows.
+
+    The order of summation changes, so results are equal up to rounding.
+
+    Parameters
+    ----------
+    outputs : sequence of Node
+        Expressions of any shape; rows are counted along the first axis of what a sum adds up.
+
+    Returns
+    -------
+    list of Node
+        One expression per output, of its type.
+    """
     order = topological(outputs)
     if not any(_counts_rows(node) for node in order):
         return list(outputs)

@@ -50,9 +50,19 @@ _LIFTED: Final[tuple[type[Op], ...]] = (
 def equal_terms_batched(outputs: Sequence[Node], keep: Collection[Node] = ()) -> list[Node]:
     """Equal outputs, with sums and joins of at least `FEWEST` operands of one form as expressions of stacked leaves.
 
-    keep   nodes that stay as they are and are not looked into
-
     The order of summation changes, so results are equal up to rounding.
+
+    Parameters
+    ----------
+    outputs : sequence of Node
+        Expressions of any shape.
+    keep : collection of Node, optional
+        Nodes that stay as they are and are not looked into.
+
+    Returns
+    -------
+    list of Node
+        One expression per output, of its type.
     """
     kept = frozenset(keep)
     order = topological(outputs, stop=kept.__contains__)
