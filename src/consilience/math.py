@@ -297,6 +297,9 @@ if not typing.TYPE_CHECKING:  # type checkers take `kron` from above, and know b
             return getattr(pt, name)
         raise _keywords.missing(__name__, name)
 
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *globals()["__all__"]})
+
 
 _keywords.export(
     globals(),

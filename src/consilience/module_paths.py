@@ -7,13 +7,14 @@ places. Outside: modules that are there by their own name, and names that nobody
 from __future__ import annotations
 
 import sys
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final, cast
 
 from consilience import absent
+from consilience.first_use import NamedModule
 
 _ROOT: Final = "consilience"
 _PLACES: Final = {
@@ -98,10 +99,14 @@ BESIDE: Final = {
 _DOC: Final = "Names of PyTensor or PyMC, found where they are here."
 
 
-class _Module(ModuleType):
+class _Module(NamedModule):
     """A module of PyTensor or PyMC by its path: its names are those of the places in `HOMES`."""
 
     __path__: MutableSequence[str] = []  # noqa: RUF012 - the form of a module; further modules may lie below it
+
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        path = self.__name__.removeprefix(f"{_ROOT}.")
+        return (named_as_function, (path,)) if path in NAMED_AS_FUNCTIONS else super().__reduce__()
 
     def __getattr__(self, name: str) -> Any:
         path = self.__name__.removeprefix(f"{_ROOT}.")

@@ -175,15 +175,15 @@ def test_draws_with_a_whitened_metric_are_those_of_the_exact_posterior(monkeypat
 
 
 def test_a_run_with_a_whitened_metric_goes_on_from_a_checkpoint_bit_for_bit(tmp_path: Path) -> None:
-    """Cut off at every third message; another pattern of threads gives the same draws."""
+    """Cut off after one message, three, five; another pattern of threads gives the same draws."""
     model = noisy_walk()
     unbroken = pm.sample(model=model, random_seed=5, progressbar=False, cores=1)
-    tree = pm.sample(model=model, random_seed=5, progressbar=False, checkpoint=tmp_path / "run", callback=stopping(3))
-    attempts = 3
+    tree = pm.sample(model=model, random_seed=5, progressbar=False, checkpoint=tmp_path / "run", callback=stopping(1))
+    attempts = 1
     while tree.status == "interrupted":
-        attempts += 3
+        attempts += 2
         tree = pm.resume(tmp_path / "run", model, callback=stopping(attempts), progressbar=False)
-    assert attempts > 3
+    assert attempts > 1
     np.testing.assert_array_equal(tree.posterior["x"], unbroken.posterior["x"])
     for name in ("gradients", "gradients_warmup"):
         assert tree.posterior.attrs[name] == unbroken.posterior.attrs[name]
