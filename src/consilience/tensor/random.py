@@ -8,6 +8,7 @@ anew at every call, or with the key that `rng` gives. A key has the functions as
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -169,11 +170,9 @@ def _public(name: str) -> Callable[..., Any]:
         return (fold_in(key, -1), made) if return_next_rng and key is not None else made
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"A random variable with the parameters of PyTensor's `random.{name}`, or else of NumPy's `Generator.{name}`, "
-        "`size`, and `rng`: a random key, for the same draw at every call; without it every call draws anew. "
-        "`return_next_rng=True` gives (next key, variable), and `name` is that of the variable."
-    )
+    written = import_module("consilience.tensor.random_documentation")
+    shown = function.__dict__["__signature__"] = written.signature(_FUNCTIONS[name])
+    function.__doc__ = written.documented(name, shown)
     return function
 
 

@@ -39,12 +39,13 @@ def _function(name: str) -> Callable[..., XTensorVariable]:
         return XTensorVariable(plain(*nodes, **settings), dims)
 
     call.__name__ = call.__qualname__ = name
-    if name in ROWS:
-        documented = import_module("consilience.tensor.scalar_documentation").documented
-        call.__doc__ = documented(name, ROWS[name], "px.math", "consilience.xtensor")
-        call.__dict__["__wrapped__"] = plain  # whose signature it has
-    else:
-        call.__doc__ = f"`pt.{name}`, with operands aligned by the names of their dims."
+    written = import_module("consilience.tensor.scalar_documentation")
+    call.__doc__ = (
+        written.documented(name, ROWS[name], "px.math", "consilience.xtensor")
+        if name in ROWS
+        else written.with_dims(name, plain.__doc__)
+    )
+    call.__dict__["__wrapped__"] = plain  # whose signature it has
     return call
 
 

@@ -286,37 +286,85 @@ def structured_pow(x: Any, y: TensorLike) -> SparseVariable:
     return matrix.with_data(matrix.data**y)
 
 
-def _of_entries(function: str, name: str | None = None) -> Callable[[Any], SparseVariable]:
+def conjugate(x: Any) -> SparseVariable:
+    """The complex conjugate of the stored entries; a real matrix itself.
+
+    Parameters
+    ----------
+    x : SparseVariable or sparse matrix
+        The matrix.
+
+    Returns
+    -------
+    SparseVariable
+        A matrix with entries at the same places.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.conjugate(scipy.sparse.csr_matrix([[0.0, 1 + 2j]])).data.eval().tolist()
+    [(1-2j)]
+    """
+    matrix = as_sparse_variable(x)
+    return matrix.with_data(matrix.data.conj())
+
+
+def _of_entries(name: str, function: str, value: str) -> Callable[[Any], SparseVariable]:
+    """The function of that name, with its value at 0.5 for the example of its docstring."""
+
     def structured(x: Any) -> SparseVariable:
         matrix = as_sparse_variable(x)
         return matrix.with_data(apply(function, matrix.data))
 
-    structured.__doc__ = f"`{function}` of the stored entries."
-    structured.__name__ = structured.__qualname__ = name or function
+    structured.__doc__ = f"""`{function}` of the stored entries; all other elements stay zero.
+
+Parameters
+----------
+x : SparseVariable or sparse matrix
+    The matrix.
+
+Returns
+-------
+SparseVariable
+    A matrix with entries at the same places.
+
+See Also
+--------
+{function} : The function of dense tensors.
+
+Examples
+--------
+>>> import scipy.sparse
+>>> import consilience.sparse as sparse
+>>> a = scipy.sparse.csr_matrix([[0.0, 0.5], [0.0, 0.0]])
+>>> sparse.{name}(a).toarray().eval().round(4).tolist()
+[[0.0, {value}], [0.0, 0.0]]
+"""
+    structured.__name__ = structured.__qualname__ = name
     return structured
 
 
-conjugate = _of_entries("conj", "conjugate")
-structured_exp = _of_entries("exp", "structured_exp")
-structured_log = _of_entries("log", "structured_log")
-structured_sigmoid = _of_entries("sigmoid", "structured_sigmoid")
-structured_abs = _of_entries("abs", "structured_abs")
-sqr = _of_entries("square", "sqr")
-sgn = _of_entries("sign", "sgn")
-rint = _of_entries("round", "rint")
-sqrt = _of_entries("sqrt")
-sin = _of_entries("sin")
-sinh = _of_entries("sinh")
-tan = _of_entries("tan")
-tanh = _of_entries("tanh")
-arcsin = _of_entries("arcsin")
-arcsinh = _of_entries("arcsinh")
-arctan = _of_entries("arctan")
-arctanh = _of_entries("arctanh")
-ceil = _of_entries("ceil")
-floor = _of_entries("floor")
-trunc = _of_entries("trunc")
-deg2rad = _of_entries("deg2rad")
-rad2deg = _of_entries("rad2deg")
-expm1 = _of_entries("expm1")
-log1p = _of_entries("log1p")
+structured_exp = _of_entries("structured_exp", "exp", "1.6487")
+structured_log = _of_entries("structured_log", "log", "-0.6931")
+structured_sigmoid = _of_entries("structured_sigmoid", "sigmoid", "0.6225")
+structured_abs = _of_entries("structured_abs", "abs", "0.5")
+sqr = _of_entries("sqr", "square", "0.25")
+sgn = _of_entries("sgn", "sign", "1.0")
+rint = _of_entries("rint", "round", "0.0")
+sqrt = _of_entries("sqrt", "sqrt", "0.7071")
+sin = _of_entries("sin", "sin", "0.4794")
+sinh = _of_entries("sinh", "sinh", "0.5211")
+tan = _of_entries("tan", "tan", "0.5463")
+tanh = _of_entries("tanh", "tanh", "0.4621")
+arcsin = _of_entries("arcsin", "arcsin", "0.5236")
+arcsinh = _of_entries("arcsinh", "arcsinh", "0.4812")
+arctan = _of_entries("arctan", "arctan", "0.4636")
+arctanh = _of_entries("arctanh", "arctanh", "0.5493")
+ceil = _of_entries("ceil", "ceil", "1.0")
+floor = _of_entries("floor", "floor", "0.0")
+trunc = _of_entries("trunc", "trunc", "0.0")
+deg2rad = _of_entries("deg2rad", "deg2rad", "0.0087")
+rad2deg = _of_entries("rad2deg", "rad2deg", "28.6479")
+expm1 = _of_entries("expm1", "expm1", "0.6487")
+log1p = _of_entries("log1p", "log1p", "0.4055")
