@@ -71,9 +71,20 @@ class Inference:
     taken
         Steps so far.
 
+    See Also
+    --------
+    ADVI : The most usual one.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     Raises ModelError for discrete variables, InitialPointError where the density is not finite at the start.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> issubclass(pm.ADVI, pm.Inference)
+    True
     """
 
     kind: ClassVar[type[Approximation]]
@@ -358,6 +369,21 @@ class ADVI(Inference):
         Starting values by name; the model's starting point by default.
     start_sigma : mapping, optional
         Standard deviations to begin with by name.
+
+    See Also
+    --------
+    FullRankADVI : With a full covariance matrix.
+    fit : Fits by the name of a method.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.ADVI(random_seed=1).fit(200, progressbar=False)
+    >>> type(approximation).__name__
+    'MeanField'
     """
 
     kind = MeanField
@@ -378,6 +404,21 @@ class FullRankADVI(Inference):
         Starting values by name; the model's starting point by default.
     start_sigma : mapping, optional
         Standard deviations to begin with by name.
+
+    See Also
+    --------
+    ADVI : With independent coordinates.
+    fit : Fits by the name of a method.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.FullRankADVI(random_seed=1).fit(200, progressbar=False)
+    >>> type(approximation).__name__
+    'FullRank'
     """
 
     kind = FullRank
@@ -404,9 +445,24 @@ class LowRankADVI(Inference):
     others
         As of `Inference`.
 
+    See Also
+    --------
+    FullRankADVI : With a full covariance matrix.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     Source: Ong, Nott, Smith (2018), Gaussian variational approximation with a factor covariance structure.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1, shape=3)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0, 3.0])
+    ...     approximation = pm.LowRankADVI(rank=1, random_seed=1).fit(200, progressbar=False)
+    >>> type(approximation).__name__
+    'LowRankNormal'
     """
 
     kind = LowRankNormal
@@ -454,10 +510,25 @@ class SVGD(Inference):
     others
         As of `Inference`.
 
+    See Also
+    --------
+    ASVGD : With a normal distribution that moves.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     Source: Liu and Wang (2016), Stein variational gradient descent. Spreads come out too small where the dimension is
     not small against the number of particles.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.SVGD(n_particles=20, random_seed=1).fit(progressbar=False)
+    >>> type(approximation).__name__
+    'Empirical'
     """
 
     kind = Empirical
@@ -511,9 +582,24 @@ class ASVGD(Inference):
     others
         As of `Inference`.
 
+    See Also
+    --------
+    SVGD : With particles.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     Source: Feng, Wang, Liu (2017), Learning to draw samples with amortized Stein variational gradient descent.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.ASVGD(random_seed=1).fit(progressbar=False)
+    >>> type(approximation).__name__
+    'FullRank'
     """
 
     kind = FullRank
@@ -548,6 +634,11 @@ class NFVI(Inference):
     others
         As of `Inference`.
 
+    See Also
+    --------
+    FullRankADVI : With a normal distribution.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     `fit` takes steps of `adam(learning_rate=0.01)` by default; there is no natural gradient.
@@ -555,6 +646,16 @@ class NFVI(Inference):
     Source: Rezende and Mohamed (2015), Variational inference with normalizing flows; Dinh, Sohl-Dickstein, Bengio
     (2017), Density estimation using real NVP; Kingma et al. (2016), Improved variational inference with inverse
     autoregressive flow.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.NFVI("planar*2", random_seed=1).fit(progressbar=False)
+    >>> type(approximation).__name__
+    'NormalizingFlow'
     """
 
     kind = NormalizingFlow
@@ -668,8 +769,23 @@ def fit(
     Returns
     -------
     object
-        An approximation: `.sample(1000)` gives draws, `.hist` the negative bounds, `.pareto_k` tells how far it can be
-        relied on.
+        An `Approximation`: its `sample` gives draws as `pm.sample` does.
+
+    See Also
+    --------
+    ADVI : The same as a class.
+    sample : Draws of the posterior itself.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.fit(500, random_seed=1, progressbar=False)
+    >>> draws = approximation.sample(500, random_seed=2)
+    >>> bool(abs(draws.posterior["mu"].mean() - 1.0) < 0.2)
+    True
     """
     kwargs = {k: v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
     settings = dict(inf_kwargs or {})
@@ -721,5 +837,20 @@ def sample_approx(approx: Approximation, draws: int = 100, **options: Any) -> An
     Returns
     -------
     object
+        A tree of draws, as `pm.sample` gives.
+
+    See Also
+    --------
+    fit : Makes an approximation.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.fit(200, random_seed=1, progressbar=False)
+    >>> pm.sample_approx(approximation, 50, random_seed=1).posterior["mu"].shape
+    (1, 50)
     """
     return approx.sample(draws, **options)

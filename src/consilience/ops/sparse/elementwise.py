@@ -38,6 +38,19 @@ def add(x: Any, y: Any) -> Any:
     Returns
     -------
     object
+        Sparse where both operands are, else a dense tensor.
+
+    See Also
+    --------
+    structured_add : A number added to the stored entries.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.add(A, A).toarray().eval().tolist()
+    [[0.0, 4.0], [2.0, 0.0]]
     """
     if is_sparse(x) and is_sparse(y):
         return added(as_sparse_variable(x), as_sparse_variable(y))
@@ -58,6 +71,15 @@ def sub(x: Any, y: Any) -> Any:
     Returns
     -------
     object
+        Sparse where both operands are, else a dense tensor.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.sub(A, [[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
+    [[-1.0, 1.0], [0.0, -1.0]]
     """
     if is_sparse(x) and is_sparse(y):
         return added(as_sparse_variable(x), -as_sparse_variable(y))
@@ -92,6 +114,19 @@ def mul(x: Any, y: Any) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        Entries at the places where both operands may have some.
+
+    See Also
+    --------
+    dot : The product of matrices.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.mul(A, [10.0, 100.0]).toarray().eval().tolist()
+    [[0.0, 200.0], [10.0, 0.0]]
     """
     if is_sparse(x) and is_sparse(y):
         return _both_sparse(as_sparse_variable(x), as_sparse_variable(y))
@@ -117,6 +152,15 @@ def true_div(x: Any, y: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        Quotients at the places of the entries.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.true_div(A, 2.0).toarray().eval().tolist()
+    [[0.0, 1.0], [0.5, 0.0]]
     """
     return _with_dense("true_div", as_sparse_variable(x), y)
 
@@ -189,6 +233,19 @@ def col_scale(x: Any, s: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    See Also
+    --------
+    row_scale : Each row times an element.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.col_scale(A, [10.0, 100.0]).toarray().eval().tolist()
+    [[0.0, 200.0], [10.0, 0.0]]
     """
     return _with_dense("mul", as_sparse_variable(x), _vector(s))
 
@@ -206,6 +263,19 @@ def row_scale(x: Any, s: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    See Also
+    --------
+    col_scale : Each column times an element.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.row_scale(A, [10.0, 100.0]).toarray().eval().tolist()
+    [[0.0, 20.0], [100.0, 0.0]]
     """
     return _with_dense("mul", as_sparse_variable(x).T, _vector(s)).T
 
@@ -230,6 +300,15 @@ def structured_add(x: Any, y: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.structured_add(A, 10.0).toarray().eval().tolist()
+    [[0.0, 12.0], [11.0, 0.0]]
     """
     return _with_dense("add", as_sparse_variable(x), y)
 
@@ -247,6 +326,15 @@ def structured_minimum(x: Any, y: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.structured_minimum(A, 1.5).toarray().eval().tolist()
+    [[0.0, 1.5], [1.0, 0.0]]
     """
     return _with_dense("minimum", as_sparse_variable(x), y)
 
@@ -264,6 +352,15 @@ def structured_maximum(x: Any, y: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.structured_maximum(A, 1.5).toarray().eval().tolist()
+    [[0.0, 2.0], [1.5, 0.0]]
     """
     return _with_dense("maximum", as_sparse_variable(x), y)
 
@@ -281,6 +378,15 @@ def structured_pow(x: Any, y: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.power(A, 3).toarray().eval().tolist()
+    [[0.0, 8.0], [1.0, 0.0]]
     """
     matrix = as_sparse_variable(x)
     return matrix.with_data(matrix.data**y)
