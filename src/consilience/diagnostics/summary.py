@@ -181,6 +181,11 @@ def summary(
     Returns
     -------
     object
+        A table with a row per element.
+
+    See Also
+    --------
+    plot_trace : A picture of the draws.
 
     Notes
     -----
@@ -190,6 +195,15 @@ def summary(
     `sample` stands its status, unless it is plain "converged".
 
     Raises KeyError, ShapeError and TypeError as `gather`, and ValueError for an unknown kind or probability.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> draws = {"mu": np.random.default_rng(1).normal(size=(4, 500))}
+    >>> table = pm.summary(draws)
+    >>> table.loc["mu", "sd"].round(1).item(), bool(table.loc["mu", "r_hat"] < 1.01)
+    (1.0, True)
     """
     if kind not in ("all", "stats", "diagnostics"):
         raise ValueError(f"kind is 'all', 'stats' or 'diagnostics'; {kind!r} came")

@@ -30,7 +30,7 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
     Returns
     -------
     Model
-        A new model; data that are not frozen are common to both.
+        A copy; the given model is as it was.
 
     Raises
     ------
@@ -38,6 +38,20 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
         For unknown names.
     ModelError
         Where data that stay free decide a length that is fixed.
+
+    See Also
+    --------
+    Model : `set_data` and `set_dim` change what is not frozen.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Data("x", [1.0, 2.0, 3.0])
+    ...     y = pm.Normal("y", x, 1.0)
+    >>> frozen = pm.freeze_dims_and_data(model)
+    >>> frozen["y"].type.shape
+    (3,)
     """
     known = model.coordinates.names()
     for name in dims or ():

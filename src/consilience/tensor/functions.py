@@ -167,6 +167,18 @@ class OpFromGraph:
         Function that gives the derivative in place of the derived one.
     name : str, optional
         For messages and pictures.
+
+    See Also
+    --------
+    function : A compiled function of arrays.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x, y = pt.dscalars("x", "y")
+    >>> hypotenuse = pm.OpFromGraph([x, y], [pt.sqrt(x**2 + y**2)])
+    >>> hypotenuse(3.0, 4.0).eval().item()
+    5.0
     """
 
     def __init__(

@@ -522,11 +522,25 @@ def wrap_py(
     Returns
     -------
     callable
+        Decorator of a function; what it gives is called with tensors.
+
+    See Also
+    --------
+    OpFromGraph : A function made of a graph.
 
     Notes
     -----
     The function must be pure: equal calls may be made once, and calls that nobody needs not at all. It runs with the
     interpreter's lock. What it raises reaches the caller as it is.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> @pm.as_op(itypes=[pt.dvector], otypes=[pt.dscalar])
+    ... def largest(x):
+    ...     return x.max()
+    >>> largest(pt.as_tensor([1.0, 3.0, 2.0])).eval().item()
+    3.0
     """
     for title, function in (("infer_shape", infer_shape), ("gradient", gradient)):
         if function is not None and not callable(function):

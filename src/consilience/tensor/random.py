@@ -128,6 +128,20 @@ def collect_default_updates(
     Returns
     -------
     dict of TensorVariable to TensorVariable
+        The next key by the key.
+
+    See Also
+    --------
+    function : Takes it as `updates`.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> key = pt.random.shared_rng(seed=1)
+    >>> x = pt.random.normal(rng=key)
+    >>> f = pm.function([], x, updates=pm.collect_default_updates(x))
+    >>> bool(f() != f())
+    True
     """
     listed = [outputs] if isinstance(outputs, Node) else list(outputs)
     there = set(topological(listed, stop=None if inputs is None else set(inputs).__contains__))

@@ -111,6 +111,21 @@ def sample_smc(
         Where draws of the prior have no density and are drawn again, or have weight 0 since the data have no likelihood
         there; where moves ended by their greatest number before particles had forgotten where they began; where there
         are so few particles for the number of dimensions that evidences are biased.
+
+    See Also
+    --------
+    sample : Draws by Markov chains.
+    sample_nested : The evidence by nested sampling.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     result = pm.sample_smc(500, random_seed=1, progressbar=False)
+    >>> "mu" in result.posterior
+    True
     """
     for name, value in (("draws", draws), ("chains", 1 if chains is None else chains)):
         if not isinstance(value, int | np.integer):
