@@ -153,6 +153,12 @@ def minimize_scalar(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        The place, and whether the search succeeded.
+
+    See Also
+    --------
+    minimize : Of several variables.
+    root_scalar : Where an expression is zero.
 
     Notes
     -----
@@ -161,6 +167,14 @@ def minimize_scalar(
     minimum at one of the `bounds` moves with it alone.
 
     Raises ValueError for an unknown method or option; otherwise as `minimize`.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x, a = pt.dscalars("x", "a")
+    >>> place, success = pt.optimize.minimize_scalar((x - a) ** 2, x)
+    >>> place.eval({x: 0.0, a: 3.0}).round(4).item()
+    3.0
     """
     kind = _known("minimize_scalar", method, ("brent", "golden", "bounded"), ())
     of = problem("minimize_scalar", [_scalar(objective, "minimize_scalar")], [x], _starts(x, x0), scalar=True)
@@ -320,6 +334,12 @@ def root_scalar(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        The place, and whether the search succeeded.
+
+    See Also
+    --------
+    root : Of several equations.
+    minimize_scalar : Where an expression is least.
 
     Notes
     -----
@@ -328,6 +348,14 @@ def root_scalar(
     the slope is zero.
 
     Raises ValueError for an unknown method or option and for a bracket that is missing; otherwise as `root`.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x, a = pt.dscalars("x", "a")
+    >>> place, success = pt.optimize.root_scalar(x**2 - a, x)
+    >>> place.eval({x: 1.0, a: 9.0}).round(4).item()
+    3.0
     """
     bracketed = ("bisect", "brentq", *_ROOT_SCALAR)
     kind = _known("root_scalar", method, ("bisect", "brentq", "newton", "secant", "halley"), _ROOT_SCALAR)

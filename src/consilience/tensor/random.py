@@ -68,10 +68,6 @@ def shared_rng(
 ) -> Node:
     """A shared random key, for functions that say themselves how it goes on: `updates={rng: next_rng}`.
 
-        rng = pt.random.shared_rng(seed=153)
-        next_rng, x = rng.normal()
-        f = pm.function([], x, updates={rng: next_rng})
-
     Parameters
     ----------
     value : Generator, optional
@@ -86,6 +82,21 @@ def shared_rng(
     Returns
     -------
     TensorVariable
+        A shared key, for `rng=` of the functions here.
+
+    See Also
+    --------
+    rng : A key as an input.
+    collect_default_updates : Updates of all keys.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> key = pt.random.shared_rng(seed=1)
+    >>> next_key, x = pt.random.normal(rng=key, return_next_rng=True)
+    >>> f = pm.function([], x, updates={key: next_key})
+    >>> bool(f() != f())
+    True
     """
     if value is not None and seed is not None:
         raise TypeError("`shared_rng` takes a generator or a seed, and not both.")
@@ -105,6 +116,20 @@ def rng(name: str | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        For `rng=` of the functions here, and among the inputs of a function.
+
+    See Also
+    --------
+    shared_rng : A key that a function updates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> key = pt.random.rng("key")
+    >>> f = pm.function([key], pt.random.normal(rng=key))
+    >>> bool(f(np.random.default_rng(1)) == f(np.random.default_rng(1)))
+    True
     """
     return tensor_input("key", (), name)
 

@@ -6,10 +6,10 @@ In: a row of the tables here and the parameters of a function. Out: text in nump
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from consilience.distributions.documentation import with_dims
 from consilience.record import Record
 
 
@@ -200,6 +200,7 @@ WORDS: Final = {
 }
 """Meanings of parameters, of one function where it is named."""
 
+_DRAWS: Final = 'extra_dims={"draw": 3}'
 _KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
 _COMMON: Final = {
     "size": ("int or sequence of int", None, "Lengths of the axes in front of those of one event."),
@@ -263,14 +264,9 @@ def _plain(name: str, row: Row) -> list[str]:
 
 def _with_dims(name: str, row: Row) -> list[str]:
     """An example whose parameters have dims where they are vectors or matrices."""
-    given, count = re.subn(r"\[\[.*?\]\]", 'px.as_xtensor(\\g<0>, dims=("k", "l"))', row.given.replace("size=3", ""))
-    core = ', core_dims=("k", "l")' if count else ', core_dims="k"' if "[" in given else ""
-    given = re.sub(r"(?<![(\[])\[[^\[\]]*\](?!\])", 'px.as_xtensor(\\g<0>, dims="k")', given).rstrip(", ")
-    further = f'{", " if given else ""}extra_dims={{"draw": 3}}'
-    dims = "('draw', 'k')" if core and name != "categorical" else "('draw',)"
-    return [
-        ">>> import consilience.xtensor as px",
-        f">>> x = px.random.{name}({given}{core}{further})",
-        ">>> x.dims",
-        dims,
-    ]
+    given, core = with_dims(row.given.replace("size=3", ""), "px.as_xtensor")
+    told = [given] if given else []
+    told += [f"core_dims={core!r}".replace("'", '"')] if core else []
+    dims = ("draw",) if name == "categorical" or not core else ("draw", "k")
+    made = f"x = px.random.{name}({', '.join([*told, _DRAWS])})"
+    return [">>> import consilience.xtensor as px", f">>> {made}", ">>> x.dims", repr(dims)]

@@ -33,6 +33,8 @@ WithEllipsis: TypeAlias = str | Sequence[str | EllipsisType] | None
 _OF_TWO_ORDERS = ("BetaBinomial", "Triangular")  # of parameters, in PyMC
 # Parameters that say how many axes an event has, which `core_dims` say already.
 _RANKS_OF_EVENTS = {"ZeroSumNormal": "n_zerosum_axes"}
+# Parameters that are matrices although their constraint is one of each row.
+_MATRICES = {"HiddenMarkov": "P"}
 
 
 class DimDistribution(Record, eq=False):
@@ -213,7 +215,8 @@ class DimDistribution(Record, eq=False):
             ranks |= {p.name: p.event_rank for p in form.parameters}
             for alternative in form.alternatives:
                 ranks |= {word: constraint.event_rank for word, constraint in alternative.constraints.items()}
-        return ranks
+        matrix = _MATRICES.get(self.__name__)
+        return ranks | ({matrix: 2} if matrix else {})
 
     def _core(self, title: str, core_dims: str | Sequence[str] | None) -> Dims:
         of_vectors = self._overrides_rank or self.plain.support.event_rank > 0 or any(self._ranks().values())
