@@ -93,11 +93,43 @@ class UnusedInputError(GraphError, ValueError):
 
 
 class DisconnectedInputError(GraphError, ValueError):
-    """A derivative with respect to something that the cost does not depend on."""
+    """A derivative with respect to something that the cost does not depend on.
+
+    See Also
+    --------
+    grad : Raises it.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> from consilience.gradient import DisconnectedInputError
+    >>> x, y = pt.dscalars("x", "y")
+    >>> try:
+    ...     pm.grad(2 * x, y)
+    ... except DisconnectedInputError as error:
+    ...     print(type(error).__name__)
+    DisconnectedInputError
+    """
 
 
 class NullTypeGradError(GraphError, TypeError):
-    """A derivative passes a place where it was declared undefined."""
+    """A derivative passes a place where it was declared undefined.
+
+    See Also
+    --------
+    undefined_grad : Declares a derivative undefined.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> from consilience.gradient import NullTypeGradError, undefined_grad
+    >>> x = pt.dscalar("x")
+    >>> try:
+    ...     pm.grad(undefined_grad(x) ** 2, x)
+    ... except NullTypeGradError as error:
+    ...     print(type(error).__name__)
+    NullTypeGradError
+    """
 
 
 class MissingRuleError(GraphError, NotImplementedError):
@@ -105,7 +137,22 @@ class MissingRuleError(GraphError, NotImplementedError):
 
 
 class GradientError(ConsilienceError, ArithmeticError):
-    """A derivative differs from the one found by differences of values."""
+    """A derivative differs from the one found by differences of values.
+
+    See Also
+    --------
+    verify_grad : Raises it.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import GradientError, verify_grad
+    >>> try:
+    ...     verify_grad(lambda x: x**2 + pt.stop_gradient(x), [3.0])
+    ... except GradientError as error:
+    ...     print(type(error).__name__)
+    GradientError
+    """
 
 
 class ParseError(ConsilienceError, ValueError):

@@ -20,6 +20,22 @@ class Assert:
     ----------
     msg : str, default 'an assertion failed.'
         Message of the error.
+
+    See Also
+    --------
+    assert_op : With a message that is there already.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.raise_op import Assert
+    >>> x = pt.dscalar("x")
+    >>> checked = Assert("x must be positive")(x, x > 0)
+    >>> try:
+    ...     checked.eval({x: -1.0})
+    ... except AssertionError as error:
+    ...     print("x must be positive" in str(error))
+    True
     """
 
     def __init__(self, msg: str = "an assertion failed.") -> None:

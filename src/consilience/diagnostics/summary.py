@@ -52,6 +52,18 @@ class SummaryTable(Record, eq=False):
         Numbers by the name of the column.
     verdict : str, default ''
         What the table is worth, in a sentence.
+
+    See Also
+    --------
+    summary : Makes one, or a data frame of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import SummaryTable
+    >>> table = SummaryTable(labels=["mu"], columns={"mean": np.array([1.5])})
+    >>> "mu" in str(table)
+    True
     """
 
     labels: tuple[str, ...]

@@ -95,7 +95,20 @@ def freeze_model(model: Model) -> Model:
     Returns
     -------
     Model
-        A new model, as `freeze_dims_and_data` makes it.
+        A copy; the given model is as it was.
+
+    See Also
+    --------
+    freeze_dims_and_data : Freezes all.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import freeze_model
+    >>> with pm.Model(coords={"city": ["Bern", "Rome"]}) as model:
+    ...     x = pm.Normal("x", dims="city")
+    >>> freeze_model(model)["x"].type.shape
+    (2,)
     """
     below = set(topological(model.free_RVs))
     needed = {atom for node in below for atom in _symbols(node)}

@@ -342,6 +342,22 @@ def clone_model(model: Model) -> Model:
     Returns
     -------
     Model
+        A copy; the given model is as it was.
+
+    See Also
+    --------
+    freeze_model : Freezes what free variables depend on.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import clone_model
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    >>> with clone_model(model) as longer:
+    ...     y = pm.Normal("y", longer["x"])
+    >>> [v.name for v in model.free_RVs], [v.name for v in longer.free_RVs]
+    (['x'], ['x', 'y'])
     """
     return model.copy()
 

@@ -52,6 +52,19 @@ class Apply:
     ------
     GraphError
         For something else than tensors.
+
+    See Also
+    --------
+    Op : Its `make_node` returns one.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import Apply
+    >>> x = pt.dscalar("x")
+    >>> y = pt.exp(x)
+    >>> isinstance(y.owner, Apply), y.owner.inputs[0] is x
+    (True, True)
     """
 
     __slots__ = ("inputs", "op", "outputs")
@@ -385,6 +398,18 @@ def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Unde
     Returns
     -------
     Undefined
+        What `pullback` returns in place of a derivative.
+
+    See Also
+    --------
+    grad_undefined : Where none exists.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import grad_not_implemented
+    >>> type(grad_not_implemented(None, 0, pt.dscalar("x"), "nobody has needed it")).__name__
+    'Undefined'
     """
     return Undefined(f"is not implemented{': ' * bool(comment)}{comment.removesuffix('.')}")
 
@@ -406,12 +431,35 @@ def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> Undefined:
     Returns
     -------
     Undefined
+        What `pullback` returns in place of a derivative.
+
+    See Also
+    --------
+    grad_not_implemented : Where it is not written.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import grad_undefined
+    >>> type(grad_undefined(None, 0, pt.dscalar("x"), "a step")).__name__
+    'Undefined'
     """
     return Undefined(f"does not exist{': ' * bool(comment)}{comment.removesuffix('.')}")
 
 
 class DisconnectedType:
-    """The type of what has no influence: `DisconnectedType()()`, which is None, stands for its derivative."""
+    """The type of what has no influence: `DisconnectedType()()`, which is None, stands for its derivative.
+
+    See Also
+    --------
+    grad : `return_disconnected` says what stands for such a derivative.
+
+    Examples
+    --------
+    >>> from consilience.gradient import DisconnectedType
+    >>> DisconnectedType()() is None
+    True
+    """
 
     def __call__(self) -> None:
         """The derivative."""
@@ -438,6 +486,19 @@ class FromFunctionOp(Op):
         Function that gives derivatives.
     thread_safe : bool, default False
         Whether several threads may call it at once.
+
+    See Also
+    --------
+    as_op : A decorator that makes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience.tensor as pt
+    >>> from consilience.compile import FromFunctionOp
+    >>> largest = FromFunctionOp(np.max, [pt.dvector], [pt.dscalar])
+    >>> largest(pt.as_tensor([1.0, 3.0])).eval().item()
+    3.0
     """
 
     def __init__(

@@ -198,7 +198,7 @@ def resume(
     Returns
     -------
     object
-        As `pm.sample_smc`, as are the other arguments.
+        What the run would have given.
 
     Raises
     ------
@@ -206,6 +206,25 @@ def resume(
         Where there is no checkpoint or it is damaged.
     SamplingError
         With the reasons, where model, data, version or machine differ.
+
+    See Also
+    --------
+    sample_smc : Writes a checkpoint by `save`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import consilience as pm
+    >>> from consilience.estimators.smc import resume
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     y = pm.Normal("y", x, 1, observed=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder, model:
+    ...     save = pm.Save(checkpoint=f"{folder}/run")
+    ...     first = pm.sample_smc(200, save=save, random_seed=1, progressbar=False)
+    ...     again = resume(f"{folder}/run", progressbar=False)
+    >>> bool((first.posterior["x"] == again.posterior["x"]).all())
+    True
     """
     owner = modelcontext(model)
     saved, about, state = checkpoints.read(path)
