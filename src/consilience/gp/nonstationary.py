@@ -42,7 +42,7 @@ class ConstantCovariance(BaseCovariance):
 
 
 class WhiteNoise(BaseCovariance):
-    """sigma^2 for a point with itself, 0 for others, those of `Xs` included.
+    """Variance sigma^2 for a point with itself, 0 for others, those of `Xs` included.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def centredness(
     Returns
     -------
     dict of str to ndarray
-        An array in [0, 1] per variable: 1 is centred.
+        For each variable an array of its shape, multiples of 0.05.
 
     Raises
     ------

@@ -452,7 +452,7 @@ def extract_deterministics(
     Returns
     -------
     tuple of (Model, list of DetachedDeterministic)
-        The model without them, and these.
+        A new model, and the deterministics in the order of declaration.
 
     Raises
     ------
@@ -512,7 +512,7 @@ def insert_deterministics(model: Model, deterministics: Sequence[DetachedDetermi
     Returns
     -------
     Model
-        A copy with them.
+        A new model.
 
     Raises
     ------

@@ -30,7 +30,7 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
     Returns
     -------
     Model
-        A copy; the given model is as it was.
+        A new model; data that are not frozen are common to both.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def freeze_model(model: Model) -> Model:
     Returns
     -------
     Model
-        A copy; the given model is as it was.
+        A new model, as `freeze_dims_and_data` makes it.
 
     See Also
     --------

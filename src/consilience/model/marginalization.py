@@ -33,7 +33,8 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
     Returns
     -------
     Model
-        A copy without these variables; the given model is as it was.
+        A new model, which shares its data with the old one. The variables are in `model.marginalized`, no more among
+        its free ones; deterministics of them wait for `recover_marginals`.
 
     Raises
     ------

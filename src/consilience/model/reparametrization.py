@@ -84,7 +84,9 @@ def noncenter(model: Model, var_names: Names | Mapping[str, Any] | Mapping[str |
     Returns
     -------
     Model
-        A copy; the given model is as it was.
+        A new model with the free variable `theta_raw` of `theta`'s shape and dims, and `theta` as a deterministic.
+        Series have `theta_raw` for the innovations, time first, and `theta_init_raw` for the first values. A starting
+        value given with `theta` is not carried over.
 
     Raises
     ------
@@ -319,7 +321,7 @@ def recenter(model: Model, var_names: Names) -> Model:
     Returns
     -------
     Model
-        A copy; the given model is as it was.
+        A new model in which `theta` is free, and `raw` the deterministic `(theta - mu) / sigma`.
 
     Raises
     ------

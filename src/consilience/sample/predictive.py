@@ -545,7 +545,7 @@ def compute_deterministics(
     Returns
     -------
     object
-        A data set of the values; with `merge_dataset` or `extend_dataset` what was given.
+        An `xarray.Dataset`, or with `extend_dataset` what was given.
 
     Raises
     ------

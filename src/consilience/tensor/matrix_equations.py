@@ -282,7 +282,7 @@ def tridiagonal_lu_factor(a: TensorLike) -> tuple[Node, Node, Node, Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable, TensorVariable, TensorVariable, TensorVariable)
-        dl, d, du, du2 and the exchanges of rows.
+        The factors dl, d, du, du2 and the exchanges of rows.
 
     See Also
     --------

@@ -181,9 +181,27 @@ class PythonOp:
         Whether `perform` may run in several threads at once, as chains do; otherwise calls of all such ops wait for
         each other.
 
+    See Also
+    --------
+    as_op : A function of arrays as an op.
+
     Notes
     -----
     Values are checked in every call: ShapeError and DtypeError where `perform` gives other arrays than were declared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import Apply
+    >>> class Largest(pt.Op):
+    ...     itypes = [pt.dvector]
+    ...     otypes = [pt.dscalar]
+    ...
+    ...     def perform(self, node, inputs, outputs):
+    ...         outputs[0][0] = np.max(inputs[0])
+    >>> Largest()(pt.as_tensor([1.0, 3.0])).eval().item()
+    3.0
     """
 
     itypes: Sequence[Any] | None = None
@@ -467,6 +485,23 @@ class DisconnectedType:
 
 
 disconnected_type = DisconnectedType()
+disconnected_type.__doc__ = """What stands for the derivative of something that has no influence: called, it gives None.
+
+Returns
+-------
+None
+    The derivative, in the list that `pullback` returns.
+
+See Also
+--------
+grad_undefined : A derivative that does not exist.
+
+Examples
+--------
+>>> from consilience.gradient import disconnected_type
+>>> disconnected_type() is None
+True
+"""
 
 
 class FromFunctionOp(Op):

@@ -233,7 +233,8 @@ def documented(name: str, shown: inspect.Signature, *, named: bool = False) -> s
     lines = [f"{row.summary}.", "", "Parameters", "----------"]
     for word, parameter in shown.parameters.items():
         if word in _COMMON:
-            kind, default, text = _COMMON[word]
+            kind, standard, text = _COMMON[word]
+            default: Any = standard
         else:
             kind, default, text = "TensorLike", parameter.default, WORDS.get(f"{name}.{word}") or WORDS[word]
         kind = {"replace": "bool", "endpoint": "bool", "axis": "int"}.get(word, kind)

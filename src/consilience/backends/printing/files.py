@@ -125,7 +125,7 @@ def to_html(graph: GraphLike, path: str | Path | None = None, title: str = "grap
     Returns
     -------
     str
-        The page.
+        The page's text.
 
     See Also
     --------

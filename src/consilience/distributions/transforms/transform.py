@@ -39,10 +39,13 @@ class Transform(Record):
     >>> import consilience.distributions.transforms as tr
     >>> class Square(tr.Transform):
     ...     name = "square"
+    ...
     ...     def forward(self, value, *inputs):
     ...         return pm.math.sqrt(value)
+    ...
     ...     def backward(self, value, *inputs):
     ...         return value**2
+    ...
     ...     def log_jac_det(self, value, *inputs):
     ...         return pm.math.log(2 * abs(value))
     >>> Square().backward(3.0)

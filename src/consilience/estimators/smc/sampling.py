@@ -198,7 +198,7 @@ def resume(
     Returns
     -------
     object
-        What the run would have given.
+        As `pm.sample_smc`, as are the other arguments.
 
     Raises
     ------

@@ -769,7 +769,8 @@ def fit(
     Returns
     -------
     object
-        An `Approximation`: its `sample` gives draws as `pm.sample` does.
+        An approximation: `.sample(1000)` gives draws, `.hist` the negative bounds, `.pareto_k` tells how far it can be
+        relied on.
 
     See Also
     --------

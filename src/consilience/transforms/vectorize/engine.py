@@ -79,7 +79,7 @@ def vectorize_graph(outputs: Node | Sequence[Node], replace: Mapping[Node, Node]
     Returns
     -------
     TensorVariable or list of TensorVariable
-        In the form of `outputs`.
+        One output or a list, as given. An output has the batch axes of what it depends on, and no others.
 
     See Also
     --------

@@ -55,7 +55,7 @@ def vmap(
     Returns
     -------
     callable
-        A function of tensors with that axis.
+        A function with the arguments of `f`; calls of `vmap` within each other give several axes.
 
     Raises
     ------

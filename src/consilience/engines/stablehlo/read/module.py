@@ -56,7 +56,9 @@ def from_stablehlo(text: str | bytes, function: str = "main") -> Callable[..., A
     Returns
     -------
     callable
-        Called with tensors, gives tensors.
+        A function of as many tensors or numbers, in order; of several results it gives a tuple. They are
+        differentiated, simplified and compiled as all tensors are. Derivatives that an author gave to his function are
+        not part of the text.
 
     Raises
     ------
