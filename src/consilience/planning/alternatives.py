@@ -12,7 +12,7 @@ from typing import Final
 from consilience.errors import ConsilienceError
 from consilience.ir import Constant, Node, Op, TensorType, is_leaf, rebuild, side_tables, topological
 from consilience.ir.types import Type
-from consilience.ops import Cholesky, Det, DetSign, Elementwise, Inverse, InverseQuadratic, LogAbsDet, Solve
+from consilience.ops import Cholesky, Det, DetSign, Elementwise, Inverse, InverseQuadratic, LogAbsDet, Solve, Transpose
 from consilience.ops.loop import Scan
 from consilience.ops.python_call import PythonCall
 from consilience.ops.scalar import DRAWS
@@ -110,7 +110,7 @@ class Alternatives:
         self._fuel = 0
         self._left = len(outputs) * 10**6 if limit is None else limit
         written = topological(outputs)
-        self._normal.accept(written)
+        self._normal.accept(node for node in written if not isinstance(node.op, Transpose))
         with side_tables.without_sources():
             for node in written:
                 self._fuel = min(fuel, self._left)
@@ -133,6 +133,12 @@ class Alternatives:
         ids = self._operands(node)
         here = rebuild(node, tuple([self.canonical[i] for i in ids]))
         known = self.class_of.get(here)
+        if known is None and written and (here is not node or isinstance(here.op, Transpose)):
+            normal = self._normal.extend(here)
+            if normal is not here:
+                for inner in topological([normal], stop=self.class_of.__contains__):
+                    known = self._enter(inner, depth)
+                known = self.class_of[here] = self.class_of[normal]
         if known is None:
             if not written:
                 self._pay()
