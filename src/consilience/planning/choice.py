@@ -109,6 +109,7 @@ def cheapest(price: Price) -> None:
         price.take(trees)
     if price.total > start * (1.0 - MARGIN):
         price.take(written)
+        price.total = start
 
 
 def _by_trees(price: Price) -> list[int]:
