@@ -205,7 +205,7 @@ def _compile(text: str, target: Target, level: int, passes: Passes, linked: bool
         # Sizes and alignments are decided while reading, so the layout must precede the text; on the same
         # line, so that numbers of lines in errors stay true. The triple comes last and wins.
         head = f'target datalayout = "{generator.target_data}" '
-        # An address that AArch64 takes by way of a table is reached within 4 GB, and the linker puts the table anywhere.
+        # AArch64 reaches a table of addresses within 4 GB only, and the linker puts the table anywhere.
         local = text if linked or target.architecture != "aarch64" else _UNPLACED.sub(r"\1 dso_local", text)
         try:
             module = binding.parse_assembly(head + local, context)
