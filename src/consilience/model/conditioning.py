@@ -19,6 +19,7 @@ from consilience.distributions.transforms.registry import requested_transform
 from consilience.distributions.transforms.transform import rewritten
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant, constant_value, numpy_dtype, substitute, tensor_input, topological
+from consilience.ir.arithmetic import plain
 from consilience.ir.side_tables import name_of, set_name, without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.data import GivenData, data_slot, given_data
@@ -165,12 +166,13 @@ def _random(model: Model, name: str) -> Node:
     return Node(made.op, made.inputs[0], *(back.get(n, n) for n in made.inputs[1:]))
 
 
-def named_in(model: Model, key: str | Node) -> str:
+def named_in(model: Model, key: Any) -> str:
     """The name of a variable that is given by name or as it is; KeyError, ModelError for others."""
     if told := elsewhere(model) or elsewhere(key):
         raise ModelError(told)
+    key = plain(key)
     if isinstance(key, str):
-        node = model[key]
+        node = plain(model[key])
     elif isinstance(key, Node) and key in model.named.values():
         node = key
     else:
