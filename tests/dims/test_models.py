@@ -19,7 +19,7 @@ import consilience.tensor as pt
 import consilience.xtensor as px
 from consilience import distributions
 from consilience.distributions.distribution import Distribution
-from consilience.errors import ConvergenceWarning, ImputationWarning
+from consilience.errors import ConvergenceWarning, ImputationWarning, ShapeError
 from consilience.ir import Node
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "named-dims.md"
@@ -353,3 +353,14 @@ def test_densities_of_variables_with_dims_align_their_values_by_name() -> None:
         assert found.dims == ("year", "city")
         wanted = getattr(pm, name)(pm.Weibull.dist(np.array([1.0, 2.0]), 3.0), at.values).eval()
         np.testing.assert_allclose(found.eval(), wanted)
+
+
+def test_an_intervention_with_dims_stands_in_the_order_of_the_variable() -> None:
+    with pm.Model(coords={"city": ["Bern", "Rome"], "year": range(3)}) as model:
+        x = pm.dims.Data("x", np.zeros((2, 3)), dims=("city", "year"))
+        pm.dims.Deterministic("double", 2.0 * x)
+    given = px.as_xtensor(np.arange(6.0).reshape(3, 2), dims=("year", "city"))
+    found = pm.do(model, {"x": given})["double"]
+    np.testing.assert_array_equal(found.transpose("year", "city").eval(), 2.0 * np.arange(6.0).reshape(3, 2))
+    with pytest.raises(ShapeError, match="what is to replace it has"):
+        pm.do(model, {"x": px.as_xtensor(np.zeros(2), dims="city")})

@@ -79,6 +79,7 @@ def do(
     ['y']
     """
     chosen = {named_in(model, key): value for key, value in vars_to_interventions.items()}
+    chosen = {name: _in_order_of(model, name, value) for name, value in chosen.items()}
     for name in model.frozen.intersection(chosen):
         raise ModelError(f"the data `{name}` are frozen, so they cannot be replaced; do so in the model before it was.")
     graphs = {name: value for name, value in chosen.items() if isinstance(value, Node)}
@@ -95,6 +96,16 @@ def do(
     acting = (made.acting.get(name, name) for name in chosen)
     kinds = {name: "data" if name in slots else "named_deterministics" for name in acting}
     return made.model(kinds, pruned=prune_vars)
+
+
+def _in_order_of(model: Model, name: str, value: Any) -> Any:
+    """A value with named dims as one whose axes stand as those of the variable; anything else as it is."""
+    if plain(value) is value:
+        return value
+    dims = model.dims_of.get(name, ())
+    if set(value.dims) != set(dims):
+        raise ShapeError(f"`{name}` has the dims {tuple(dims)!r}, and what is to replace it has {value.dims!r}.")
+    return plain(value.transpose(*dims))
 
 
 def observe(model: Model, vars_to_observations: Choice) -> Model:
