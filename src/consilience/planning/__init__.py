@@ -47,7 +47,7 @@ def planned(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | F
     choice : bool or callable, default True
         False: as written.
     """
-    if choice is False or (choice is True and _effort(outputs) < WORTHWHILE):
+    if choice is False or (choice is True and not worthwhile(outputs)):
         return list(outputs)
     from consilience.planning.choice import plan
 
@@ -69,6 +69,11 @@ def as_written(compile: Callable[Arguments, Compiled]) -> Callable[Arguments, Co
             choosing.reset(before)
 
     return compiled
+
+
+def worthwhile(outputs: Sequence[Node]) -> bool:
+    """Whether a plan can repay its making."""
+    return _effort(outputs) >= WORTHWHILE
 
 
 def _effort(outputs: Sequence[Node]) -> float:

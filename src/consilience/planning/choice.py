@@ -30,13 +30,28 @@ Reading: TypeAlias = object
 WHOLE: Final = "whole"
 
 
-class Choice(Record):
-    """A value for which another form than the written one is computed: by which rule, of what, and the user's line."""
+class Weighed(Record):
+    """Two forms of a value between which prices decided.
+
+    Attributes
+    ----------
+    rule
+        That makes one form of the other.
+    written, other
+        The form as it was written, and another one.
+    taken
+        Whether the other one is computed.
+    seconds, bytes
+        What a call of the whole program is predicted to take, and to hold at most: as planned, and with that one form
+        exchanged.
+    """
 
     rule: str
-    before: Node
-    after: Node
-    source: str
+    written: Node
+    other: Node
+    taken: bool
+    seconds: tuple[float, float]
+    bytes: tuple[float, float]
 
 
 class Plan(Record):
@@ -49,7 +64,9 @@ class Plan(Record):
     peak, written_peak
         Bytes of the values that are held at the same time, at most.
     forms
-        Number of forms that were weighed.
+        Number of forms that were found.
+    rules
+        By which other forms than the written ones were chosen, inputs first.
     """
 
     outputs: tuple[Node, ...]
@@ -58,7 +75,7 @@ class Plan(Record):
     peak: float
     written_peak: float
     forms: int
-    choices: tuple[Choice, ...]
+    rules: tuple[str, ...]
 
 
 def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | Forced = True) -> Plan:
@@ -81,14 +98,17 @@ def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | Forc
     else:
         cheapest(price)
     return Plan(
-        tuple(price.outputs()),
-        price.total,
-        written,
-        price.peak(),
-        written_peak,
-        found.spent,
-        tuple(price.choices()),
+        tuple(price.outputs()), price.total, written, price.peak(), written_peak, found.spent, tuple(price.rules())
     )
+
+
+def weighed(outputs: Sequence[Node], data: Sequence[Node] = ()) -> tuple[Plan, list[Weighed]]:
+    """A plan, and what it chose among: the forms that were taken, then those that were not, the closest ones first."""
+    made = plan(outputs, data)
+    found = Alternatives(outputs, data, EXPLORE, ALWAYS, limit=int(made.written_seconds * PER_SECOND) + 1)
+    price = Price(found)
+    cheapest(price)
+    return made, sorted(price.weighed(), key=lambda w: (not w.taken, w.seconds[1] - w.seconds[0]))
 
 
 def written_price(outputs: Sequence[Node], data: Sequence[Node] = ()) -> float:
@@ -372,14 +392,32 @@ class Price:
             made[number] = node
         return [made[o] for o in found.outputs]
 
-    def choices(self) -> Iterator[Choice]:
-        """Where another form than the written one is computed."""
+    def rules(self) -> Iterator[str]:
+        """The rules by which other forms than the written ones were chosen."""
+        for number in self.alternatives.order:
+            if self._readers[number] and self.chosen[number]:
+                yield self.alternatives.members[number][self.chosen[number]].rule
+
+    def weighed(self) -> Iterator[Weighed]:
+        """All forms of the values that are computed, with the prices of the program that has them."""
         found = self.alternatives
+        now = self.total, self.peak()
         for number in found.order:
-            member = found.members[number][self.chosen[number]]
-            if self._readers[number] and member.rule:
-                before = found.members[number][0].node
-                yield Choice(member.rule, before, member.node, side_tables.source_of(before))
+            members, chosen = found.members[number], self.chosen[number]
+            for m in range(1, len(members)):
+                if not self._readers[number]:
+                    continue
+                before = list(self.chosen)
+                exchanged = 0 if m == chosen else m
+                if chosen not in (0, m):
+                    continue
+                self._aim(members[exchanged])
+                self.switch(number, exchanged)
+                then = self.total, self.peak()
+                self.take(before)
+                yield Weighed(
+                    members[m].rule, members[0].node, members[m].node, m == chosen, (now[0], then[0]), (now[1], then[1])
+                )
 
 
 def _readings(member: Member) -> Iterator[tuple[int, Reading]]:
