@@ -15,6 +15,7 @@ from consilience.ops import (
     Cholesky,
     Det,
     DetSign,
+    Elementwise,
     Index,
     Inverse,
     InverseQuadratic,
@@ -88,7 +89,8 @@ def _effort(outputs: Sequence[Node]) -> float:
         elif kind is SolveTriangular:
             total += _size(node) * _length(node.inputs[0], -1)
         elif kind is Index and len(node.inputs) > 1:
-            total += 10.0 * _size(node)
+            read = node.inputs[0]
+            total += 10.0 * max(_size(node), _size(read) if isinstance(read.op, Elementwise | MatMul) else 0.0)
     return total
 
 

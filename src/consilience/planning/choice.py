@@ -6,7 +6,7 @@ never written. The written form is a candidate, so that no plan is predicted to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from consilience.ir import Node, side_tables
@@ -323,17 +323,19 @@ class Price:
         return known
 
     def _share(self, number: int) -> float:
-        """What a class adds to the total: its work, writing it if it is written, and all reading of it."""
+        """What a class adds to the total."""
         readers = self._readers[number]
-        if not readers:
+        return self.share_of(number, self.chosen[number], readers) if readers else 0.0
+
+    def share_of(self, number: int, member: int, readers: Collection[Reading]) -> float:
+        """What a member that is read in some ways adds: its work, writing it if need be, and all reading of it."""
+        form = self.alternatives.members[number][member]
+        if form.alias:
             return 0.0
-        member = self.alternatives.members[number][self.chosen[number]]
-        node = member.node
-        if member.alias:
-            return 0.0
-        own = self._work(number, self.chosen[number])
-        kind = cost.kind_of(node) if member.inputs else cost.STORED
-        if kind == cost.LOOP and not self._written(number):
+        node = form.node
+        own = self._work(number, member)
+        kind = cost.kind_of(node) if form.inputs else cost.STORED
+        if kind == cost.LOOP and not _written(node, readers):
             return own
         if kind in (cost.LOOP, cost.SUM):
             own += cost.LAUNCH + cost.passing(cost.size_of(node))
@@ -343,10 +345,6 @@ class Price:
         if kind == cost.VIEW and isinstance(node.op, BroadcastTo | Transpose) and WHOLE in readers:
             own += 2.0 * cost.passing(cost.size_of(node)) + cost.LAUNCH  # libraries take a copy
         return own
-
-    def _written(self, number: int) -> bool:
-        shape = self.alternatives.canonical[number].type.shape  # type: ignore[union-attr]  # loops have tensors
-        return any(reading != shape for reading in self._readers[number])
 
     def peak(self) -> float:
         """Bytes that are held at the same time, at most: of values that are written, between writing and reading."""
@@ -361,7 +359,8 @@ class Price:
         for place, number in enumerate(order):
             member = found.members[number][self.chosen[number]]
             kind = cost.kind_of(member.node)
-            if member.inputs and not member.alias and kind >= cost.LOOP and (kind > cost.LOOP or self._written(number)):
+            written = kind > cost.LOOP or (kind == cost.LOOP and _written(member.node, self._readers[number]))
+            if member.inputs and not member.alias and written:
                 size = cost.size_of(member.node)
                 held += size
                 ending.setdefault(last.get(number, len(order)), []).append(size)
@@ -418,6 +417,12 @@ class Price:
                 yield Weighed(
                     members[m].rule, members[0].node, members[m].node, m == chosen, (now[0], then[0]), (now[1], then[1])
                 )
+
+
+def _written(node: Node, readers: Collection[Reading]) -> bool:
+    """Whether elements of a loop are written: read in another way than by loops of the same shape."""
+    shape = node.static_shape
+    return any(reading != shape for reading in readers)
 
 
 def _readings(member: Member) -> Iterator[tuple[int, Reading]]:
