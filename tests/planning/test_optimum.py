@@ -21,7 +21,7 @@ LEFT = 0.02
 def optimum(found: Alternatives) -> float:
     """The least price of all choices.
 
-    One number for each member (it is taken), each way of reading a class (some member reads it so), and each set of ways in
+    One number for each member (it is taken), each way of reading a class (some member does), and each set of ways in
     which a member may be read, which has a price.
     """
     price = Price(found)

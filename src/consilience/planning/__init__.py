@@ -33,8 +33,10 @@ Forced: TypeAlias = "Callable[[Alternatives], dict[int, int]]"
 # Whether programs are planned; a function in its place chooses as it likes.
 choosing: ContextVar[bool | Forced] = ContextVar("choosing", default=True)
 
-# Multiplications in all (or elements that are gathered, ten times) from which on a plan can repay its making.
+# Multiplications (or elements that are gathered, ten times) from which on a plan can repay its making: in all, and of
+# values that count.
 WORTHWHILE: Final = 500_000
+COUNTS: Final = 20_000
 _FACTORISING: Final = frozenset((Cholesky, Det, DetSign, Inverse, LogAbsDet, Solve, InverseQuadratic))
 
 
@@ -82,15 +84,18 @@ def _effort(outputs: Sequence[Node]) -> float:
     total = 0.0
     for node in topological(outputs):
         kind = node.op.__class__
+        effort = 0.0
         if kind is MatMul:
-            total += _size(node) * _length(node.inputs[0], -1)
+            effort = _size(node) * _length(node.inputs[0], -1)
         elif kind in _FACTORISING:
-            total += _size(node.inputs[0]) * _length(node.inputs[0], -1) / 3
+            effort = _size(node.inputs[0]) * _length(node.inputs[0], -1) / 3
         elif kind is SolveTriangular:
-            total += _size(node) * _length(node.inputs[0], -1)
+            effort = _size(node) * _length(node.inputs[0], -1)
         elif kind is Index and len(node.inputs) > 1:
             read = node.inputs[0]
-            total += 10.0 * max(_size(node), _size(read) if isinstance(read.op, Elementwise | MatMul) else 0.0)
+            effort = 10.0 * max(_size(node), _size(read) if isinstance(read.op, Elementwise | MatMul) else 0.0)
+        if effort >= COUNTS:
+            total += effort
     return total
 
 

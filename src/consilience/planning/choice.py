@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from consilience.ir import Node, side_tables
+from consilience.ir import Node, side_tables, topological
 from consilience.ops import BroadcastTo, Reduce, Transpose
 from consilience.planning import cost
 from consilience.planning.alternatives import Alternatives, Member
@@ -88,7 +88,7 @@ def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | Forc
     choice : bool or callable, default True
         A function of the alternatives gives numbers of members to take, by class, whatever they cost.
     """
-    limit = None if callable(choice) else int(written_price(outputs, data) * PER_SECOND) + 1
+    limit = None if callable(choice) else _limit(outputs)
     found = Alternatives(outputs, data, EXPLORE, ALWAYS, limit=limit)
     price = Price(found)
     written, written_peak = price.total, price.peak()
@@ -105,10 +105,15 @@ def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | Forc
 def weighed(outputs: Sequence[Node], data: Sequence[Node] = ()) -> tuple[Plan, list[Weighed]]:
     """A plan, and what it chose among: the forms that were taken, then those that were not, the closest ones first."""
     made = plan(outputs, data)
-    found = Alternatives(outputs, data, EXPLORE, ALWAYS, limit=int(made.written_seconds * PER_SECOND) + 1)
+    found = Alternatives(outputs, data, EXPLORE, ALWAYS, limit=_limit(outputs))
     price = Price(found)
     cheapest(price)
     return made, sorted(price.weighed(), key=lambda w: (not w.taken, w.seconds[1] - w.seconds[0]))
+
+
+def _limit(outputs: Sequence[Node]) -> int:
+    """New forms that the run time of a program allows."""
+    return int(sum(map(cost.work, topological(outputs))) * PER_SECOND) + 1
 
 
 def written_price(outputs: Sequence[Node], data: Sequence[Node] = ()) -> float:
@@ -185,7 +190,7 @@ class Price:
         self.total = 0.0
         # By class: how often it is read in which way.
         self._readers: list[dict[Reading, int]] = [{} for _ in range(count)]
-        self._works: dict[tuple[int, int], float] = {}
+        self._works: dict[tuple[int, int], tuple[int, float]] = {}
         self._reads: dict[tuple[int, int], list[tuple[int, Reading]]] = {}
         self._before: dict[int, float] = {}
         self._read((o, WHOLE) for o in alternatives.outputs)
@@ -298,21 +303,21 @@ class Price:
 
     def work(self, number: int, member: int) -> float:
         """Seconds of a member by itself, as if it were written."""
-        form = self.alternatives.members[number][member]
-        if form.alias or not form.inputs:
-            return 0.0
-        node = form.node
-        kind = cost.kind_of(node)
-        own = self._work(number, member)
+        kind, own = self._work(number, member)
         if kind in (cost.LOOP, cost.SUM):
+            node = self.alternatives.members[number][member].node
             own += cost.LAUNCH + sum(cost.reading(i) for i in node.inputs) / 2 + cost.passing(cost.size_of(node)) / 2
         return own
 
-    def _work(self, number: int, member: int) -> float:
+    def _work(self, number: int, member: int) -> tuple[int, float]:
+        """How a member is computed, and its seconds beside reading and writing."""
         known = self._works.get((number, member))
         if known is None:
             form = self.alternatives.members[number][member]
-            known = self._works[number, member] = 0.0 if form.alias or not form.inputs else cost.work(form.node)
+            there = form.alias or not form.inputs
+            known = self._works[number, member] = (
+                (cost.STORED, 0.0) if there else (cost.kind_of(form.node), cost.work(form.node))
+            )
         return known
 
     def reads(self, number: int, member: int) -> list[tuple[int, Reading]]:
@@ -333,8 +338,7 @@ class Price:
         if form.alias:
             return 0.0
         node = form.node
-        own = self._work(number, member)
-        kind = cost.kind_of(node) if form.inputs else cost.STORED
+        kind, own = self._work(number, member)
         if kind == cost.LOOP and not _written(node, readers):
             return own
         if kind in (cost.LOOP, cost.SUM):
@@ -358,9 +362,8 @@ class Price:
         held = highest = 0.0
         for place, number in enumerate(order):
             member = found.members[number][self.chosen[number]]
-            kind = cost.kind_of(member.node)
-            written = kind > cost.LOOP or (kind == cost.LOOP and _written(member.node, self._readers[number]))
-            if member.inputs and not member.alias and written:
+            kind, _ = self._work(number, self.chosen[number])
+            if kind > cost.LOOP or (kind == cost.LOOP and _written(member.node, self._readers[number])):
                 size = cost.size_of(member.node)
                 held += size
                 ending.setdefault(last.get(number, len(order)), []).append(size)
