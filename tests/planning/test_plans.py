@@ -11,7 +11,7 @@ from consilience.backends.function import Function
 from consilience.ir import Node, topological
 from consilience.ops import MatMul
 from consilience.planning import planned
-from consilience.planning.choice import Plan, plan
+from consilience.planning.choice import PricedPlan, plan
 from consilience.planning.explore import EXPLORE
 from consilience.rewrite.rules import simplify
 
@@ -25,7 +25,7 @@ def matrix(rows: int, columns: int, name: str) -> Node:
     return pt.tensor(name, dtype="float64", shape=(rows, columns))
 
 
-def planned_by(*outputs: Node) -> Plan:
+def planned_by(*outputs: Node) -> PricedPlan:
     return plan(simplify(list(outputs)))
 
 

@@ -1,7 +1,7 @@
 """The forms that make a program cheapest: first by the price of trees, then by small changes of the exact price.
 
-Alternatives in, a `Plan` out. What is shared is paid for once; an element that only loops of its own shape read is
-never written. The written form is a candidate, so that no plan is predicted to be dearer than what was written.
+Alternatives in, a `PricedPlan` out. What is shared is paid for once; an element that only loops of its own shape read
+is never written. The written form is a candidate: no plan is predicted to be dearer than what was written.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Weighed(Record):
     bytes: tuple[float, float]
 
 
-class Plan(Record):
+class PricedPlan(Record):
     """The outputs in the forms that were chosen.
 
     Attributes
@@ -78,7 +78,7 @@ class Plan(Record):
     rules: tuple[str, ...]
 
 
-def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | Forced = True) -> Plan:
+def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | Forced = True) -> PricedPlan:
     """The cheapest program that rules find.
 
     Parameters
@@ -97,12 +97,12 @@ def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | Forc
             price.switch(number, member)
     else:
         cheapest(price)
-    return Plan(
+    return PricedPlan(
         tuple(price.outputs()), price.total, written, price.peak(), written_peak, found.spent, tuple(price.rules())
     )
 
 
-def weighed(outputs: Sequence[Node], data: Sequence[Node] = ()) -> tuple[Plan, list[Weighed]]:
+def weighed(outputs: Sequence[Node], data: Sequence[Node] = ()) -> tuple[PricedPlan, list[Weighed]]:
     """A plan, and what it chose among: the forms that were taken, then those that were not, the closest ones first."""
     made = plan(outputs, data)
     found = Alternatives(outputs, data, EXPLORE, ALWAYS, limit=_limit(outputs))
