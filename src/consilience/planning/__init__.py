@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 # A choice for tests: numbers of members by number of class.
 Forced: TypeAlias = "Callable[[Alternatives], dict[int, int]]"
-# Whether programs are planned; a function in its place chooses as it likes.
-choosing: ContextVar[bool | Forced] = ContextVar("choosing", default=True)
+# Whether programs are planned; a number of bytes that plans may hold; a function in its place chooses as it likes.
+choosing: ContextVar[bool | int | Forced] = ContextVar("choosing", default=True)
 
 # Multiplications (or elements that are gathered, ten times) from which on a plan can repay its making: in all, and of
 # values that count.
@@ -40,15 +40,15 @@ COUNTS: Final = 20_000
 _FACTORISING: Final = frozenset((Cholesky, Det, DetSign, Inverse, LogAbsDet, Solve, InverseQuadratic))
 
 
-def planned(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | Forced = True) -> list[Node]:
+def planned(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | int | Forced = True) -> list[Node]:
     """The outputs in the form that is predicted to be cheapest; the given one where there is little to gain.
 
     Parameters
     ----------
     data : sequence of TensorVariable, default ()
         Leaves that are bound before calls: what depends on them alone costs nothing.
-    choice : bool or callable, default True
-        False: as written.
+    choice : bool or int or callable, default True
+        False: as written; a number: bytes that the plan holds at most.
     """
     if choice is False or (choice is True and not worthwhile(outputs)):
         return list(outputs)
@@ -61,11 +61,13 @@ Compiled = TypeVar("Compiled")
 Arguments = ParamSpec("Arguments")
 
 
-def as_written(compile: Callable[Arguments, Compiled]) -> Callable[Arguments, Compiled]:
-    """A backend's `compile` that plans nothing."""
+def as_chosen(compile: Callable[Arguments, Compiled], choice: bool | int) -> Callable[Arguments, Compiled]:
+    """A backend's `compile` that plans nothing (False), or plans within so many bytes."""
+    if choice is True:
+        return compile
 
     def compiled(*arguments: Arguments.args, **settings: Arguments.kwargs) -> Compiled:
-        before = choosing.set(False)
+        before = choosing.set(choice)
         try:
             return compile(*arguments, **settings)
         finally:

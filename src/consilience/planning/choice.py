@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from consilience.errors import GraphError
 from consilience.ir import Node, side_tables, topological
 from consilience.ops import BroadcastTo, Reduce, Transpose
 from consilience.planning import cost
@@ -78,15 +79,21 @@ class PricedPlan(Record):
     rules: tuple[str, ...]
 
 
-def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | Forced = True) -> PricedPlan:
+def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | int | Forced = True) -> PricedPlan:
     """The cheapest program that rules find.
 
     Parameters
     ----------
     data : sequence of TensorVariable, default ()
         Leaves that are bound before calls.
-    choice : bool or callable, default True
-        A function of the alternatives gives numbers of members to take, by class, whatever they cost.
+    choice : bool or int or callable, default True
+        A number: the plan holds so many bytes at most. A function of the alternatives gives numbers of members to
+        take, by class, whatever they cost.
+
+    Raises
+    ------
+    GraphError
+        Where no plan was found that holds as little.
     """
     limit = None if callable(choice) else _limit(outputs)
     found = Alternatives(outputs, data, EXPLORE, ALWAYS, limit=limit)
@@ -95,8 +102,10 @@ def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | Forc
     if callable(choice):
         for number, member in sorted(choice(found).items()):
             price.switch(number, member)
-    else:
+    elif choice is True:
         cheapest(price)
+    else:
+        _within(price, choice)
     return PricedPlan(
         tuple(price.outputs()), price.total, written, price.peak(), written_peak, found.spent, tuple(price.rules())
     )
@@ -135,6 +144,25 @@ def cheapest(price: Price) -> None:
     if price.total > start * (1.0 - MARGIN):
         price.take(written)
         price.total = start
+
+
+def _within(price: Price, memory: int) -> None:
+    """The cheapest forms found that hold at most so many bytes: bytes are given a price until they do."""
+    least = price.peak()
+    for per_byte in (0.0, 1e-12, 1e-10, 1e-8, 1e-6):
+        price.reprice(per_byte)
+        cheapest(price)
+        held = price.peak()
+        if held <= memory:
+            price.reprice(0.0)
+            return
+        least = min(least, held)
+    node = price.largest()
+    raise GraphError(
+        f"no form of this program was found that holds at most {memory:,} bytes at a time; the best found holds "
+        f"{least:,.0f}. The largest value, of shape {node.static_shape}, is {side_tables.describe(node)}; "
+        "work in parts, or give a higher limit."
+    )
 
 
 def _by_trees(price: Price) -> list[int]:
@@ -193,6 +221,7 @@ class Price:
         self._works: dict[tuple[int, int], tuple[int, float]] = {}
         self._reads: dict[tuple[int, int], list[tuple[int, Reading]]] = {}
         self._before: dict[int, float] = {}
+        self._per_byte = 0.0
         self._read((o, WHOLE) for o in alternatives.outputs)
         self._settle()
 
@@ -299,6 +328,11 @@ class Price:
             self.chosen[number] = min(range(len(costs)), key=costs.__getitem__)
             prices[number] = costs[self.chosen[number]]
 
+    def reprice(self, per_byte: float) -> None:
+        """Let every byte that is written cost so many seconds more."""
+        self._per_byte = per_byte
+        self.total = sum(map(self._share, range(len(self.chosen))))
+
     # ---- prices
 
     def work(self, number: int, member: int) -> float:
@@ -343,6 +377,8 @@ class Price:
             return own
         if kind in (cost.LOOP, cost.SUM):
             own += cost.LAUNCH + cost.passing(cost.size_of(node))
+        if kind >= cost.LOOP:
+            own += self._per_byte * cost.size_of(node)
         loops = sum(1 for reading in readers if not isinstance(reading, str))
         if loops:
             own += loops * cost.reading(node)
@@ -370,6 +406,16 @@ class Price:
             highest = max(highest, held)
             held -= sum(ending.pop(place, ()))
         return highest
+
+    def largest(self) -> Node:
+        """The largest value that is written."""
+        found = self.alternatives
+        written = [
+            found.members[n][self.chosen[n]].node
+            for n in found.order
+            if self._readers[n] and self._work(n, self.chosen[n])[0] >= cost.LOOP
+        ]
+        return max(written, key=cost.size_of)
 
     # ---- results
 

@@ -16,7 +16,7 @@ from consilience.backends.modes import Mode
 from consilience.errors import GraphError
 from consilience.ir import Node, computed_atoms
 from consilience.ir.side_tables import name_of
-from consilience.planning import Arguments, Compiled, as_written
+from consilience.planning import Arguments, Compiled, as_chosen
 
 if TYPE_CHECKING:
     from consilience.backends.inspect.kernel_profile import KernelProfile
@@ -158,7 +158,7 @@ class Inspected:
         )
 
     def _as_planned(self, compile: Callable[Arguments, Compiled]) -> Callable[Arguments, Compiled]:
-        return compile if self.mode.plan else as_written(compile)
+        return as_chosen(compile, self.mode.plan)
 
     def _needs_machine_code(self, of_llvm: bool = True) -> None:
         made = self.mode.backend
