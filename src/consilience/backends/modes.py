@@ -39,6 +39,17 @@ class Mode(Record):
     plan : bool or int, default True
         Whether machine code computes the equal form that is predicted to be cheapest, of graphs that are rewritten; a
         number: the cheapest that holds so many bytes at most.
+
+    See Also
+    --------
+    function : Takes it as `mode`.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> pm.function([x], pt.exp(x), mode=pm.Mode(backend="reference"))(0.0).item()
+    1.0
     """
 
     backend: str = "llvm"
@@ -104,6 +115,21 @@ class NanGuardMode(Mode):
         Whether infinities are wrong.
     big_is_error : object, default False
         Whether numbers beyond 1e10 are wrong (by default not, unlike PyTensor's).
+
+    See Also
+    --------
+    DebugMode : Compares values with NumPy's.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> f = pm.function([x], pt.log(x), mode=pm.NanGuardMode())
+    >>> try:
+    ...     f(-1.0)
+    ... except AssertionError as error:
+    ...     print(type(error).__name__)
+    NotFiniteError
     """
 
     nan_is_error: bool = True
@@ -127,6 +153,18 @@ class DebugMode(Mode):
         For other names.
     ValueError
         For `check_isfinite=True`.
+
+    See Also
+    --------
+    NanGuardMode : Looks for what is not finite.
+    Mode : How a function is compiled.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> pm.function([x], pt.exp(x), mode=pm.DebugMode())(0.0).item()
+    1.0
     """
 
     def __init__(self, optimizer: bool | str | None = True, **settings: object) -> None:
