@@ -85,7 +85,7 @@ KEPT_LENGTHS = 16
 
 
 def program_of(
-    inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = (), *, choice: bool | Forced = True
+    inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = (), *, choice: bool | int | Forced = True
 ) -> tuple[Program, list[Node]]:
     """The steps of static outputs, and what of the data is computed before calls: the first of its constants."""
     check_sizes(sizes_of(topological(outputs)), {})
@@ -110,7 +110,7 @@ class Compiled:
         Leaves whose values are bound before calls (`bind`); what depends on them alone is computed then.
     origins : sequence of TensorVariable, optional
         The outputs as users know them, for messages; `outputs` if not given.
-    choice : bool or callable, default True
+    choice : bool or int or callable, default True
         Whether the program is planned (see `planning`).
 
     Attributes
@@ -133,7 +133,7 @@ class Compiled:
         *,
         level: int = 2,
         origins: Sequence[Node] | None = None,
-        choice: bool | Forced = True,
+        choice: bool | int | Forced = True,
     ) -> None:
         self._data = list(data)
         self.origins = outputs if origins is None else origins
