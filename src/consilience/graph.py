@@ -54,6 +54,19 @@ def clone_replace(
     Returns
     -------
     object
+        In the form of `output`.
+
+    See Also
+    --------
+    graph_replace : Refuses nodes that are not there.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import clone_replace
+    >>> x = pt.dscalar("x")
+    >>> clone_replace(2 * x, {x: pt.as_tensor(5.0)}).eval().item()
+    10.0
     """
     single = isinstance(output, Node)
     outputs: list[Node] = [output] if isinstance(output, Node) else list(output)
@@ -100,6 +113,19 @@ def graph_replace(
     Returns
     -------
     object
+        In the form of `outputs`.
+
+    See Also
+    --------
+    clone_replace : Takes any nodes.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import graph_replace
+    >>> x = pt.dscalar("x")
+    >>> graph_replace([2 * x], {x: pt.as_tensor(5.0)})[0].eval().item()
+    10.0
     """
     listed = [outputs] if isinstance(outputs, Node) else list(outputs)
     if strict:
@@ -123,6 +149,20 @@ def ancestors(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) ->
     Returns
     -------
     iterator of TensorVariable
+        Each once.
+
+    See Also
+    --------
+    graph_inputs : Those without inputs.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import ancestors
+    >>> x = pt.dscalar("x")
+    >>> y = pt.exp(2 * x)
+    >>> x in list(ancestors([y])), len(list(ancestors([y])))
+    (True, 4)
     """
     return iter(topological(graphs, stop=_stops(blockers)))
 
@@ -140,6 +180,19 @@ def graph_inputs(graphs: Iterable[Node], blockers: Iterable[Node] | None = None)
     Returns
     -------
     iterator of TensorVariable
+        Each once.
+
+    See Also
+    --------
+    explicit_graph_inputs : Without constants and shared variables.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import graph_inputs
+    >>> x = pt.dscalar("x")
+    >>> x in list(graph_inputs([2 * x]))
+    True
     """
     return (node for node in ancestors(graphs, blockers) if not node.inputs)
 
@@ -155,6 +208,19 @@ def explicit_graph_inputs(graph: Node | Iterable[Node]) -> Iterator[Node]:
     Returns
     -------
     iterator of TensorVariable
+        Each once.
+
+    See Also
+    --------
+    graph_inputs : With constants and shared variables.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import explicit_graph_inputs
+    >>> x = pt.dscalar("x")
+    >>> [v.name for v in explicit_graph_inputs(2 * x + 1)]
+    ['x']
     """
     graphs = [graph] if isinstance(graph, Node) else list(graph)
     return (
@@ -177,6 +243,19 @@ def orphans_between(ins: Iterable[Node], outs: Iterable[Node]) -> Iterator[Node]
     Returns
     -------
     iterator of TensorVariable
+        Each once.
+
+    See Also
+    --------
+    graph_inputs : All leaves.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import orphans_between
+    >>> x, y = pt.dscalars("x", "y")
+    >>> [v.name for v in orphans_between([x], [x + y])]
+    ['y']
     """
     given = set(ins)
     return (node for node in graph_inputs(outs, given) if node not in given)
@@ -201,11 +280,24 @@ def equal_computations(
     Returns
     -------
     bool
+        Whether all pairs are equal.
 
     Raises
     ------
     ValueError
         Where the lists have unequal lengths.
+
+    See Also
+    --------
+    rewrite_graph : Simplifies graphs before they are compared.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import equal_computations
+    >>> x, y = pt.dscalars("x", "y")
+    >>> equal_computations([2 * x], [2 * y], [x], [y])
+    True
     """
     if len(xs) != len(ys) or len(in_xs) != len(in_ys):
         raise ValueError(
@@ -243,6 +335,19 @@ def rewrite_graph(
     Returns
     -------
     object
+        In the form of `graph`.
+
+    See Also
+    --------
+    function : Compiles from this form.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import rewrite_graph
+    >>> x = pt.dscalar("x")
+    >>> rewrite_graph(pt.log(pt.exp(x))) is x
+    True
     """
     if custom_rewrite is not None:
         raise TypeError("`custom_rewrite` is a rewriter of PyTensor's graphs; rules are written in the library here.")

@@ -286,3 +286,23 @@ def test_the_page_of_named_dims_runs_as_it_is(tmp_path: Path, capsys: pytest.Cap
     runpy.run_path(str(script), run_name="page")
     said = [line.strip() for line in re.findall(r"print\(.*\)  # (.*)$", text, re.MULTILINE)]
     assert capsys.readouterr().out.splitlines() == said
+
+
+def test_a_hidden_markov_chain_takes_its_matrix_by_two_dims() -> None:
+    """Rows of the matrix of transitions are constrained one by one, and the matrix is one parameter of one series."""
+    rows, means = [[0.9, 0.1], [0.2, 0.8]], [0.0, 3.0]
+
+    def named() -> None:
+        pm.dims.HiddenMarkov(
+            "x",
+            px.as_xtensor([0.5, 0.5], "k"),
+            px.as_xtensor(rows, ("k", "l")),
+            pm.dims.Normal.dist(px.as_xtensor(means, "k"), 1.0),
+            core_dims=("k", "l", "year"),
+            dims="year",
+        )
+
+    def plain() -> None:
+        pm.HiddenMarkov("x", [0.5, 0.5], rows, pm.Normal.dist(means, 1.0), dims="year")
+
+    same_density(named, plain)

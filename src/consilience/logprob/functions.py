@@ -188,6 +188,19 @@ def conditional_logp(
     ------
     MissingRuleError
         Where a factor cannot be derived, or two nodes share their randomness.
+
+    See Also
+    --------
+    logp : The density of one variable.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> x = pm.Normal.dist()
+    >>> y = pm.Normal.dist(x, 1.0)
+    >>> factors = pm.conditional_logp({x: 0.0, y: 1.0})
+    >>> [factors[node].eval().round(4).item() for node in (x, y)]
+    [-0.9189, -1.4189]
     """
     del warn_rvs
     values = {node: as_tensor(value) for node, value in rv_values.items()}

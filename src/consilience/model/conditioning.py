@@ -408,6 +408,20 @@ def remove_value_transforms(model: Model, vars: Sequence[str | Node] | None = No
     Returns
     -------
     Model
+        A copy; the given model is as it was.
+
+    See Also
+    --------
+    find_hessian : Derivatives that may be wanted there.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import remove_value_transforms
+    >>> with pm.Model() as model:
+    ...     x = pm.Exponential("x", 1.0)
+    >>> [v.name for v in remove_value_transforms(model).value_vars]
+    ['x']
     """
     return change_value_transforms(model, dict.fromkeys([v.name for v in model.free] if vars is None else vars))
 
@@ -445,6 +459,21 @@ def extract_deterministics(
     KeyError
     ModelError
         For what is no deterministic.
+
+    See Also
+    --------
+    insert_deterministics : The inverse.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import extract_deterministics
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     double = pm.Deterministic("double", 2 * x)
+    >>> bare, taken = extract_deterministics(model)
+    >>> bare.deterministics, len(taken)
+    ([], 1)
     """
     names = [*model.named_deterministics] if var_names is None else names_in(model, var_names)
     for name in names:
@@ -489,6 +518,21 @@ def insert_deterministics(model: Model, deterministics: Sequence[DetachedDetermi
     ------
     ModelError
         Where it has none of a name that is needed, or has the name of a deterministic already.
+
+    See Also
+    --------
+    extract_deterministics : The inverse.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import extract_deterministics, insert_deterministics
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     double = pm.Deterministic("double", 2 * x)
+    >>> again = insert_deterministics(*extract_deterministics(model))
+    >>> [v.name for v in again.deterministics]
+    ['double']
     """
     made = model.copy()
     for one in deterministics:

@@ -37,11 +37,25 @@ def Data(
     Returns
     -------
     XTensorVariable
+        The data with their dims.
 
     Raises
     ------
     TypeError
         For axes without names.
+
+    See Also
+    --------
+    Deterministic : Keeps an expression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model(coords={"city": ["Bern", "Rome"]}):
+    ...     x = pm.dims.Data("x", np.array([1.0, 2.0]), dims="city")
+    >>> x.dims
+    ('city',)
     """
     labelled = hasattr(value, "dims") and hasattr(value, "values")
     if labelled and dims is None:
@@ -79,6 +93,20 @@ def Deterministic(name: str, value: Any, dims: WithEllipsis = None, model: Model
     Returns
     -------
     XTensorVariable
+        The expression under its name.
+
+    See Also
+    --------
+    Potential : Adds to the density.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model(coords={"city": ["Bern", "Rome"]}):
+    ...     x = pm.dims.Normal("x", dims="city")
+    ...     double = pm.dims.Deterministic("double", 2 * x)
+    >>> double.dims
+    ('city',)
     """
     return _kept(plain.Deterministic, name, value, dims, model)
 
@@ -100,5 +128,19 @@ def Potential(name: str, value: Any, dims: WithEllipsis = None, model: Model | N
     Returns
     -------
     XTensorVariable
+        The term under its name.
+
+    See Also
+    --------
+    Deterministic : Keeps an expression.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model(coords={"city": ["Bern", "Rome"]}):
+    ...     x = pm.dims.Normal("x", dims="city")
+    ...     term = pm.dims.Potential("term", -(x**2))
+    >>> term.dims
+    ('city',)
     """
     return _kept(plain.Potential, name, value, dims, model)

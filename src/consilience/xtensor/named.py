@@ -50,6 +50,16 @@ class NamedType(Record):
         Names of the axes; their lengths come from the model's coords.
     shape : int or sequence of int, optional
         Lengths of the axes.
+
+    See Also
+    --------
+    xtensor : Makes a tensor of a type.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> px.as_xtensor([1.0, 2.0], dims="city").type
+    NamedType(dtype='float64', dims=('city',), shape=(2,))
     """
 
     dtype: str
