@@ -94,8 +94,8 @@ def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) 
     >>> with pm.Model():
     ...     x = pm.Normal("x")
     ...     result = pm.sample(random_seed=1, progressbar=False)
-    >>> pm.report(result).splitlines()[1][:22]
-    'status      converged,'
+    >>> "converged" in pm.report(result)
+    True
     """
     groups = held(result)
     if "posterior" not in groups or "status" not in groups["posterior"].attrs:
