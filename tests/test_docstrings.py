@@ -36,7 +36,7 @@ SPACES = """
 CHECKS = """
     GL03 GL05 GL06 GL07 GL08 SS01 SS02 SS03 SS06 PR01 PR02 PR03 PR04 PR07 PR08 PR09 PR10 RT04 RT05 EX01
 """.split()  # noqa: SIM905
-PACKAGES = re.compile(r">>> import (jax|numpyro|pymc|pytensor|torch)\b")
+PACKAGES = re.compile(r"^>>> import .*\b(jax|numpyro|pymc|pytensor|torch)\b", re.MULTILINE)
 
 
 def public() -> Iterator[tuple[str, Any]]:
