@@ -35,6 +35,7 @@ def get_mode(mode: Mode | str | None = None) -> Mode:
     Returns
     -------
     Mode
+        The mode of that name.
 
     Examples
     --------
@@ -51,6 +52,7 @@ def get_default_mode() -> Mode:
     Returns
     -------
     Mode
+        The mode; `pm.config.mode` names it.
 
     Examples
     --------

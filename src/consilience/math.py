@@ -46,6 +46,7 @@ def flat_outer(a: TensorLike, b: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        A vector.
 
     Examples
     --------
@@ -115,6 +116,7 @@ def kron_diag(*diags: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        A vector.
 
     Examples
     --------
@@ -237,6 +239,7 @@ def batched_diag(C: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        A matrix of diagonals, or diagonal matrices.
 
     Examples
     --------
@@ -335,6 +338,7 @@ def expand_packed_triangular(
     Returns
     -------
     TensorVariable
+        A matrix, or a vector with `diagonal_only`.
 
     Examples
     --------

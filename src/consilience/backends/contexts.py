@@ -183,6 +183,7 @@ def shared(
     Returns
     -------
     TensorVariable
+        A tensor whose value functions read anew at each call.
 
     Examples
     --------

@@ -560,6 +560,7 @@ def function(
     Returns
     -------
     Function
+        A function of arrays, which takes values of `inputs` in their order and gives those of `outputs`.
 
     Raises
     ------

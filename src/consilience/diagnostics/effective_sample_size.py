@@ -94,6 +94,7 @@ def ess_bulk(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw; NaN where it is not defined.
 
     Examples
     --------
@@ -122,6 +123,7 @@ def ess_tail(draws: npt.ArrayLike, tails: Sequence[float] = TAILS) -> FloatArray
     Returns
     -------
     FloatArray
+        Of the shape of one draw; NaN where it is not defined.
 
     Examples
     --------
@@ -147,6 +149,7 @@ def ess_mean(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw; NaN where it is not defined.
 
     Examples
     --------

@@ -47,6 +47,7 @@ def hdi(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw with an axis of length 2 behind: lower and upper end.
 
     Examples
     --------
@@ -75,6 +76,7 @@ def eti(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw with an axis of length 2 behind: lower and upper end.
 
     Examples
     --------

@@ -54,6 +54,7 @@ def split_rhat(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw; NaN where it is not defined.
 
     Examples
     --------

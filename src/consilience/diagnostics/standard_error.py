@@ -58,6 +58,7 @@ def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw; NaN where it is not defined.
 
     Examples
     --------

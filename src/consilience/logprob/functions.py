@@ -81,6 +81,7 @@ def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric
     Returns
     -------
     TensorVariable
+        Of the shape of `value` and of the parameters, broadcast; NaN for parameters out of range.
 
     Examples
     --------
@@ -113,6 +114,7 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
     Returns
     -------
     TensorVariable
+        Of the shape of `value` and of the parameters, broadcast; NaN for parameters out of range.
 
     Examples
     --------
@@ -145,6 +147,7 @@ def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     Returns
     -------
     TensorVariable
+        Of the shape of `value` and of the parameters, broadcast.
 
     Examples
     --------

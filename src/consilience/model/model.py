@@ -311,6 +311,7 @@ def modelcontext(model: Model | None = None) -> Model:
     Returns
     -------
     Model
+        The model; TypeError where there is none.
 
     Examples
     --------
@@ -379,6 +380,7 @@ def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: 
     Returns
     -------
     TensorVariable
+        The expression under its name.
 
     Examples
     --------
@@ -409,6 +411,7 @@ def Potential(name: str, var: TensorLike, model: Model | None = None, dims: Dime
     Returns
     -------
     TensorVariable
+        The term under its name.
 
     Examples
     --------
@@ -652,6 +655,7 @@ def Data(
     Returns
     -------
     TensorVariable
+        The data, an input whose value `set_data` exchanges.
 
     Examples
     --------
@@ -697,6 +701,7 @@ def set_data(
     Returns
     -------
     None
+        Nothing: the model has the new values.
 
     Examples
     --------

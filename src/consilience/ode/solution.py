@@ -171,6 +171,7 @@ def solve(
     Returns
     -------
     TensorVariable or OdeResult
+        The states at the times, or with `full_output` a record of them and of the way there.
 
     See Also
     --------

@@ -46,6 +46,7 @@ def flatten(x: TensorLike, ndim: int = 1) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements in another shape.
 
     Examples
     --------
@@ -77,6 +78,7 @@ def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        The longer tensor.
 
     Examples
     --------
@@ -122,6 +124,7 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
     Returns
     -------
     TensorVariable
+        The elements, of the shape of the indices along `axis`.
 
     Examples
     --------
@@ -156,6 +159,7 @@ def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) 
     Returns
     -------
     TensorVariable
+        The elements, of the shape of the indices along `axis`.
 
     Examples
     --------
@@ -189,6 +193,7 @@ def dimshuffle(x: TensorLike, *pattern: Any) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
 
     Examples
     --------
@@ -231,6 +236,7 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
     Returns
     -------
     TensorVariable
+        Without the two axes, and with one for the diagonal behind the others.
 
     Examples
     --------
@@ -258,6 +264,7 @@ def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Nod
     Returns
     -------
     TensorVariable
+        Without the two axes.
 
     Examples
     --------
@@ -283,6 +290,7 @@ def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
 
     Examples
     --------

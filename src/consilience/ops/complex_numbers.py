@@ -20,6 +20,7 @@ def real(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
 
     Examples
     --------
@@ -43,6 +44,7 @@ def imag(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
 
     Examples
     --------
@@ -66,6 +68,7 @@ def conj(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape and dtype of `x`.
 
     Examples
     --------
@@ -88,6 +91,7 @@ def angle(z: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the shape of `z`.
 
     Examples
     --------
@@ -112,6 +116,7 @@ def complex(real: TensorLike, imag: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Complex numbers of the common broadcast shape.
 
     Examples
     --------
@@ -135,6 +140,7 @@ def complex_from_polar(abs: TensorLike, angle: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Complex numbers of the common broadcast shape.
 
     Examples
     --------

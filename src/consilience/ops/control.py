@@ -254,6 +254,7 @@ def ifelse(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> No
     Returns
     -------
     TensorVariable or list of TensorVariable
+        In the form of `then`.
 
     Examples
     --------

@@ -183,6 +183,7 @@ def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
     Returns
     -------
     TensorVariable
+        Of that dtype; the same tensor where it has it.
 
     Examples
     --------

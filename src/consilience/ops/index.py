@@ -219,6 +219,7 @@ def flatnonzero(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A vector whose length is known when the function runs.
 
     Examples
     --------
@@ -240,6 +241,7 @@ def argwhere(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A matrix of int64, whose number of rows is known when the function runs.
 
     Examples
     --------

@@ -214,6 +214,7 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
 
     Examples
     --------
@@ -258,6 +259,7 @@ def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
 
     Examples
     --------
@@ -291,6 +293,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) ->
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
 
     Examples
     --------
@@ -345,6 +348,7 @@ def outer(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A matrix.
 
     Examples
     --------
@@ -367,6 +371,7 @@ def matrix_transpose(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
 
     Examples
     --------
@@ -437,6 +442,7 @@ def inv(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `a`.
 
     Examples
     --------
@@ -458,6 +464,7 @@ def det(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A number per matrix.
 
     Examples
     --------
@@ -479,6 +486,7 @@ def slogdet(x: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Both, a number per matrix.
 
     Examples
     --------
@@ -507,6 +515,7 @@ def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -
     Returns
     -------
     TensorVariable
+        Without the two axes, and with one for the diagonal behind the others.
 
     Examples
     --------
@@ -547,6 +556,7 @@ def trace(value: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A number per matrix.
 
     Examples
     --------

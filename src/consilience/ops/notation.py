@@ -52,6 +52,7 @@ def power(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
 
     Examples
     --------
@@ -93,6 +94,7 @@ def float_power(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
 
     Examples
     --------
@@ -150,6 +152,7 @@ def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = 
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
 
     Examples
     --------
@@ -221,6 +224,7 @@ def shape_of(x: TensorLike) -> Lengths:
     Returns
     -------
     sequence of int or None
+        A length per axis.
 
     Examples
     --------

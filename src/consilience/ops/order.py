@@ -91,6 +91,7 @@ def sort(
     Returns
     -------
     TensorVariable
+        Of the shape of `a`; a vector for None.
 
     Examples
     --------
@@ -131,6 +132,7 @@ def argsort(
     Returns
     -------
     TensorVariable
+        int64, of the shape of `a`; a vector for `axis=None`.
 
     Examples
     --------
@@ -160,6 +162,7 @@ def searchsorted(x: TensorLike, v: TensorLike, side: str = "left", sorter: Tenso
     Returns
     -------
     TensorVariable
+        int64, of the shape of `v`.
 
     Examples
     --------

@@ -44,6 +44,7 @@ def sum(
     Returns
     -------
     TensorVariable
+        Without the axes that are reduced.
 
     Examples
     --------
@@ -82,6 +83,7 @@ def prod(
     Returns
     -------
     TensorVariable
+        Without the axes that are reduced.
 
     Examples
     --------
@@ -124,6 +126,7 @@ def max(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
     Returns
     -------
     TensorVariable
+        Without the axes that are reduced.
 
     Examples
     --------
@@ -153,6 +156,7 @@ def min(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
     Returns
     -------
     TensorVariable
+        Without the axes that are reduced.
 
     Examples
     --------
@@ -191,6 +195,7 @@ def any(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Booleans, without the axes that are reduced.
 
     Examples
     --------
@@ -216,6 +221,7 @@ def all(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Booleans, without the axes that are reduced.
 
     Examples
     --------
@@ -241,6 +247,7 @@ def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, without the axes that are reduced.
 
     Examples
     --------
@@ -266,6 +273,7 @@ def argmax(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        int64, without the axes that are reduced.
 
     Examples
     --------
@@ -291,6 +299,7 @@ def argmin(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        int64, without the axes that are reduced.
 
     Examples
     --------
@@ -338,6 +347,7 @@ def mean(
     Returns
     -------
     TensorVariable
+        Floats, without the axes that are reduced.
 
     Examples
     --------
@@ -376,6 +386,7 @@ def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
     Returns
     -------
     TensorVariable
+        Floats, without the axes that are reduced.
 
     Examples
     --------
@@ -422,6 +433,7 @@ def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
     Returns
     -------
     TensorVariable
+        Floats, without the axes that are reduced.
 
     Examples
     --------
@@ -445,6 +457,7 @@ def cumsum(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `x`; a vector for None.
 
     Examples
     --------
@@ -468,6 +481,7 @@ def cumprod(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `x`; a vector for None.
 
     Examples
     --------
@@ -493,6 +507,7 @@ def ptp(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Without the axes that are reduced.
 
     Examples
     --------

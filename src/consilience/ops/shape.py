@@ -259,6 +259,7 @@ def reshape(x: TensorLike, newshape: object, *, ndim: int | None = None) -> Node
     Returns
     -------
     TensorVariable
+        The same elements in another shape.
 
     Examples
     --------
@@ -312,6 +313,7 @@ def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequ
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
 
     Examples
     --------
@@ -344,6 +346,7 @@ def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
 
     Examples
     --------
@@ -370,6 +373,7 @@ def expand_dims(a: TensorLike, axis: int | Sequence[int]) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
 
     Examples
     --------
@@ -396,6 +400,7 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
 
     Examples
     --------
@@ -424,6 +429,7 @@ def broadcast_to(x: TensorLike, shape: object) -> Node:
     Returns
     -------
     TensorVariable
+        Of that shape.
 
     Examples
     --------
@@ -456,6 +462,7 @@ def broadcast_arrays(*args: TensorLike) -> list[Node]:
     Returns
     -------
     list of TensorVariable
+        As many as there are arguments.
 
     Examples
     --------
@@ -481,6 +488,7 @@ def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
 
     Examples
     --------
@@ -513,6 +521,7 @@ def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+        Of one more axis per stacking.
 
     Examples
     --------
@@ -543,6 +552,7 @@ def arange(
     Returns
     -------
     TensorVariable
+        A vector; its length may be known at the call only.
 
     Examples
     --------
@@ -595,6 +605,7 @@ def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = No
     Returns
     -------
     TensorVariable
+        Of that shape, and of the dtype of the value unless one is given.
 
     Examples
     --------
@@ -625,6 +636,7 @@ def eye(n: object, m: object | None = None, k: Any = 0, dtype: npt.DTypeLike | N
     Returns
     -------
     TensorVariable
+        A matrix, `config.floatX` unless a dtype is given.
 
     Examples
     --------

@@ -454,6 +454,7 @@ def compute_log_prior(
     Returns
     -------
     object
+        The tree with a group `log_prior`; that group alone unless `extend_inferencedata`.
 
     See Also
     --------

@@ -60,6 +60,7 @@ def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
 
     Examples
     --------
@@ -84,6 +85,7 @@ def ravel(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements in another shape.
 
     Examples
     --------
@@ -109,6 +111,7 @@ def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, of at least that rank.
 
     Examples
     --------
@@ -136,6 +139,7 @@ def atleast_1d(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, of at least that rank.
 
     Examples
     --------
@@ -161,6 +165,7 @@ def atleast_2d(arry: TensorLike, *, n: int = 2, left: bool = True) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, of at least that rank.
 
     Examples
     --------
@@ -186,6 +191,7 @@ def atleast_3d(arry: TensorLike, *, n: int = 3, left: bool = True) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, of at least that rank.
 
     Examples
     --------
@@ -209,6 +215,7 @@ def shape_padleft(t: TensorLike, n_ones: int = 1) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
 
     Examples
     --------
@@ -232,6 +239,7 @@ def shape_padright(t: TensorLike, n_ones: int = 1) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
 
     Examples
     --------
@@ -255,6 +263,7 @@ def shape_padaxis(t: TensorLike, axis: int) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
 
     Examples
     --------
@@ -278,6 +287,7 @@ def join(axis: int, *tensors_list: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
 
     Examples
     --------
@@ -299,6 +309,7 @@ def hstack(tensor_list: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
 
     Examples
     --------
@@ -321,6 +332,7 @@ def vstack(tensor_list: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
 
     Examples
     --------
@@ -342,6 +354,7 @@ def dstack(tensor_list: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
 
     Examples
     --------
@@ -364,6 +377,7 @@ def column_stack(tensor_list: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
 
     Examples
     --------
@@ -386,6 +400,7 @@ def horizontal_stack(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
 
     Examples
     --------
@@ -407,6 +422,7 @@ def vertical_stack(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
 
     Examples
     --------
@@ -428,6 +444,7 @@ def stacklists(arg: Any) -> Node:
     Returns
     -------
     TensorVariable
+        Of one more axis per stacking.
 
     Examples
     --------
@@ -451,6 +468,7 @@ def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> N
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
 
     Examples
     --------
@@ -495,6 +513,7 @@ def split(
     Returns
     -------
     list of TensorVariable
+        The parts, in order.
 
     Examples
     --------
@@ -538,6 +557,7 @@ def tile(A: TensorLike, reps: TensorLike | Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+        The longer tensor.
 
     Examples
     --------
@@ -569,6 +589,7 @@ def flip(arr: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of the argument, in another order.
 
     Examples
     --------
@@ -596,6 +617,7 @@ def roll(x: TensorLike, shift: Any, axis: int | Sequence[int] | None = None) -> 
     Returns
     -------
     TensorVariable
+        Of the shape of the argument, in another order.
 
     Examples
     --------
@@ -631,6 +653,7 @@ def choose(a: TensorLike, choices: Any, mode: str = "raise") -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape.
 
     Examples
     --------
@@ -683,6 +706,7 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> N
     Returns
     -------
     TensorVariable
+        As many parts along `axis` as are true, a number known when the function runs.
 
     Examples
     --------
@@ -710,6 +734,7 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | No
     Returns
     -------
     tuple of TensorVariable or TensorVariable
+        A vector of int64 per axis, or a matrix of them.
 
     Examples
     --------
@@ -733,6 +758,7 @@ def nonzero_values(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A vector whose length is known when the function runs.
 
     Examples
     --------
@@ -759,6 +785,7 @@ def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[
     Returns
     -------
     tuple of TensorVariable
+        int64, one tensor per axis.
 
     Examples
     --------
@@ -792,6 +819,7 @@ def ravel_multi_index(multi_index: Sequence[TensorLike], dims: object, mode: str
     Returns
     -------
     TensorVariable
+        int64, of the common shape of the positions.
 
     Examples
     --------
@@ -842,6 +870,7 @@ def inverse_permutation(perm: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        int64, of the shape of `perm`.
 
     Examples
     --------
@@ -874,6 +903,7 @@ def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> 
     Returns
     -------
     TensorVariable
+        The same elements in another shape.
 
     Examples
     --------
@@ -905,6 +935,7 @@ def split_dims(x: TensorLike, shape: object, axis: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements in another shape.
 
     Examples
     --------
@@ -933,6 +964,7 @@ def specify_shape(x: TensorLike, shape: Sequence[object] | object) -> Node:
     Returns
     -------
     TensorVariable
+        The same tensor with what is promised of its lengths.
 
     Examples
     --------
@@ -969,6 +1001,7 @@ def specify_broadcastable(x: TensorLike, *axes: int) -> Node:
     Returns
     -------
     TensorVariable
+        The same tensor with what is promised of its lengths.
 
     Examples
     --------
@@ -1045,6 +1078,7 @@ def broadcast_shape(*arrays: Any, arrays_are_shapes: bool = False) -> tuple[Node
     Returns
     -------
     tuple of TensorVariable or int
+        A length per axis.
 
     Examples
     --------
@@ -1070,6 +1104,7 @@ def is_flat(var: Node, ndim: int = 1) -> bool:
     Returns
     -------
     bool
+        Whether it has.
 
     Examples
     --------
@@ -1091,6 +1126,7 @@ def get_vector_length(v: TensorLike) -> int:
     Returns
     -------
     int
+        The length; ShapeError where it is not known.
 
     Examples
     --------
@@ -1142,6 +1178,7 @@ def diag(v: TensorLike, k: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+        A matrix of a vector, a vector of a matrix.
 
     Examples
     --------
@@ -1171,6 +1208,7 @@ def extract_diag(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Without the two axes, and with one for the diagonals.
 
     Examples
     --------
@@ -1194,6 +1232,7 @@ def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `a`.
 
     Examples
     --------
@@ -1219,6 +1258,7 @@ def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: Any) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `a`.
 
     Examples
     --------
@@ -1262,6 +1302,7 @@ def tril(m: TensorLike, k: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `m`.
 
     Examples
     --------
@@ -1286,6 +1327,7 @@ def triu(m: TensorLike, k: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `m`.
 
     Examples
     --------
@@ -1326,6 +1368,7 @@ def set_subtensor(x: Node, y: TensorLike, inplace: bool = False, tolerate_inplac
     Returns
     -------
     TensorVariable
+        The whole tensor with that part changed.
 
     Examples
     --------
@@ -1364,6 +1407,7 @@ def inc_subtensor(
     Returns
     -------
     TensorVariable
+        The whole tensor with that part changed.
 
     Examples
     --------

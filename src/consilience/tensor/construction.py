@@ -54,6 +54,7 @@ def constant(
     Returns
     -------
     TensorVariable
+        A constant, which compilation computes with.
 
     Examples
     --------
@@ -83,6 +84,7 @@ def as_tensor_variable(
     Returns
     -------
     TensorVariable
+        A tensor; a tensor itself where nothing is to be done.
 
     Examples
     --------
@@ -115,6 +117,7 @@ def key(seed: int) -> Node:
     Returns
     -------
     TensorVariable
+        A scalar of dtype "key", for `rng=` of `pt.random`.
 
     Examples
     --------
@@ -139,6 +142,7 @@ def zeros(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of that shape, `config.floatX` unless a dtype is given.
 
     Examples
     --------
@@ -165,6 +169,7 @@ def ones(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of that shape, `config.floatX` unless a dtype is given.
 
     Examples
     --------
@@ -188,6 +193,7 @@ def alloc(value: TensorLike, *shape: object) -> Node:
     Returns
     -------
     TensorVariable
+        Of that shape, and of the dtype of the value unless one is given.
 
     Examples
     --------
@@ -213,6 +219,7 @@ def zeros_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool 
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
 
     Examples
     --------
@@ -236,6 +243,7 @@ def empty_like(prototype: TensorLike, dtype: npt.DTypeLike | None = None) -> Nod
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
 
     Examples
     --------
@@ -261,6 +269,7 @@ def ones_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool =
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
 
     Examples
     --------
@@ -284,6 +293,7 @@ def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
 
     Examples
     --------
@@ -315,6 +325,7 @@ def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | N
     Returns
     -------
     TensorVariable
+        A matrix, `config.floatX` unless a dtype is given.
 
     Examples
     --------
@@ -341,6 +352,7 @@ def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Two vectors of int64, which index a matrix together.
 
     Examples
     --------
@@ -370,6 +382,7 @@ def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Two vectors of int64, which index a matrix together.
 
     Examples
     --------
@@ -397,6 +410,7 @@ def tril_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Two vectors of int64, which index a matrix together.
 
     Examples
     --------
@@ -421,6 +435,7 @@ def triu_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Two vectors of int64, which index a matrix together.
 
     Examples
     --------
@@ -468,6 +483,7 @@ def linspace(
     Returns
     -------
     TensorVariable or tuple of (TensorVariable, TensorVariable)
+        `num` numbers along a new axis in front; with `retstep` their distance, too.
 
     Examples
     --------
@@ -544,6 +560,7 @@ def logspace(
     Returns
     -------
     TensorVariable
+        `num` numbers along a new axis in front.
 
     Examples
     --------
@@ -588,6 +605,7 @@ def geomspace(
     Returns
     -------
     TensorVariable
+        `num` numbers along a new axis in front.
 
     Examples
     --------
@@ -619,6 +637,7 @@ def meshgrid(*xi: TensorLike, indexing: str = "xy", sparse: bool = False) -> lis
     Returns
     -------
     list of TensorVariable
+        One tensor per axis.
 
     Examples
     --------
@@ -652,6 +671,7 @@ def floatX(X: TensorLike) -> Any:  # PyMC's name
     Returns
     -------
     object
+        A tensor of a tensor, an array of anything else.
 
     Examples
     --------
@@ -698,6 +718,7 @@ def bartlett(M: int | Node) -> Node:
     Returns
     -------
     TensorVariable
+        A vector of float64.
 
     Examples
     --------

@@ -48,6 +48,7 @@ def bincount(
     Returns
     -------
     TensorVariable
+        A vector of int64, or of the dtype of the weights.
 
     Examples
     --------
@@ -85,6 +86,7 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        int64, of the shape of `x`.
 
     Examples
     --------
@@ -121,6 +123,7 @@ def histogram_bin_edges(
     Returns
     -------
     TensorVariable
+        A vector that ascends.
 
     Examples
     --------
@@ -156,6 +159,7 @@ def histogram(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        The counts, or the density, and the ends.
 
     Examples
     --------
@@ -259,6 +263,7 @@ def to_one_hot(y: TensorLike, nb_class: object, dtype: npt.DTypeLike | None = No
     Returns
     -------
     TensorVariable
+        Of one more axis, of length `nb_class`.
 
     Examples
     --------

@@ -206,6 +206,7 @@ def value_and_grad(cost: Node, wrt: Nodes) -> tuple[Node, Any]:
     Returns
     -------
     tuple of (TensorVariable, object)
+        The cost, and the derivative in the form of `wrt`.
 
     Examples
     --------
@@ -257,6 +258,7 @@ def jacobian(
     Returns
     -------
     object
+        In the form of `wrt`.
 
     Examples
     --------
@@ -288,6 +290,7 @@ def hessian(cost: Node, wrt: Nodes, consider_constant: Nodes | None = None, disc
     Returns
     -------
     object
+        In the form of `wrt`.
 
     Examples
     --------
@@ -563,6 +566,7 @@ def zero_grad(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The value, of the shape and dtype of `x`.
 
     Examples
     --------
@@ -618,6 +622,7 @@ def grad_scale(x: TensorLike, multiplier: float) -> Node:
     Returns
     -------
     TensorVariable
+        The value, of the shape and dtype of `x`.
 
     Examples
     --------
@@ -645,6 +650,7 @@ def grad_clip(x: TensorLike, lower_bound: float, upper_bound: float) -> Node:
     Returns
     -------
     TensorVariable
+        The value, of the shape and dtype of `x`.
 
     Examples
     --------

@@ -46,6 +46,7 @@ def einsum(subscripts: str, *operands: TensorLike, optimize: object = None) -> N
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
 
     Examples
     --------

@@ -44,6 +44,7 @@ def fft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = 
     Returns
     -------
     TensorVariable
+        Complex, of the shape of `a` but for lengths that are asked for.
 
     Notes
     -----
@@ -76,6 +77,7 @@ def ifft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None =
     Returns
     -------
     TensorVariable
+        Complex, of the shape of `a` but for lengths that are asked for.
 
     Examples
     --------
@@ -105,6 +107,7 @@ def fft2(
     Returns
     -------
     TensorVariable
+        Complex, of the shape of `a` but for lengths that are asked for.
 
     Examples
     --------
@@ -134,6 +137,7 @@ def ifft2(
     Returns
     -------
     TensorVariable
+        Complex, of the shape of `a` but for lengths that are asked for.
 
     Examples
     --------
@@ -163,6 +167,7 @@ def fftn(
     Returns
     -------
     TensorVariable
+        Complex, of the shape of `a` but for lengths that are asked for.
 
     Examples
     --------
@@ -192,6 +197,7 @@ def ifftn(
     Returns
     -------
     TensorVariable
+        Complex, of the shape of `a` but for lengths that are asked for.
 
     Examples
     --------
@@ -221,6 +227,7 @@ def rfft2(
     Returns
     -------
     TensorVariable
+        Complex, n // 2 + 1 numbers along the last axis.
 
     Examples
     --------
@@ -250,6 +257,7 @@ def irfft2(
     Returns
     -------
     TensorVariable
+        Floats.
 
     Examples
     --------
@@ -281,6 +289,7 @@ def rfftn(
     Returns
     -------
     TensorVariable
+        Complex, n // 2 + 1 numbers along the last axis.
 
     Examples
     --------
@@ -322,6 +331,7 @@ def irfftn(
     Returns
     -------
     TensorVariable
+        Floats.
 
     Examples
     --------
@@ -357,6 +367,7 @@ def rfft(inp: TensorLike, norm: str | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, the last axis of length 2 for real and imaginary parts.
 
     Notes
     -----
@@ -394,6 +405,7 @@ def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Nod
     Returns
     -------
     TensorVariable
+        Floats.
 
     Examples
     --------
@@ -426,6 +438,7 @@ def fftfreq(n: object, d: TensorLike = 1.0) -> Node:
     Returns
     -------
     TensorVariable
+        A vector of floats.
 
     Examples
     --------
@@ -452,6 +465,7 @@ def rfftfreq(n: object, d: TensorLike = 1.0) -> Node:
     Returns
     -------
     TensorVariable
+        A vector of floats.
 
     Examples
     --------
@@ -477,6 +491,7 @@ def fftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `x`.
 
     Examples
     --------
@@ -500,6 +515,7 @@ def ifftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `x`.
 
     Examples
     --------

@@ -98,6 +98,7 @@ def hessian_diag(f: Node, vars: Sequence[Node] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        A vector, the elements of all variables in order.
 
     Examples
     --------
@@ -202,6 +203,7 @@ def intX(X: TensorLike) -> Any:
     Returns
     -------
     object
+        A tensor of a tensor, an array of anything else.
 
     Examples
     --------

@@ -34,6 +34,7 @@ def where(cond: TensorLike, ift: TensorLike | None = None, iff: TensorLike | Non
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
 
     Examples
     --------
@@ -60,6 +61,7 @@ def stop_gradient(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The value.
 
     Examples
     --------
@@ -81,6 +83,7 @@ def positive(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A tensor of the value.
 
     Examples
     --------
@@ -107,6 +110,7 @@ def second(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape.
 
     Examples
     --------
@@ -132,6 +136,7 @@ def largest(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
 
     Examples
     --------
@@ -153,6 +158,7 @@ def smallest(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
 
     Examples
     --------
@@ -174,6 +180,7 @@ def logaddexp(*xs: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
 
     Examples
     --------
@@ -197,6 +204,7 @@ def logdiffexp(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
 
     Examples
     --------
@@ -218,6 +226,7 @@ def invprobit(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, element by element.
 
     Examples
     --------
@@ -239,6 +248,7 @@ def erfcinv(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, element by element.
 
     Examples
     --------
@@ -260,6 +270,7 @@ def xlogx(c: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, element by element.
 
     Examples
     --------
@@ -283,6 +294,7 @@ def xlogy0(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
 
     Examples
     --------
@@ -305,6 +317,7 @@ def sinc(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, element by element.
 
     Examples
     --------
@@ -333,6 +346,7 @@ def sici(x: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Both, of the shape of `x`.
 
     Examples
     --------
@@ -356,6 +370,7 @@ def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Quotients and remainders, of the common broadcast shape.
 
     Examples
     --------
@@ -379,6 +394,7 @@ def ceil_intdiv(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Integers of the common broadcast shape.
 
     Examples
     --------
@@ -406,6 +422,7 @@ def round(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) ->
     Returns
     -------
     TensorVariable
+        Of the shape and dtype of `a`.
 
     Examples
     --------
@@ -430,6 +447,7 @@ def round_half_away_from_zero(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
 
     Examples
     --------
@@ -453,6 +471,7 @@ def iround(a: TensorLike, mode: str | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Integers of the common broadcast shape.
 
     Examples
     --------
@@ -474,6 +493,7 @@ def isposinf(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Booleans of the common broadcast shape.
 
     Examples
     --------
@@ -495,6 +515,7 @@ def isneginf(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Booleans of the common broadcast shape.
 
     Examples
     --------
@@ -526,6 +547,7 @@ def isclose(
     Returns
     -------
     TensorVariable
+        Booleans of the common broadcast shape.
 
     Examples
     --------
@@ -562,6 +584,7 @@ def allclose(
     Returns
     -------
     TensorVariable
+        One boolean.
 
     Examples
     --------
@@ -591,6 +614,7 @@ def nan_to_num(
     Returns
     -------
     TensorVariable
+        Of the shape of `x`, all finite.
 
     Examples
     --------

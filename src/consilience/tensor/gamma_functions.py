@@ -77,6 +77,7 @@ def zeta(x: TensorLike, q: TensorLike = 1.0) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, element by element.
 
     Notes
     -----
@@ -104,6 +105,7 @@ def polygamma(n: TensorLike, x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, element by element.
 
     Examples
     --------
@@ -132,6 +134,7 @@ def beta(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
 
     Examples
     --------
@@ -154,6 +157,7 @@ def factorial(n: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
 
     Examples
     --------
@@ -181,6 +185,7 @@ def poch(z: TensorLike, m: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
 
     Examples
     --------
@@ -217,6 +222,7 @@ def binom(n: TensorLike, k: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
 
     Examples
     --------
@@ -249,6 +255,7 @@ def comb(N: TensorLike, k: TensorLike, *, repetition: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
 
     Examples
     --------
@@ -277,6 +284,7 @@ def gammau(k: TensorLike, x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
 
     Examples
     --------
@@ -301,6 +309,7 @@ def gammal(k: TensorLike, x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
 
     Examples
     --------
@@ -325,6 +334,7 @@ def chi2sf(x: TensorLike, k: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
 
     Examples
     --------
@@ -349,6 +359,7 @@ def multigammaln(a: TensorLike, d: int) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, element by element.
 
     Examples
     --------

@@ -53,6 +53,7 @@ def tensor(
     Returns
     -------
     TensorVariable
+        An input, for `pt.function([x], ...)` and `.eval(...)`.
 
     Examples
     --------

@@ -108,6 +108,7 @@ def cholesky(
     Returns
     -------
     TensorVariable
+        Of the shape of `x`; what becomes of matrices that are not positive definite says `on_error`.
 
     Examples
     --------
@@ -158,6 +159,7 @@ def solve(
     Returns
     -------
     TensorVariable
+        Of the shape of `b`, with leading axes broadcast.
 
     Examples
     --------
@@ -220,6 +222,7 @@ def solve_triangular(
     Returns
     -------
     TensorVariable
+        Of the shape of `b`, with leading axes broadcast.
 
     Examples
     --------
@@ -265,6 +268,7 @@ def cho_solve(
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
 
     Examples
     --------
@@ -288,6 +292,7 @@ def logdet(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A number per matrix.
 
     Examples
     --------
@@ -311,6 +316,7 @@ def matrix_power(M: TensorLike, n: int) -> Node:
     Returns
     -------
     TensorVariable
+        Square matrices of the same shape.
 
     Examples
     --------
@@ -345,6 +351,7 @@ def tensorinv(a: TensorLike, ind: int = 2) -> Node:
     Returns
     -------
     TensorVariable
+        The other axes first, then the `ind` first ones.
 
     Examples
     --------
@@ -372,6 +379,7 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None)
     Returns
     -------
     TensorVariable
+        Of the shape of the last axes of `a`.
 
     Examples
     --------

@@ -163,6 +163,8 @@ def scan(
     Returns
     -------
     object
+        The outputs of all steps, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs
+        alone.
 
     Notes
     -----
@@ -486,6 +488,7 @@ def map(
     Returns
     -------
     object
+        What `fn` gives, stacked along a new first axis, and a dict of updates; with `return_updates=False` no dict.
 
     Examples
     --------
@@ -533,6 +536,7 @@ def reduce(
     Returns
     -------
     object
+        The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
 
     Examples
     --------
@@ -583,6 +587,7 @@ def foldl(
     Returns
     -------
     object
+        The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
 
     Examples
     --------
@@ -626,6 +631,7 @@ def foldr(
     Returns
     -------
     object
+        The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
 
     Examples
     --------

@@ -65,6 +65,7 @@ def solve_sylvester(A: TensorLike, B: TensorLike, Q: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of Q.
 
     Examples
     --------
@@ -87,6 +88,7 @@ def solve_continuous_lyapunov(A: TensorLike, Q: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of Q.
 
     Examples
     --------
@@ -115,6 +117,7 @@ def solve_discrete_lyapunov(A: TensorLike, Q: TensorLike, method: str = "bilinea
     Returns
     -------
     TensorVariable
+        Of the shape of Q.
 
     Examples
     --------
@@ -155,6 +158,7 @@ def solve_discrete_are(
     Returns
     -------
     TensorVariable
+        A symmetric matrix of the shape of A.
 
     Notes
     -----
@@ -188,6 +192,7 @@ def solve_continuous_are(A: TensorLike, B: TensorLike, Q: TensorLike, R: TensorL
     Returns
     -------
     TensorVariable
+        A symmetric matrix of the shape of A.
 
     Notes
     -----
@@ -235,6 +240,7 @@ def solve_banded(l_and_u: Sequence[int], ab: TensorLike, b: TensorLike, *, b_ndi
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
 
     Examples
     --------
@@ -376,6 +382,7 @@ def solve_toeplitz(
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
 
     Notes
     -----

@@ -24,6 +24,7 @@ def expm(A: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Square matrices of the same shape.
 
     Examples
     --------
@@ -47,6 +48,7 @@ def logm(A: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Square matrices of the same shape.
 
     Examples
     --------
@@ -71,6 +73,7 @@ def sqrtm(A: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Square matrices of the same shape.
 
     Examples
     --------

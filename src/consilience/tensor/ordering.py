@@ -38,6 +38,7 @@ def partition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: int |
     Returns
     -------
     TensorVariable
+        Of the shape of `a`; a vector for None.
 
     Examples
     --------
@@ -66,6 +67,7 @@ def argpartition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: in
     Returns
     -------
     TensorVariable
+        int64, of the shape of `a`; a vector for `axis=None`.
 
     Examples
     --------
@@ -103,6 +105,7 @@ def topk_and_argtopk(x: TensorLike, kth: int, axis: int = -1) -> tuple[Node, Nod
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        The elements and their positions, of length |kth| along `axis`.
 
     Examples
     --------
@@ -135,6 +138,7 @@ def topk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     Returns
     -------
     TensorVariable
+        Of length |kth| along `axis`.
 
     Examples
     --------
@@ -160,6 +164,7 @@ def argtopk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     Returns
     -------
     TensorVariable
+        int64, of length |kth| along `axis`.
 
     Examples
     --------
@@ -196,6 +201,7 @@ def unique(
     Returns
     -------
     TensorVariable or tuple of TensorVariable
+        The elements, and what is asked for besides: positions, the inverse, counts.
 
     Examples
     --------
@@ -281,6 +287,7 @@ def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) ->
     Returns
     -------
     TensorVariable
+        Of the shape of the argument, in another order.
 
     Examples
     --------

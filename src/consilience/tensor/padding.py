@@ -63,6 +63,7 @@ def pad(
     Returns
     -------
     TensorVariable
+        Longer along the axes that are padded.
 
     Examples
     --------

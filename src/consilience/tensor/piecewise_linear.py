@@ -39,6 +39,7 @@ def interp(
     Returns
     -------
     TensorVariable
+        Of the shape of `x`.
 
     Examples
     --------

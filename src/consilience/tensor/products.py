@@ -33,6 +33,7 @@ def inner(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
 
     Examples
     --------
@@ -57,6 +58,7 @@ def vdot(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A number.
 
     Examples
     --------
@@ -82,6 +84,7 @@ def vecdot(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
 
     Examples
     --------
@@ -108,6 +111,7 @@ def matvec(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
 
     Examples
     --------
@@ -133,6 +137,7 @@ def vecmat(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
 
     Examples
     --------
@@ -163,6 +168,7 @@ def batched_dot(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The first axis, then those of the products.
 
     Examples
     --------
@@ -215,6 +221,7 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Sequenc
     Returns
     -------
     TensorVariable
+        The first axis, then those of the products.
 
     Examples
     --------
@@ -254,6 +261,7 @@ def kron(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the products of lengths.
 
     Examples
     --------
@@ -285,6 +293,7 @@ def block_diag(*matrices: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the sums of the lengths of the last two axes.
 
     Examples
     --------
@@ -311,6 +320,7 @@ def matrix_dot(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The product.
 
     Examples
     --------
@@ -334,6 +344,7 @@ def multi_dot(arrays: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+        The product.
 
     Examples
     --------

@@ -90,6 +90,7 @@ def median(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, without the axes that are reduced.
 
     Examples
     --------
@@ -128,6 +129,7 @@ def quantile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "lin
     Returns
     -------
     TensorVariable
+        The axes of q, then those that are left.
 
     Notes
     -----
@@ -193,6 +195,7 @@ def percentile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "l
     Returns
     -------
     TensorVariable
+        The axes of q, then those that are left.
 
     Examples
     --------

@@ -34,6 +34,7 @@ def softmax(c: TensorLike, axis: Axis = None) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the shape of `c`.
 
     Examples
     --------
@@ -57,6 +58,7 @@ def log_softmax(c: TensorLike, axis: Axis = None) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the shape of `c`.
 
     Examples
     --------
@@ -82,6 +84,7 @@ def max_and_argmax(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> 
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        The elements, and their positions in int64.
 
     Examples
     --------
@@ -115,6 +118,7 @@ def diff(
     Returns
     -------
     TensorVariable
+        Shorter along `axis` by n, or by less where something is put before or behind.
 
     Examples
     --------
@@ -157,6 +161,7 @@ def average(a: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
     Returns
     -------
     TensorVariable
+        Floats, without the axes that are reduced.
 
     Examples
     --------
@@ -205,6 +210,7 @@ def cov(
     Returns
     -------
     TensorVariable
+        A square matrix, a row and a column per variable.
 
     Examples
     --------
@@ -260,6 +266,7 @@ def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) ->
     Returns
     -------
     TensorVariable
+        A square matrix, a row and a column per variable.
 
     Examples
     --------

@@ -41,6 +41,7 @@ def convolve1d(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     Returns
     -------
     TensorVariable
+        As long as `mode` says: "full", "same" or "valid".
 
     Notes
     -----
@@ -83,6 +84,7 @@ def convolve2d(
     Returns
     -------
     TensorVariable
+        As long as `mode` says: "full", "same" or "valid".
 
     Examples
     --------
@@ -124,6 +126,7 @@ def convolve(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     Returns
     -------
     TensorVariable
+        As long as `mode` says: "full", "same" or "valid".
 
     Examples
     --------
@@ -150,6 +153,7 @@ def correlate(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     Returns
     -------
     TensorVariable
+        As long as `mode` says: "full", "same" or "valid".
 
     Examples
     --------

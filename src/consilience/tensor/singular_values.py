@@ -52,6 +52,7 @@ def svd(
     Returns
     -------
     TensorVariable or tuple of (TensorVariable, TensorVariable, TensorVariable)
+        U, s and Vh, or s alone unless `compute_uv`.
 
     Notes
     -----
@@ -88,6 +89,7 @@ def svdvals(a: TensorLike, overwrite_a: bool = False, check_finite: bool = True)
     Returns
     -------
     TensorVariable
+        A vector per matrix.
 
     Examples
     --------
@@ -125,6 +127,7 @@ def pinv(
     Returns
     -------
     TensorVariable
+        Of the transposed shape.
 
     Examples
     --------
@@ -153,6 +156,7 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike | None = None) -> tupl
     Returns
     -------
     tuple of (TensorVariable, TensorVariable, TensorVariable, TensorVariable)
+        `y`, the sums of squares, the rank and the singular values.
 
     Notes
     -----
@@ -210,6 +214,7 @@ def matrix_rank(
     Returns
     -------
     TensorVariable
+        int64, a number per matrix.
 
     Examples
     --------
@@ -243,6 +248,7 @@ def cond(x: TensorLike, p: float | str | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        A number per matrix.
 
     Examples
     --------
@@ -279,6 +285,7 @@ def norm(
     Returns
     -------
     TensorVariable
+        Floats, without the axes of vectors or matrices.
 
     Examples
     --------

@@ -24,6 +24,7 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        A matrix.
 
     Examples
     --------
@@ -50,6 +51,7 @@ def hankel(c: TensorLike, r: TensorLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        A matrix.
 
     Examples
     --------
@@ -73,6 +75,7 @@ def circulant(c: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A matrix.
 
     Examples
     --------

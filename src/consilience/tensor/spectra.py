@@ -64,6 +64,7 @@ def eigh(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Eigenvalues, and matrices of eigenvectors.
 
     Notes
     -----
@@ -106,6 +107,7 @@ def eigvalsh(a: TensorLike, b: TensorLike | None = None, lower: bool = True, UPL
     Returns
     -------
     TensorVariable
+        A vector per matrix.
 
     Examples
     --------
@@ -142,6 +144,7 @@ def eig(x: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Eigenvalues, and matrices of eigenvectors.
 
     Examples
     --------
@@ -167,6 +170,7 @@ def eigvals(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A vector per matrix.
 
     Examples
     --------
@@ -209,6 +213,7 @@ def schur(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        T and Z.
 
     Notes
     -----

@@ -65,6 +65,7 @@ def qr(
     Returns
     -------
     TensorVariable or tuple of TensorVariable
+        Q and R, or one of them, as `mode` says; with `pivoting` the order of columns, too.
 
     Notes
     -----
@@ -107,6 +108,7 @@ def qr_full(a: TensorLike) -> Node | tuple[Node, ...]:
     Returns
     -------
     TensorVariable or tuple of TensorVariable
+        Q and R, or one of them, as `mode` says; with `pivoting` the order of columns, too.
 
     Examples
     --------
@@ -143,6 +145,7 @@ def lu(
     Returns
     -------
     tuple of TensorVariable
+        P, L and U; with `permute_l` P L and U, with `p_indices` a permutation in place of P.
 
     Examples
     --------
@@ -185,6 +188,7 @@ def lu_factor(a: TensorLike, *, check_finite: bool = True, overwrite_a: bool = F
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        The factors in one matrix, and the pivots.
 
     Examples
     --------
@@ -211,6 +215,7 @@ def pivot_to_permutation(p: TensorLike, inverse: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        int64, of the length of `p`.
 
     Examples
     --------
@@ -252,6 +257,7 @@ def lu_solve(
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
 
     Examples
     --------
@@ -298,6 +304,7 @@ def ldl(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable, TensorVariable)
+        L, D and p.
 
     Notes
     -----
@@ -338,6 +345,7 @@ def cho_factor(
     Returns
     -------
     tuple of (TensorVariable, bool)
+        The factor and `lower`.
 
     Examples
     --------

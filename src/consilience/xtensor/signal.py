@@ -32,6 +32,7 @@ def convolve1d(in1: Any, in2: Any, mode: str = "full", *, dims: tuple[str, str])
     Returns
     -------
     XTensorVariable
+        With the dims of both, that of the second left out.
 
     Raises
     ------

@@ -123,6 +123,7 @@ def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
 
     Examples
     --------
@@ -153,6 +154,7 @@ def momentum(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
 
     Examples
     --------
@@ -183,6 +185,7 @@ def nesterov_momentum(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
 
     Examples
     --------
@@ -213,6 +216,7 @@ def adagrad(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
 
     Examples
     --------
@@ -287,6 +291,7 @@ def rmsprop(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
 
     Examples
     --------
@@ -323,6 +328,7 @@ def adadelta(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
 
     Examples
     --------
@@ -362,6 +368,7 @@ def adam(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
 
     Examples
     --------
@@ -401,6 +408,7 @@ def adamax(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
 
     Examples
     --------

@@ -52,6 +52,7 @@ def vectorize_function(
     Returns
     -------
     callable
+        A function of tensors with leading axes.
 
     Examples
     --------
