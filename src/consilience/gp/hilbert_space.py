@@ -456,7 +456,7 @@ def approx_hsgp_hyperparams(
     Returns
     -------
     tuple of (int, float)
-        m and c, for `HSGP`.
+        Both numbers, `m` and `c`, for `HSGP`.
 
     Examples
     --------

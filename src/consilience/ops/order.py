@@ -132,7 +132,7 @@ def argsort(
     Returns
     -------
     TensorVariable
-        int64, of the shape of `a`; a vector for `axis=None`.
+        Positions (int64), of the shape of `a`; a vector for `axis=None`.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def searchsorted(x: TensorLike, v: TensorLike, side: str = "left", sorter: Tenso
     Returns
     -------
     TensorVariable
-        int64, of the shape of `v`.
+        Positions (int64), of the shape of `v`.
 
     Examples
     --------

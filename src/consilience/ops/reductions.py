@@ -273,7 +273,7 @@ def argmax(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
-        int64, without the axes that are reduced.
+        Positions (int64), without the axes that are reduced.
 
     Examples
     --------
@@ -299,7 +299,7 @@ def argmin(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
-        int64, without the axes that are reduced.
+        Positions (int64), without the axes that are reduced.
 
     Examples
     --------

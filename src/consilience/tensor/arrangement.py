@@ -785,7 +785,7 @@ def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[
     Returns
     -------
     tuple of TensorVariable
-        int64, one tensor per axis.
+        Positions (int64), one tensor per axis.
 
     Examples
     --------
@@ -819,7 +819,7 @@ def ravel_multi_index(multi_index: Sequence[TensorLike], dims: object, mode: str
     Returns
     -------
     TensorVariable
-        int64, of the common shape of the positions.
+        Positions (int64), of the common shape of those given.
 
     Examples
     --------
@@ -870,7 +870,7 @@ def inverse_permutation(perm: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
-        int64, of the shape of `perm`.
+        Integers (int64), of the shape of `perm`.
 
     Examples
     --------

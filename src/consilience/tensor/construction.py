@@ -483,7 +483,7 @@ def linspace(
     Returns
     -------
     TensorVariable or tuple of (TensorVariable, TensorVariable)
-        `num` numbers along a new axis in front; with `retstep` their distance, too.
+        As many numbers as `num`, along a new axis in front; with `retstep` their distance, too.
 
     Examples
     --------
@@ -560,7 +560,7 @@ def logspace(
     Returns
     -------
     TensorVariable
-        `num` numbers along a new axis in front.
+        As many numbers as `num`, along a new axis in front.
 
     Examples
     --------
@@ -605,7 +605,7 @@ def geomspace(
     Returns
     -------
     TensorVariable
-        `num` numbers along a new axis in front.
+        As many numbers as `num`, along a new axis in front.
 
     Examples
     --------

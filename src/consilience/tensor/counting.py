@@ -86,7 +86,7 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Node:
     Returns
     -------
     TensorVariable
-        int64, of the shape of `x`.
+        Numbers of intervals (int64), of the shape of `x`.
 
     Examples
     --------

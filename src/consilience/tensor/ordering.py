@@ -67,7 +67,7 @@ def argpartition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: in
     Returns
     -------
     TensorVariable
-        int64, of the shape of `a`; a vector for `axis=None`.
+        Positions (int64), of the shape of `a`; a vector for `axis=None`.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def argtopk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     Returns
     -------
     TensorVariable
-        int64, of length |kth| along `axis`.
+        Positions (int64), as many as |kth| along `axis`.
 
     Examples
     --------

@@ -156,7 +156,7 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike | None = None) -> tupl
     Returns
     -------
     tuple of (TensorVariable, TensorVariable, TensorVariable, TensorVariable)
-        `y`, the sums of squares, the rank and the singular values.
+        The solution, the sums of squares, the rank and the singular values.
 
     Notes
     -----
@@ -214,7 +214,7 @@ def matrix_rank(
     Returns
     -------
     TensorVariable
-        int64, a number per matrix.
+        Integers (int64), a number per matrix.
 
     Examples
     --------

@@ -215,7 +215,7 @@ def pivot_to_permutation(p: TensorLike, inverse: bool = False) -> Node:
     Returns
     -------
     TensorVariable
-        int64, of the length of `p`.
+        Integers (int64), of the length of `p`.
 
     Examples
     --------
