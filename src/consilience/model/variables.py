@@ -576,7 +576,8 @@ class ModelVariables(metaclass=Declaring):
         """Shared slots of the model's data, and other shared variables that its expressions use."""
         known: list[Node] | None = self.cache.get("slots")
         if known is None:
-            written = [*self.named.values(), *(v.data for v in self.observed)]
+            weights = [v.weight for v in self.observed if v.weight is not None]
+            written = [*self.named.values(), *(v.data for v in self.observed), *weights]
             known = self.cache["slots"] = list(dict.fromkeys([*self.data.values(), *contexts.slots_of(written)]))
         return list(known)
 

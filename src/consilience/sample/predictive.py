@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -416,7 +417,20 @@ def compute_log_likelihood(
     names = wanted(var_names, [v.name for v in owner.observed])
     if not names:
         raise ModelError("the model has no observed variables, so there is no likelihood.")
+    _all_rows(owner, idata)
     return _densities(owner, names, idata, sample_dims, "log_likelihood", extend_inferencedata, store, executor)
+
+
+def _all_rows(model: Model, trace: Any) -> None:
+    """ModelError where draws know of rows on shards that the model does not hold."""
+    for name, rows in json.loads(getattr(variables_of(trace), "attrs", {}).get("rows_on_shards", "{}")).items():
+        held = len(model.data[name].get_value()) if name in model.data else rows
+        if held != rows:
+            raise ModelError(
+                f"the draws depend on {rows:,} rows of `{name}`, which were on shards, and the model holds {held:,}: "
+                '`pm.set_data` of all rows first (`np.load(path, mmap_mode="r")` is read in place), and `store=` for '
+                "values that are larger than the memory."
+            )
 
 
 def compute_log_prior(

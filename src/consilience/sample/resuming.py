@@ -97,7 +97,7 @@ def resume(
     if executor is not None:
         from consilience.sample.sharded import divided  # few runs need it
 
-        density, executor = divided(density, executor)
+        density, executor = divided(density, executor, plan.extras, plan.marginalized)
     kernel = kernel_from(saved["kernel"])
     chains, seed = int(saved["chains"]), int(saved["seed"])
     present = identity(signature(density), kernel, plan, chains, seed)
@@ -114,6 +114,7 @@ def resume(
         executor=executor,
     )  # fmt: skip
     work = Work(owner, density, kernel, plan, begin, chains, compile_seconds)
+    work.notes += density.notes()
     supervisor = work.running.supervisor
     supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.engine)
     work.checkpoint, work.resumed = supervisor.keep, True

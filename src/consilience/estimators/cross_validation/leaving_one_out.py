@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -126,12 +126,14 @@ def reloo(
     least = loo_orig.good_k if k_threshold is None else k_threshold
     k = loo_orig.pareto_k.transpose(*dims).to_numpy().copy()
     held = {int(place): np.array([place]) for place in np.flatnonzero(k > least)}
-    places = {place: place_for_wrapper(place, values) for place in held}
-    refits = refits_of(wrapper if given else None, model, name, places, random_seed, sampler, sampling)
-    found = Refitting(
-        refits, held, store=store, about={"study": "reloo", "variable": name}, retry=retry, executor=executor,
-        cores=cores, limit=limit, progressbar=progressbar, callback=callback,
-    ).run(stacklevel=2)  # fmt: skip
+    found: Mapping[int, Any] = {}
+    if held:
+        places = {place: place_for_wrapper(place, values) for place in held}
+        refits = refits_of(wrapper if given else None, model, name, places, random_seed, sampler, sampling)
+        found = Refitting(
+            refits, held, store=store, about={"study": "reloo", "variable": name}, retry=retry, executor=executor,
+            cores=cores, limit=limit, progressbar=progressbar, callback=callback,
+        ).run(stacklevel=2)  # fmt: skip
     elpd = loo_orig.elpd_i.transpose(*dims).to_numpy().copy()
     for place, one in found.items():
         if "elpd" in one:

@@ -42,6 +42,7 @@ def sample_smc(
     random_seed: Any = None,
     chains: int | None = None,
     cores: int | None = None,
+    executor: Any = None,
     waste_free: bool | int = False,
     save: Save | None = None,
     compute_convergence_checks: bool = True,
@@ -70,6 +71,9 @@ def sample_smc(
     cores : int, optional
         Threads, among which chains and the particles of each are divided; all processors by default. Draws do not
         depend on it.
+    executor : Executor, optional
+        Moves the populations on other processes and machines: an executor of `concurrent.futures` (a process pool,
+        loky, MPI), a Dask client or `pm.cluster.ray()`. Draws do not depend on it, nor on workers that are lost.
     waste_free : bool or int, default False
         Whether all places count at which particles were between two temperatures, and not the last ones alone: a number
         is how many of each particle, of which there are as many fewer; it divides `draws`.
@@ -159,7 +163,7 @@ def sample_smc(
         keeper = Checkpoint.create(save.checkpoint, known, {}, save.overwrite)
     starts = prior_draws(owner, density, draws, count, start, seed)
     run = PopulationRun(
-        density, own, path, seed, count, cores, keeper, checks=compute_convergence_checks,
+        density, own, path, seed, count, cores, keeper, checks=compute_convergence_checks, executor=executor,
         result_of=partial(labelled, owner, density), progressbar=progressbar, callback=callback,
     )  # fmt: skip
     run.begin(starts)
@@ -171,6 +175,7 @@ def resume(
     model: Model | None = None,
     *,
     cores: int | None = None,
+    executor: Any = None,
     compute_convergence_checks: bool = True,
     progressbar: bool = True,
     callback: Callable[..., Any] | None = None,
@@ -186,6 +191,8 @@ def resume(
         The same model with the same data, defined as then.
     cores : int, optional
         Greatest number of threads.
+    executor : Executor, optional
+        As for `pm.sample_smc`; whether the run had one does not matter.
     compute_convergence_checks : bool, default True
         Whether warnings tell of draws that should not be trusted.
     progressbar : bool, default True
@@ -242,7 +249,7 @@ def resume(
         )
     keeper = Checkpoint.reopened(path, saved, about, state)
     run = PopulationRun(
-        density, kernel, length, seed, chains, cores, keeper, checks=compute_convergence_checks,
+        density, kernel, length, seed, chains, cores, keeper, checks=compute_convergence_checks, executor=executor,
         result_of=partial(labelled, owner, density), progressbar=progressbar, callback=callback,
     )  # fmt: skip
     run.populations = [population_from(plain) for plain in state["populations"]]

@@ -170,6 +170,7 @@ class Inference:
         obj_optimizer: Optimizer | Callable[[], Optimizer] | None = None,
         total_grad_norm_constraint: float | None = None,
         restarts: int = 1,
+        executor: Any = None,
         converge: bool = True,
         check: bool = True,
         blocking: bool = True,
@@ -198,6 +199,9 @@ class Inference:
         restarts : int, default 1
             Ascents from scattered points on as many threads, of which the highest bound counts; those that find no
             finite density are left out, unless all do.
+        executor : Executor, optional
+            Makes the ascents on other processes and machines, in place of threads: an executor of `concurrent.futures`,
+            a Dask client or `pm.cluster.ray()`. The result does not depend on it.
         converge : bool, default True
             Whether to stop when the bound has stopped rising and averages of parameters stay where they are, and to
             return these averages; else all `n` steps are taken and the last parameters returned.
@@ -232,20 +236,22 @@ class Inference:
         called = [callbacks] if callable(callbacks) else list(callbacks or ())
         if called and restarts > 1:
             raise ValueError("`callbacks` see one ascent; leave out `restarts`.")
+        if called and executor is not None:
+            raise ValueError("`callbacks` see an ascent in this process; leave out `executor`.")
         if total_grad_norm_constraint is not None and not total_grad_norm_constraint > 0:
             raise ValueError(f"`total_grad_norm_constraint` must be > 0, got {total_grad_norm_constraint!r}.")
-        optimizer = self._optimizer(obj_optimizer)
-        draws, most = self._draws(obj_n_mc), float(total_grad_norm_constraint or 0.0)
+        settings = self._optimizer(obj_optimizer), self._draws(obj_n_mc), float(total_grad_norm_constraint or 0.0)
         begins: list[Floats | None] = [None]
         if restarts > 1:
             begins += [self._begin(p) for p in self.target.starts(restarts, SCATTER)[1:]]
         stop = np.zeros(1, np.int64)
-        runs = [self.course(optimizer, draws, most, k, begin, stop) for k, begin in enumerate(begins)]
+        runs = [self.course(*settings, k, begin, stop) for k, begin in enumerate(begins)]
         runs[0].approx = self.approx
         self.approx.include_transformed = bool(include_transformed)
         fitting = Fitting(
-            self, optimizer, runs, int(n), called, stop, converge=converge, check=check, progressbar=progressbar
-        )
+            self, settings, begins, runs, int(n), called, stop, converge=converge, check=check, executor=executor,
+            progressbar=progressbar,
+        )  # fmt: skip
         return fitting.delivered(blocking, stacklevel=3)
 
     def went_on(self, optimizer: Optimizer, best: Course) -> None:
@@ -764,7 +770,7 @@ def fit(
     layers : int, optional
         Of "flow", "realnvp" (6 by default), "planar", "radial" (8) and "iaf" (4).
     **kwargs : object
-        Settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`.
+        Settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`, `executor`.
 
     Returns
     -------
