@@ -32,9 +32,10 @@ SPACES = """
     consilience.backends.printing consilience.model
 """.split()  # noqa: SIM905 -- a list of words reads as one
 # Layout and order of sections (GL), the summary (SS), parameters as in the signature, each with type and description
-# (PR), what is returned with type and description (RT), an example (EX).
+# (PR), what is returned with type and description (RT), relatives (SA), an example (EX).
 CHECKS = """
-    GL03 GL05 GL06 GL07 GL08 SS01 SS02 SS03 SS06 PR01 PR02 PR03 PR04 PR07 PR08 PR09 PR10 RT03 RT04 RT05 EX01
+    GL03 GL05 GL06 GL07 GL08 SS01 SS02 SS03 SS06 PR01 PR02 PR03 PR04 PR07 PR08 PR09 PR10 RT03 RT04 RT05 SA01 SA04
+    EX01
 """.split()  # noqa: SIM905
 PACKAGES = re.compile(r"^>>> import .*\b(jax|numpyro|pymc|pytensor|torch)\b", re.MULTILINE)
 

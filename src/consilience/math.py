@@ -48,6 +48,10 @@ def flat_outer(a: TensorLike, b: TensorLike) -> TensorVariable:
     TensorVariable
         A vector.
 
+    See Also
+    --------
+    cartesian : All combinations of the rows of several tensors.
+
     Examples
     --------
     >>> import consilience as pm
@@ -69,6 +73,10 @@ def flatten_list(tensors: Sequence[TensorLike]) -> TensorVariable:
     -------
     TensorVariable
         One axis.
+
+    See Also
+    --------
+    concat : Joins along an axis that is there.
 
     Examples
     --------
@@ -117,6 +125,10 @@ def kron_diag(*diags: TensorLike) -> TensorVariable:
     -------
     TensorVariable
         A vector.
+
+    See Also
+    --------
+    kron_dot : The Kronecker product of matrices times a matrix.
 
     Examples
     --------
@@ -241,6 +253,11 @@ def batched_diag(C: TensorLike) -> TensorVariable:
     TensorVariable
         A matrix of diagonals, or diagonal matrices.
 
+    See Also
+    --------
+    block_diagonal : Matrices along the diagonal of one.
+    expand_packed_triangular : A triangular n x n matrix from its elements.
+
     Examples
     --------
     >>> import consilience as pm
@@ -303,6 +320,10 @@ def cartesian(*arrays: TensorLike) -> typing.Any:
     typing.Any
         A tensor; an array where all of them are arrays.
 
+    See Also
+    --------
+    flat_outer : All products of the elements of two tensors along one axis.
+
     Examples
     --------
     >>> import consilience as pm
@@ -339,6 +360,11 @@ def expand_packed_triangular(
     -------
     TensorVariable
         A matrix, or a vector with `diagonal_only`.
+
+    See Also
+    --------
+    batched_diag : Rows of a matrix as diagonal matrices.
+    block_diagonal : Matrices along the diagonal of one.
 
     Examples
     --------

@@ -185,6 +185,12 @@ def shared(
     TensorVariable
         A tensor whose value functions read anew at each call.
 
+    See Also
+    --------
+    In : An input with settings of its own.
+    Out : An output.
+    Mode : How a function is compiled.
+
     Examples
     --------
     >>> import consilience.tensor as pt

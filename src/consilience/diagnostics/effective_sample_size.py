@@ -96,6 +96,11 @@ def ess_bulk(draws: npt.ArrayLike) -> FloatArray:
     FloatArray
         Of the shape of one draw; NaN where it is not defined.
 
+    See Also
+    --------
+    ess_tail : Effective sample size of the tails.
+    ess_mean : Effective sample size for the mean.
+
     Examples
     --------
     >>> import numpy as np
@@ -125,6 +130,11 @@ def ess_tail(draws: npt.ArrayLike, tails: Sequence[float] = TAILS) -> FloatArray
     FloatArray
         Of the shape of one draw; NaN where it is not defined.
 
+    See Also
+    --------
+    ess_mean : Effective sample size for the mean.
+    ess_bulk : Effective sample size of the bulk.
+
     Examples
     --------
     >>> import numpy as np
@@ -150,6 +160,11 @@ def ess_mean(draws: npt.ArrayLike) -> FloatArray:
     -------
     FloatArray
         Of the shape of one draw; NaN where it is not defined.
+
+    See Also
+    --------
+    ess_bulk : Effective sample size of the bulk.
+    ess_tail : Effective sample size of the tails.
 
     Examples
     --------

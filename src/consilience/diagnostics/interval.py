@@ -49,6 +49,10 @@ def hdi(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
     FloatArray
         Of the shape of one draw with an axis of length 2 behind: lower and upper end.
 
+    See Also
+    --------
+    eti
+
     Examples
     --------
     >>> import numpy as np
@@ -77,6 +81,10 @@ def eti(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
     -------
     FloatArray
         Of the shape of one draw with an axis of length 2 behind: lower and upper end.
+
+    See Also
+    --------
+    hdi
 
     Examples
     --------

@@ -56,6 +56,10 @@ def split_rhat(draws: npt.ArrayLike) -> FloatArray:
     FloatArray
         Of the shape of one draw; NaN where it is not defined.
 
+    See Also
+    --------
+    nested_rhat
+
     Examples
     --------
     >>> import numpy as np

@@ -60,6 +60,10 @@ def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
     FloatArray
         Of the shape of one draw; NaN where it is not defined.
 
+    See Also
+    --------
+    mcse_sd : Monte Carlo standard error of the standard deviation.
+
     Examples
     --------
     >>> import numpy as np

@@ -288,6 +288,10 @@ class Add(Combination):
     factor_list : sequence
         The functions to combine; numbers and arrays may be among them.
 
+    See Also
+    --------
+    Prod : Product of covariance functions.
+
     Examples
     --------
     >>> import consilience as pm
@@ -315,6 +319,10 @@ class Prod(Combination):
     ----------
     factor_list : sequence
         The functions to combine; numbers and arrays may be among them.
+
+    See Also
+    --------
+    Add : Sum of covariance functions.
 
     Examples
     --------

@@ -185,6 +185,11 @@ class HSGP(GaussianProcess):
     cov_func : object, optional
         As for `Latent`; the covariance function needs a spectral density.
 
+    See Also
+    --------
+    Latent : A process f of mean and covariance functions.
+    approx_hsgp_hyperparams : Least m and c for HSGP of one column.
+
     Examples
     --------
     >>> import consilience as pm
@@ -457,6 +462,11 @@ def approx_hsgp_hyperparams(
     -------
     tuple of (int, float)
         Both numbers, `m` and `c`, for `HSGP`.
+
+    See Also
+    --------
+    HSGP : A process as a sum of products of sines or cosines on a box.
+    Latent : A process f of mean and covariance functions.
 
     Examples
     --------

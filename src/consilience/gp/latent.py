@@ -30,6 +30,11 @@ class Latent(GaussianProcess):
     cov_func : object, optional
         Of `pm.gp.cov`.
 
+    See Also
+    --------
+    approx_hsgp_hyperparams : Least m and c for HSGP of one column.
+    HSGP : A process as a sum of products of sines or cosines on a box.
+
     Examples
     --------
     >>> import consilience as pm

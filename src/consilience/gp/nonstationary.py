@@ -24,6 +24,10 @@ class ConstantCovariance(BaseCovariance):
     c : TensorLike
         Constant value.
 
+    See Also
+    --------
+    WhiteNoise : Variance sigma^2 for a point with itself.
+
     Examples
     --------
     >>> import consilience as pm
@@ -48,6 +52,10 @@ class WhiteNoise(BaseCovariance):
     ----------
     sigma : TensorLike
         Standard deviation >= 0.
+
+    See Also
+    --------
+    Constant : The constant c >= 0.
 
     Examples
     --------
@@ -79,6 +87,10 @@ class LinearCovariance(Covariance):
         Centre, one number or one for each active column.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Polynomial
 
     Examples
     --------
@@ -117,6 +129,10 @@ class Polynomial(LinearCovariance):
         Offset.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Linear : Sum (x - c) (x' - c) over the active columns.
 
     Examples
     --------

@@ -109,6 +109,12 @@ class ExpQuad(Stationary):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Matern52
+    Matern32
+    RatQuad
+
     Examples
     --------
     >>> import consilience as pm
@@ -139,6 +145,12 @@ class RatQuad(Stationary):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    ExpQuad : `exp(-r^2 / 2)`.
+    Matern52
+    Matern32
 
     Examples
     --------
@@ -204,6 +216,11 @@ class Matern12(Matern):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Matern32
+    Exponential : `exp(-r / 2)`.
+
     Examples
     --------
     >>> import consilience as pm
@@ -230,6 +247,12 @@ class Matern32(Matern):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    RatQuad
+    ExpQuad : `exp(-r^2 / 2)`.
+    Matern52
 
     Examples
     --------
@@ -259,6 +282,12 @@ class Matern52(Matern):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Matern32
+    RatQuad
+    ExpQuad : `exp(-r^2 / 2)`.
+
     Examples
     --------
     >>> import consilience as pm
@@ -286,6 +315,11 @@ class ExponentialCovariance(Matern):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Matern12 : `exp(-r)`.
+    Matern32
 
     Examples
     --------
@@ -318,6 +352,10 @@ class Cosine(Stationary):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Periodic : `exp(-sum (sin(pi (x - x') / period) / ls)^2 / 2)`.
+
     Examples
     --------
     >>> import consilience as pm
@@ -344,6 +382,10 @@ class Periodic(Stationary):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Cosine : `cos(2 pi r)`.
 
     Examples
     --------

@@ -248,6 +248,11 @@ class HamiltonianMC(LeapfrogPath):
     initial_step : object, default 0.1
         Where the search for a first step size begins, positive.
 
+    See Also
+    --------
+    MALA : The Metropolis-adjusted Langevin algorithm.
+    NUTS : The No-U-Turn Sampler (Hoffman & Gelman 2014).
+
     Examples
     --------
     >>> import consilience as pm

@@ -55,6 +55,11 @@ class NUTS(Kernel):
     jumps : int or {'auto'}, default 'auto'
         Jumps between past points of all chains before each transition; "auto": when chains disagree.
 
+    See Also
+    --------
+    HamiltonianMC : Hamiltonian Monte Carlo with a diagonal metric learnt while tuning.
+    MALA : The Metropolis-adjusted Langevin algorithm.
+
     Examples
     --------
     >>> import consilience as pm

@@ -50,6 +50,11 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     MissingRuleError
         That names the node which stops the derivation.
 
+    See Also
+    --------
+    draw : Independent draws of variables.
+    sample_prior_predictive : Draw all variables from the prior.
+
     Examples
     --------
     >>> import consilience as pm
@@ -82,6 +87,12 @@ def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric
     -------
     TensorVariable
         Of the shape of `value` and of the parameters, broadcast; NaN for parameters out of range.
+
+    See Also
+    --------
+    logccdf : Log P(X > value).
+    icdf : The quantile of a probability.
+    logp : Log density (or log mass) at a value.
 
     Examples
     --------
@@ -116,6 +127,12 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
     TensorVariable
         Of the shape of `value` and of the parameters, broadcast; NaN for parameters out of range.
 
+    See Also
+    --------
+    icdf : The quantile of a probability.
+    logp : Log density (or log mass) at a value.
+    logcdf : Log P(X <= value).
+
     Examples
     --------
     >>> import consilience as pm
@@ -148,6 +165,10 @@ def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     -------
     TensorVariable
         Of the shape of `value` and of the parameters, broadcast.
+
+    See Also
+    --------
+    find_constrained_prior
 
     Examples
     --------

@@ -48,6 +48,11 @@ def flatten(x: TensorLike, ndim: int = 1) -> Node:
     TensorVariable
         The same elements in another shape.
 
+    See Also
+    --------
+    ravel : All elements along one axis.
+    reshape : Another shape for the same elements.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -79,6 +84,11 @@ def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
     -------
     TensorVariable
         The longer tensor.
+
+    See Also
+    --------
+    pad : `x` with elements added at both ends of its axes.
+    tile : The whole tensor `reps` times along each axis.
 
     Examples
     --------
@@ -126,6 +136,11 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
     TensorVariable
         The elements, of the shape of the indices along `axis`.
 
+    See Also
+    --------
+    choose : For each element of a the element of the choice of that number.
+    switch : `ift` where `cond` holds (is not zero).
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -161,6 +176,11 @@ def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) 
     TensorVariable
         The elements, of the shape of the indices along `axis`.
 
+    See Also
+    --------
+    compress
+    take : The elements at `indices` along `axis`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -194,6 +214,12 @@ def dimshuffle(x: TensorLike, *pattern: Any) -> Node:
     -------
     TensorVariable
         The same elements, with the axes so.
+
+    See Also
+    --------
+    permute_dims : Axes in the given order.
+    expand_dims : New axes of length 1 at the given positions of the result.
+    squeeze : Drop axes of length 1.
 
     Examples
     --------
@@ -238,6 +264,11 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
     TensorVariable
         Without the two axes, and with one for the diagonal behind the others.
 
+    See Also
+    --------
+    extract_diag : The main diagonals of the matrices over the first two axes.
+    diag
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -266,6 +297,10 @@ def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Nod
     TensorVariable
         Without the two axes.
 
+    See Also
+    --------
+    diagonal : Diagonal `offset` of the matrices over two axes.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -291,6 +326,12 @@ def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None
     -------
     TensorVariable
         Of the shape of the argument.
+
+    See Also
+    --------
+    full : A tensor of one repeated value.
+    alloc : `value` repeated to the lengths that follow it.
+    fill
 
     Examples
     --------

@@ -22,6 +22,12 @@ def real(x: TensorLike) -> Node:
     TensorVariable
         Of the shape of the argument.
 
+    See Also
+    --------
+    imag : The imaginary part.
+    conj : The complex conjugate.
+    complex : Real + 1j * imag.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -45,6 +51,12 @@ def imag(x: TensorLike) -> Node:
     -------
     TensorVariable
         Of the shape of the argument.
+
+    See Also
+    --------
+    conj : The complex conjugate.
+    complex : Real + 1j * imag.
+    angle : The angle in radians.
 
     Examples
     --------
@@ -70,6 +82,12 @@ def conj(x: TensorLike) -> Node:
     TensorVariable
         Of the shape and dtype of `x`.
 
+    See Also
+    --------
+    complex : Real + 1j * imag.
+    angle : The angle in radians.
+    complex_from_polar : The complex number of a size `abs` and an angle in radians.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -92,6 +110,12 @@ def angle(z: TensorLike) -> Node:
     -------
     TensorVariable
         Floats of the shape of `z`.
+
+    See Also
+    --------
+    complex_from_polar : The complex number of a size `abs` and an angle in radians.
+    real : The real part.
+    imag : The imaginary part.
 
     Examples
     --------
@@ -118,6 +142,12 @@ def complex(real: TensorLike, imag: TensorLike) -> Node:
     TensorVariable
         Complex numbers of the common broadcast shape.
 
+    See Also
+    --------
+    angle : The angle in radians.
+    complex_from_polar : The complex number of a size `abs` and an angle in radians.
+    real : The real part.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -141,6 +171,12 @@ def complex_from_polar(abs: TensorLike, angle: TensorLike) -> Node:
     -------
     TensorVariable
         Complex numbers of the common broadcast shape.
+
+    See Also
+    --------
+    real : The real part.
+    imag : The imaginary part.
+    conj : The complex conjugate.
 
     Examples
     --------

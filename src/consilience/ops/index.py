@@ -221,6 +221,12 @@ def flatnonzero(a: TensorLike) -> Node:
     TensorVariable
         A vector whose length is known when the function runs.
 
+    See Also
+    --------
+    nonzero_values : The elements that are not zero.
+    argwhere : Positions of the elements that are not zero (or True).
+    nonzero : Positions of the elements that are not zero (or True).
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -242,6 +248,12 @@ def argwhere(a: TensorLike) -> Node:
     -------
     TensorVariable
         A matrix of int64, whose number of rows is known when the function runs.
+
+    See Also
+    --------
+    nonzero : Positions of the elements that are not zero (or True).
+    flatnonzero
+    nonzero_values : The elements that are not zero.
 
     Examples
     --------

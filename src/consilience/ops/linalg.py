@@ -216,6 +216,11 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     TensorVariable
         The products, of the axes that are not summed over.
 
+    See Also
+    --------
+    batched_dot : `dot` of the parts of two tensors along their first axis.
+    batched_tensordot : `tensordot` of the parts of two tensors along their first axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -261,6 +266,12 @@ def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
     TensorVariable
         The products, of the axes that are not summed over.
 
+    See Also
+    --------
+    matmul : NumPy's matmul.
+    tensordot : Sum of products over pairs of axes.
+    inner : Sum of products over the last axis of both.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -294,6 +305,12 @@ def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) ->
     -------
     TensorVariable
         The products, of the axes that are not summed over.
+
+    See Also
+    --------
+    inner : Sum of products over the last axis of both.
+    vdot : Sum of the products of all elements of two tensors of equal size.
+    dot : NumPy's dot.
 
     Examples
     --------
@@ -350,6 +367,11 @@ def outer(x: TensorLike, y: TensorLike) -> Node:
     TensorVariable
         A matrix.
 
+    See Also
+    --------
+    kron : Kronecker product.
+    dot : NumPy's dot.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -372,6 +394,12 @@ def matrix_transpose(x: TensorLike) -> Node:
     -------
     TensorVariable
         The same elements, with the axes so.
+
+    See Also
+    --------
+    moveaxis : Axes at other places.
+    swapaxes : Two axes exchanged.
+    permute_dims : Axes in the given order.
 
     Examples
     --------
@@ -444,6 +472,11 @@ def inv(a: TensorLike) -> Node:
     TensorVariable
         Of the shape of `a`.
 
+    See Also
+    --------
+    det : Determinant.
+    slogdet : Sign and logarithm of the absolute value of the determinant.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -466,6 +499,11 @@ def det(a: TensorLike) -> Node:
     TensorVariable
         A number per matrix.
 
+    See Also
+    --------
+    slogdet : Sign and logarithm of the absolute value of the determinant.
+    inv : Matrix inverse.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -487,6 +525,11 @@ def slogdet(x: TensorLike) -> tuple[Node, Node]:
     -------
     tuple of (TensorVariable, TensorVariable)
         Both, a number per matrix.
+
+    See Also
+    --------
+    inv : Matrix inverse.
+    det : Determinant.
 
     Examples
     --------
@@ -516,6 +559,10 @@ def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -
     -------
     TensorVariable
         Without the two axes, and with one for the diagonal behind the others.
+
+    See Also
+    --------
+    trace : Sum of the main diagonal of the last two axes.
 
     Examples
     --------
@@ -557,6 +604,10 @@ def trace(value: TensorLike) -> Node:
     -------
     TensorVariable
         A number per matrix.
+
+    See Also
+    --------
+    diagonal : Elements whose positions on `axis2` and `axis1` differ by `offset`.
 
     Examples
     --------

@@ -54,6 +54,10 @@ def power(x: TensorLike, y: TensorLike) -> Node:
     TensorVariable
         Of the common broadcast shape and dtype.
 
+    See Also
+    --------
+    float_power : `x ** y` in float64.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -95,6 +99,10 @@ def float_power(x: TensorLike, y: TensorLike) -> Node:
     -------
     TensorVariable
         Floats of the common broadcast shape.
+
+    See Also
+    --------
+    pow : `x ** y`.
 
     Examples
     --------
@@ -153,6 +161,10 @@ def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = 
     -------
     TensorVariable
         Of the common broadcast shape and dtype.
+
+    See Also
+    --------
+    nan_to_num : `x` with NaN and infinities replaced.
 
     Examples
     --------
@@ -225,6 +237,10 @@ def shape_of(x: TensorLike) -> Lengths:
     -------
     sequence of int or None
         A length per axis.
+
+    See Also
+    --------
+    specify_shape : `x` with lengths that are promised.
 
     Examples
     --------

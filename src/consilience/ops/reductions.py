@@ -46,6 +46,12 @@ def sum(
     TensorVariable
         Without the axes that are reduced.
 
+    See Also
+    --------
+    prod : Product over `axis`.
+    mean : Arithmetic mean.
+    cumsum : Running sum along an axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -84,6 +90,12 @@ def prod(
     -------
     TensorVariable
         Without the axes that are reduced.
+
+    See Also
+    --------
+    mean : Arithmetic mean.
+    cumsum : Running sum along an axis.
+    sum : Sum over `axis` (all axes for None).
 
     Examples
     --------
@@ -128,6 +140,12 @@ def max(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
     TensorVariable
         Without the axes that are reduced.
 
+    See Also
+    --------
+    min : Least element over `axis`.
+    ptp : Greatest element minus least element over `axis`.
+    argmax : Position of the first greatest element (int64).
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -157,6 +175,12 @@ def min(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
     -------
     TensorVariable
         Without the axes that are reduced.
+
+    See Also
+    --------
+    ptp : Greatest element minus least element over `axis`.
+    argmax : Position of the first greatest element (int64).
+    max : Greatest element over `axis`.
 
     Examples
     --------
@@ -197,6 +221,10 @@ def any(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     TensorVariable
         Booleans, without the axes that are reduced.
 
+    See Also
+    --------
+    all : Whether every element is true (not zero).
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -222,6 +250,10 @@ def all(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     -------
     TensorVariable
         Booleans, without the axes that are reduced.
+
+    See Also
+    --------
+    any : Whether some element is true (not zero).
 
     Examples
     --------
@@ -249,6 +281,11 @@ def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     TensorVariable
         Floats, without the axes that are reduced.
 
+    See Also
+    --------
+    softmax : `exp(c)` divided by its sum over `axis` (all axes for None).
+    log_softmax : `c - logsumexp(c)` over `axis` (all axes for None).
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -275,6 +312,12 @@ def argmax(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     TensorVariable
         Positions (int64), without the axes that are reduced.
 
+    See Also
+    --------
+    argmin : Position of the first least element (int64).
+    max_and_argmax : Greatest element over `axis` and the position of the first such.
+    argsort : Positions (int64) that put the elements along `axis` in ascending order.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -300,6 +343,12 @@ def argmin(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     -------
     TensorVariable
         Positions (int64), without the axes that are reduced.
+
+    See Also
+    --------
+    max_and_argmax : Greatest element over `axis` and the position of the first such.
+    argsort : Positions (int64) that put the elements along `axis` in ascending order.
+    argmax : Position of the first greatest element (int64).
 
     Examples
     --------
@@ -349,6 +398,12 @@ def mean(
     TensorVariable
         Floats, without the axes that are reduced.
 
+    See Also
+    --------
+    median : The middle element over `axis` (all axes for None).
+    std : Square root of the variance.
+    var : Mean squared deviation from the mean.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -387,6 +442,12 @@ def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
     -------
     TensorVariable
         Floats, without the axes that are reduced.
+
+    See Also
+    --------
+    average : Mean over `axis`.
+    mean : Arithmetic mean.
+    median : The middle element over `axis` (all axes for None).
 
     Examples
     --------
@@ -435,6 +496,12 @@ def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
     TensorVariable
         Floats, without the axes that are reduced.
 
+    See Also
+    --------
+    var : Mean squared deviation from the mean.
+    average : Mean over `axis`.
+    mean : Arithmetic mean.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -459,6 +526,12 @@ def cumsum(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     TensorVariable
         Of the shape of `x`; a vector for None.
 
+    See Also
+    --------
+    sum : Sum over `axis` (all axes for None).
+    prod : Product over `axis`.
+    mean : Arithmetic mean.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -482,6 +555,11 @@ def cumprod(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     -------
     TensorVariable
         Of the shape of `x`; a vector for None.
+
+    See Also
+    --------
+    cumsum : Running sum along an axis.
+    prod : Product over `axis`.
 
     Examples
     --------
@@ -508,6 +586,12 @@ def ptp(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     -------
     TensorVariable
         Without the axes that are reduced.
+
+    See Also
+    --------
+    argmax : Position of the first greatest element (int64).
+    max : Greatest element over `axis`.
+    min : Least element over `axis`.
 
     Examples
     --------

@@ -261,6 +261,11 @@ def reshape(x: TensorLike, newshape: object, *, ndim: int | None = None) -> Node
     TensorVariable
         The same elements in another shape.
 
+    See Also
+    --------
+    flatten : The same elements with rank `ndim`.
+    ravel : All elements along one axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -315,6 +320,12 @@ def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequ
     TensorVariable
         The same elements, with the axes so.
 
+    See Also
+    --------
+    swapaxes : Two axes exchanged.
+    permute_dims : Axes in the given order.
+    matrix_transpose : The last two axes exchanged.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -348,6 +359,12 @@ def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
     TensorVariable
         The same elements, with the axes so.
 
+    See Also
+    --------
+    permute_dims : Axes in the given order.
+    matrix_transpose : The last two axes exchanged.
+    moveaxis : Axes at other places.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -375,6 +392,12 @@ def expand_dims(a: TensorLike, axis: int | Sequence[int]) -> Node:
     TensorVariable
         The same elements, with the axes so.
 
+    See Also
+    --------
+    squeeze : Drop axes of length 1.
+    dimshuffle : Axes in the order of `pattern`.
+    permute_dims : Axes in the given order.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -401,6 +424,12 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     -------
     TensorVariable
         The same elements, with the axes so.
+
+    See Also
+    --------
+    dimshuffle : Axes in the order of `pattern`.
+    permute_dims : Axes in the given order.
+    expand_dims : New axes of length 1 at the given positions of the result.
 
     Examples
     --------
@@ -430,6 +459,11 @@ def broadcast_to(x: TensorLike, shape: object) -> Node:
     -------
     TensorVariable
         Of that shape.
+
+    See Also
+    --------
+    broadcast_arrays : All values at their common broadcast shape.
+    broadcast_shape : The common shape to which tensors broadcast.
 
     Examples
     --------
@@ -464,6 +498,11 @@ def broadcast_arrays(*args: TensorLike) -> list[Node]:
     list of TensorVariable
         As many as there are arguments.
 
+    See Also
+    --------
+    broadcast_shape : The common shape to which tensors broadcast.
+    broadcast_to : `x` repeated to a shape.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -489,6 +528,12 @@ def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
     -------
     TensorVariable
         The joined tensor, of the common dtype.
+
+    See Also
+    --------
+    join : Tensors joined along an existing axis.
+    stack : Join tensors of equal shape along a new axis.
+    split : Parts along an axis.
 
     Examples
     --------
@@ -523,6 +568,12 @@ def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Node:
     TensorVariable
         Of one more axis per stacking.
 
+    See Also
+    --------
+    split : Parts along an axis.
+    concat : Join tensors along an existing axis.
+    join : Tensors joined along an existing axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -553,6 +604,12 @@ def arange(
     -------
     TensorVariable
         A vector; its length may be known at the call only.
+
+    See Also
+    --------
+    linspace : `num` evenly spaced numbers from `start` to `stop`.
+    geomspace : `num` numbers of equal ratios from `start` to `stop`.
+    logspace
 
     Examples
     --------
@@ -607,6 +664,12 @@ def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = No
     TensorVariable
         Of that shape, and of the dtype of the value unless one is given.
 
+    See Also
+    --------
+    alloc : `value` repeated to the lengths that follow it.
+    fill
+    full_like : `fill_value` with the shape and (unless given) dtype of a.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -637,6 +700,11 @@ def eye(n: object, m: object | None = None, k: Any = 0, dtype: npt.DTypeLike | N
     -------
     TensorVariable
         A matrix, `config.floatX` unless a dtype is given.
+
+    See Also
+    --------
+    tri : Ones on and below diagonal `k`.
+    identity_like : Ones on the main diagonal and zeros elsewhere.
 
     Examples
     --------

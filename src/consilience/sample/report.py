@@ -88,6 +88,11 @@ def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) 
     StorageError
         Where the page can't be written.
 
+    See Also
+    --------
+    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
+    challenge : Attack a posterior with what could falsify it.
+
     Examples
     --------
     >>> import consilience as pm

@@ -62,6 +62,12 @@ def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Node:
     TensorVariable
         The same elements, with the axes so.
 
+    See Also
+    --------
+    expand_dims : New axes of length 1 at the given positions of the result.
+    squeeze : Drop axes of length 1.
+    dimshuffle : Axes in the order of `pattern`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -86,6 +92,11 @@ def ravel(x: TensorLike) -> Node:
     -------
     TensorVariable
         The same elements in another shape.
+
+    See Also
+    --------
+    reshape : Another shape for the same elements.
+    flatten : The same elements with rank `ndim`.
 
     Examples
     --------
@@ -112,6 +123,12 @@ def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     -------
     TensorVariable
         The same elements, of at least that rank.
+
+    See Also
+    --------
+    atleast_1d : A number as a vector of length 1.
+    atleast_2d : Leading axes of length 1 until the rank is 2.
+    atleast_3d
 
     Examples
     --------
@@ -141,6 +158,12 @@ def atleast_1d(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     TensorVariable
         The same elements, of at least that rank.
 
+    See Also
+    --------
+    atleast_2d : Leading axes of length 1 until the rank is 2.
+    atleast_3d
+    atleast_Nd : Axes of length 1.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -166,6 +189,12 @@ def atleast_2d(arry: TensorLike, *, n: int = 2, left: bool = True) -> Node:
     -------
     TensorVariable
         The same elements, of at least that rank.
+
+    See Also
+    --------
+    atleast_3d
+    atleast_Nd : Axes of length 1.
+    atleast_1d : A number as a vector of length 1.
 
     Examples
     --------
@@ -193,6 +222,12 @@ def atleast_3d(arry: TensorLike, *, n: int = 3, left: bool = True) -> Node:
     TensorVariable
         The same elements, of at least that rank.
 
+    See Also
+    --------
+    atleast_Nd : Axes of length 1.
+    atleast_1d : A number as a vector of length 1.
+    atleast_2d : Leading axes of length 1 until the rank is 2.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -216,6 +251,12 @@ def shape_padleft(t: TensorLike, n_ones: int = 1) -> Node:
     -------
     TensorVariable
         The same elements, with the axes so.
+
+    See Also
+    --------
+    shape_padright : New axes of length 1 behind.
+    expand_dims : New axes of length 1 at the given positions of the result.
+    shape_padaxis : A new axis of length 1 at a position of the result.
 
     Examples
     --------
@@ -241,6 +282,12 @@ def shape_padright(t: TensorLike, n_ones: int = 1) -> Node:
     TensorVariable
         The same elements, with the axes so.
 
+    See Also
+    --------
+    expand_dims : New axes of length 1 at the given positions of the result.
+    shape_padaxis : A new axis of length 1 at a position of the result.
+    shape_padleft : New axes of length 1 in front.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -264,6 +311,12 @@ def shape_padaxis(t: TensorLike, axis: int) -> Node:
     -------
     TensorVariable
         The same elements, with the axes so.
+
+    See Also
+    --------
+    shape_padleft : New axes of length 1 in front.
+    shape_padright : New axes of length 1 behind.
+    expand_dims : New axes of length 1 at the given positions of the result.
 
     Examples
     --------
@@ -289,6 +342,12 @@ def join(axis: int, *tensors_list: TensorLike) -> Node:
     TensorVariable
         The joined tensor, of the common dtype.
 
+    See Also
+    --------
+    stack : Join tensors of equal shape along a new axis.
+    split : Parts along an axis.
+    concat : Join tensors along an existing axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -310,6 +369,12 @@ def hstack(tensor_list: Sequence[TensorLike]) -> Node:
     -------
     TensorVariable
         The joined tensor, of the common dtype.
+
+    See Also
+    --------
+    vstack : Joined along the first axis.
+    dstack : Joined along the third axis.
+    column_stack : Joined along the second axis.
 
     Examples
     --------
@@ -334,6 +399,12 @@ def vstack(tensor_list: Sequence[TensorLike]) -> Node:
     TensorVariable
         The joined tensor, of the common dtype.
 
+    See Also
+    --------
+    dstack : Joined along the third axis.
+    column_stack : Joined along the second axis.
+    hstack : Joined along the second axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -355,6 +426,12 @@ def dstack(tensor_list: Sequence[TensorLike]) -> Node:
     -------
     TensorVariable
         The joined tensor, of the common dtype.
+
+    See Also
+    --------
+    column_stack : Joined along the second axis.
+    hstack : Joined along the second axis.
+    vstack : Joined along the first axis.
 
     Examples
     --------
@@ -379,6 +456,12 @@ def column_stack(tensor_list: Sequence[TensorLike]) -> Node:
     TensorVariable
         The joined tensor, of the common dtype.
 
+    See Also
+    --------
+    hstack : Joined along the second axis.
+    vstack : Joined along the first axis.
+    dstack : Joined along the third axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -402,6 +485,11 @@ def horizontal_stack(*args: TensorLike) -> Node:
     TensorVariable
         The joined tensor, of the common dtype.
 
+    See Also
+    --------
+    vertical_stack : Matrices joined along the first axis.
+    concat : Join tensors along an existing axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -424,6 +512,11 @@ def vertical_stack(*args: TensorLike) -> Node:
     TensorVariable
         The joined tensor, of the common dtype.
 
+    See Also
+    --------
+    concat : Join tensors along an existing axis.
+    horizontal_stack : Matrices joined along the second axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -445,6 +538,10 @@ def stacklists(arg: Any) -> Node:
     -------
     TensorVariable
         Of one more axis per stacking.
+
+    See Also
+    --------
+    stack : Join tensors of equal shape along a new axis.
 
     Examples
     --------
@@ -469,6 +566,10 @@ def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> N
     -------
     TensorVariable
         The joined tensor, of the common dtype.
+
+    See Also
+    --------
+    concat : Join tensors along an existing axis.
 
     Examples
     --------
@@ -515,6 +616,12 @@ def split(
     list of TensorVariable
         The parts, in order.
 
+    See Also
+    --------
+    concat : Join tensors along an existing axis.
+    join : Tensors joined along an existing axis.
+    stack : Join tensors of equal shape along a new axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -559,6 +666,11 @@ def tile(A: TensorLike, reps: TensorLike | Sequence[TensorLike]) -> Node:
     TensorVariable
         The longer tensor.
 
+    See Also
+    --------
+    repeat : Every element `repeats` times in a row along `axis`.
+    pad : `x` with elements added at both ends of its axes.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -591,6 +703,10 @@ def flip(arr: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     TensorVariable
         Of the shape of the argument, in another order.
 
+    See Also
+    --------
+    roll : Elements moved on by `shift` places along `axis`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -618,6 +734,10 @@ def roll(x: TensorLike, shift: Any, axis: int | Sequence[int] | None = None) -> 
     -------
     TensorVariable
         Of the shape of the argument, in another order.
+
+    See Also
+    --------
+    flip : The order of elements reversed along `axis` (all axes for None).
 
     Examples
     --------
@@ -654,6 +774,11 @@ def choose(a: TensorLike, choices: Any, mode: str = "raise") -> Node:
     -------
     TensorVariable
         Of the common broadcast shape.
+
+    See Also
+    --------
+    switch : `ift` where `cond` holds (is not zero).
+    take : The elements at `indices` along `axis`.
 
     Examples
     --------
@@ -708,6 +833,11 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> N
     TensorVariable
         As many parts along `axis` as are true, a number known when the function runs.
 
+    See Also
+    --------
+    take : The elements at `indices` along `axis`.
+    take_along_axis : Elements at positions along an axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -736,6 +866,12 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | No
     tuple of TensorVariable or TensorVariable
         A vector of int64 per axis, or a matrix of them.
 
+    See Also
+    --------
+    flatnonzero
+    nonzero_values : The elements that are not zero.
+    argwhere : Positions of the elements that are not zero (or True).
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -759,6 +895,12 @@ def nonzero_values(a: TensorLike) -> Node:
     -------
     TensorVariable
         A vector whose length is known when the function runs.
+
+    See Also
+    --------
+    argwhere : Positions of the elements that are not zero (or True).
+    nonzero : Positions of the elements that are not zero (or True).
+    flatnonzero
 
     Examples
     --------
@@ -786,6 +928,10 @@ def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[
     -------
     tuple of TensorVariable
         Positions (int64), one tensor per axis.
+
+    See Also
+    --------
+    ravel_multi_index
 
     Examples
     --------
@@ -820,6 +966,10 @@ def ravel_multi_index(multi_index: Sequence[TensorLike], dims: object, mode: str
     -------
     TensorVariable
         Positions (int64), of the common shape of those given.
+
+    See Also
+    --------
+    unravel_index : Positions in a flattened tensor of lengths `dims` as positions on its axes.
 
     Examples
     --------
@@ -872,6 +1022,10 @@ def inverse_permutation(perm: TensorLike) -> Node:
     TensorVariable
         Integers (int64), of the shape of `perm`.
 
+    See Also
+    --------
+    permute_row_elements : The elements of the last axis of x in the orders that the rows of y name.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -905,6 +1059,11 @@ def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> 
     TensorVariable
         The same elements in another shape.
 
+    See Also
+    --------
+    split_dims : One axis as several.
+    reshape : Another shape for the same elements.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -937,6 +1096,11 @@ def split_dims(x: TensorLike, shape: object, axis: int = 0) -> Node:
     TensorVariable
         The same elements in another shape.
 
+    See Also
+    --------
+    reshape : Another shape for the same elements.
+    join_dims : `n_axes` neighbouring axes (all that follow for None) as one.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -965,6 +1129,10 @@ def specify_shape(x: TensorLike, shape: Sequence[object] | object) -> Node:
     -------
     TensorVariable
         The same tensor with what is promised of its lengths.
+
+    See Also
+    --------
+    shape : Lengths of all axes.
 
     Examples
     --------
@@ -1002,6 +1170,10 @@ def specify_broadcastable(x: TensorLike, *axes: int) -> Node:
     -------
     TensorVariable
         The same tensor with what is promised of its lengths.
+
+    See Also
+    --------
+    specify_shape : `x` with lengths that are promised.
 
     Examples
     --------
@@ -1080,6 +1252,11 @@ def broadcast_shape(*arrays: Any, arrays_are_shapes: bool = False) -> tuple[Node
     tuple of TensorVariable or int
         A length per axis.
 
+    See Also
+    --------
+    broadcast_to : `x` repeated to a shape.
+    broadcast_arrays : All values at their common broadcast shape.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -1106,6 +1283,10 @@ def is_flat(var: Node, ndim: int = 1) -> bool:
     bool
         Whether it has.
 
+    See Also
+    --------
+    get_vector_length : The static length of a vector.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -1127,6 +1308,10 @@ def get_vector_length(v: TensorLike) -> int:
     -------
     int
         The length; ShapeError where it is not known.
+
+    See Also
+    --------
+    is_flat : Whether a tensor has rank `ndim`.
 
     Examples
     --------
@@ -1155,6 +1340,10 @@ def slice_at_axis(sl: slice, axis: int) -> tuple[object, ...]:
     tuple
         For `x[...]`.
 
+    See Also
+    --------
+    take : The elements at `indices` along `axis`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -1179,6 +1368,10 @@ def diag(v: TensorLike, k: int = 0) -> Node:
     -------
     TensorVariable
         A matrix of a vector, a vector of a matrix.
+
+    See Also
+    --------
+    block_diag : Matrices along the diagonal of one.
 
     Examples
     --------
@@ -1210,6 +1403,11 @@ def extract_diag(x: TensorLike) -> Node:
     TensorVariable
         Without the two axes, and with one for the diagonals.
 
+    See Also
+    --------
+    diag
+    diagonal : Diagonal `offset` of the matrices over two axes.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -1233,6 +1431,10 @@ def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
     -------
     TensorVariable
         Of the shape of `a`.
+
+    See Also
+    --------
+    fill_diagonal_offset
 
     Examples
     --------
@@ -1259,6 +1461,10 @@ def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: Any) -> Node:
     -------
     TensorVariable
         Of the shape of `a`.
+
+    See Also
+    --------
+    fill_diagonal : A matrix with one number all along its main diagonal.
 
     Examples
     --------
@@ -1304,6 +1510,11 @@ def tril(m: TensorLike, k: int = 0) -> Node:
     TensorVariable
         Of the shape of `m`.
 
+    See Also
+    --------
+    triu : The matrices of the last two axes on and above diagonal `k`.
+    tri : Ones on and below diagonal `k`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -1328,6 +1539,11 @@ def triu(m: TensorLike, k: int = 0) -> Node:
     -------
     TensorVariable
         Of the shape of `m`.
+
+    See Also
+    --------
+    tri : Ones on and below diagonal `k`.
+    tril : The matrices of the last two axes on and below diagonal `k`.
 
     Examples
     --------
@@ -1370,6 +1586,10 @@ def set_subtensor(x: Node, y: TensorLike, inplace: bool = False, tolerate_inplac
     TensorVariable
         The whole tensor with that part changed.
 
+    See Also
+    --------
+    inc_subtensor : PyTensor's name for `a[i].inc(y)`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -1408,6 +1628,10 @@ def inc_subtensor(
     -------
     TensorVariable
         The whole tensor with that part changed.
+
+    See Also
+    --------
+    set_subtensor : PyTensor's name for `a[i].set(y)`.
 
     Examples
     --------

@@ -56,6 +56,12 @@ def constant(
     TensorVariable
         A constant, which compilation computes with.
 
+    See Also
+    --------
+    tensor : A function input.
+    cast : `x` with another element type.
+    as_tensor : A node for any array.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -85,6 +91,12 @@ def as_tensor_variable(
     -------
     TensorVariable
         A tensor; a tensor itself where nothing is to be done.
+
+    See Also
+    --------
+    constant : A fixed array.
+    tensor : A function input.
+    cast : `x` with another element type.
 
     Examples
     --------
@@ -119,6 +131,11 @@ def key(seed: int) -> Node:
     TensorVariable
         A scalar of dtype "key", for `rng=` of `pt.random`.
 
+    See Also
+    --------
+    random.split : Several independent keys from one.
+    random.fold_in : A new key from a key and an integer.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -143,6 +160,11 @@ def zeros(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     -------
     TensorVariable
         Of that shape, `config.floatX` unless a dtype is given.
+
+    See Also
+    --------
+    ones_like : Ones with the shape and (unless given) dtype of a tensor.
+    ones : Ones of a shape.
 
     Examples
     --------
@@ -171,6 +193,11 @@ def ones(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     TensorVariable
         Of that shape, `config.floatX` unless a dtype is given.
 
+    See Also
+    --------
+    empty : Zeros of a shape.
+    ones_like : Ones with the shape and (unless given) dtype of a tensor.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -194,6 +221,12 @@ def alloc(value: TensorLike, *shape: object) -> Node:
     -------
     TensorVariable
         Of that shape, and of the dtype of the value unless one is given.
+
+    See Also
+    --------
+    fill
+    full_like : `fill_value` with the shape and (unless given) dtype of a.
+    full : A tensor of one repeated value.
 
     Examples
     --------
@@ -221,6 +254,12 @@ def zeros_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool 
     TensorVariable
         Of the shape of the argument.
 
+    See Also
+    --------
+    full_like : `fill_value` with the shape and (unless given) dtype of a.
+    empty_like : Zeros with the shape and (unless given) dtype of a tensor.
+    ones_like : Ones with the shape and (unless given) dtype of a tensor.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -244,6 +283,12 @@ def empty_like(prototype: TensorLike, dtype: npt.DTypeLike | None = None) -> Nod
     -------
     TensorVariable
         Of the shape of the argument.
+
+    See Also
+    --------
+    ones_like : Ones with the shape and (unless given) dtype of a tensor.
+    zeros_like : Zeros with the shape and (unless given) dtype of a tensor.
+    full_like : `fill_value` with the shape and (unless given) dtype of a.
 
     Examples
     --------
@@ -271,6 +316,11 @@ def ones_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool =
     TensorVariable
         Of the shape of the argument.
 
+    See Also
+    --------
+    ones : Ones of a shape.
+    empty : Zeros of a shape.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -294,6 +344,11 @@ def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     -------
     TensorVariable
         Of the shape of the argument.
+
+    See Also
+    --------
+    eye : Ones where column - row equals `k`.
+    tri : Ones on and below diagonal `k`.
 
     Examples
     --------
@@ -327,6 +382,11 @@ def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | N
     TensorVariable
         A matrix, `config.floatX` unless a dtype is given.
 
+    See Also
+    --------
+    identity_like : Ones on the main diagonal and zeros elsewhere.
+    eye : Ones where column - row equals `k`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -353,6 +413,10 @@ def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
     -------
     tuple of (TensorVariable, TensorVariable)
         Two vectors of int64, which index a matrix together.
+
+    See Also
+    --------
+    meshgrid : Coordinate tensors of a grid from its axes.
 
     Examples
     --------
@@ -384,6 +448,12 @@ def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
     tuple of (TensorVariable, TensorVariable)
         Two vectors of int64, which index a matrix together.
 
+    See Also
+    --------
+    tril_indices_from : `tril_indices` for the shape of a matrix.
+    triu_indices_from : `triu_indices` for the shape of a matrix.
+    tril_indices
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -412,6 +482,12 @@ def tril_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
     tuple of (TensorVariable, TensorVariable)
         Two vectors of int64, which index a matrix together.
 
+    See Also
+    --------
+    triu_indices_from : `triu_indices` for the shape of a matrix.
+    tril_indices
+    triu_indices
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -436,6 +512,12 @@ def triu_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
     -------
     tuple of (TensorVariable, TensorVariable)
         Two vectors of int64, which index a matrix together.
+
+    See Also
+    --------
+    tril_indices
+    triu_indices
+    tril_indices_from : `tril_indices` for the shape of a matrix.
 
     Examples
     --------
@@ -484,6 +566,12 @@ def linspace(
     -------
     TensorVariable or tuple of (TensorVariable, TensorVariable)
         As many numbers as `num`, along a new axis in front; with `retstep` their distance, too.
+
+    See Also
+    --------
+    geomspace : `num` numbers of equal ratios from `start` to `stop`.
+    logspace
+    arange
 
     Examples
     --------
@@ -562,6 +650,12 @@ def logspace(
     TensorVariable
         As many numbers as `num`, along a new axis in front.
 
+    See Also
+    --------
+    arange
+    linspace : `num` evenly spaced numbers from `start` to `stop`.
+    geomspace : `num` numbers of equal ratios from `start` to `stop`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -607,6 +701,12 @@ def geomspace(
     TensorVariable
         As many numbers as `num`, along a new axis in front.
 
+    See Also
+    --------
+    logspace
+    arange
+    linspace : `num` evenly spaced numbers from `start` to `stop`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -638,6 +738,10 @@ def meshgrid(*xi: TensorLike, indexing: str = "xy", sparse: bool = False) -> lis
     -------
     list of TensorVariable
         One tensor per axis.
+
+    See Also
+    --------
+    tril_indices
 
     Examples
     --------
@@ -672,6 +776,10 @@ def floatX(X: TensorLike) -> Any:  # PyMC's name
     -------
     object
         A tensor of a tensor, an array of anything else.
+
+    See Also
+    --------
+    intX : An expression or an array as int64.
 
     Examples
     --------
@@ -719,6 +827,10 @@ def bartlett(M: int | Node) -> Node:
     -------
     TensorVariable
         A vector of float64.
+
+    See Also
+    --------
+    arange
 
     Examples
     --------

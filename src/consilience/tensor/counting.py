@@ -50,6 +50,11 @@ def bincount(
     TensorVariable
         A vector of int64, or of the dtype of the weights.
 
+    See Also
+    --------
+    histogram : How many elements lie in each interval (int64).
+    unique : The different elements in ascending order.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -88,6 +93,12 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Node:
     TensorVariable
         Numbers of intervals (int64), of the shape of `x`.
 
+    See Also
+    --------
+    searchsorted
+    histogram_bin_edges : The ends of the intervals in which `histogram` counts.
+    histogram : How many elements lie in each interval (int64).
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -125,6 +136,12 @@ def histogram_bin_edges(
     TensorVariable
         A vector that ascends.
 
+    See Also
+    --------
+    histogram : How many elements lie in each interval (int64).
+    digitize : The number of the interval in which each element lies (int64).
+    searchsorted
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -160,6 +177,11 @@ def histogram(
     -------
     tuple of (TensorVariable, TensorVariable)
         The counts, or the density, and the ends.
+
+    See Also
+    --------
+    unique : The different elements in ascending order.
+    bincount : How often each integer 0.
 
     Examples
     --------
@@ -264,6 +286,10 @@ def to_one_hot(y: TensorLike, nb_class: object, dtype: npt.DTypeLike | None = No
     -------
     TensorVariable
         Of one more axis, of length `nb_class`.
+
+    See Also
+    --------
+    eye : Ones where column - row equals `k`.
 
     Examples
     --------

@@ -63,6 +63,12 @@ def grad(
         An expression, or a list (for a tuple: a tuple) of them; for a sparse variable a sparse one, of the derivatives
         with respect to its entries.
 
+    See Also
+    --------
+    jacobian : Derivative of every element.
+    hessian : Second derivatives of a scalar with respect to each tensor by itself.
+    value_and_grad : The cost and its derivative.
+
     Notes
     -----
     Float tensor of rank 0; None if `known_grads` says where derivatives begin.
@@ -208,6 +214,12 @@ def value_and_grad(cost: Node, wrt: Nodes) -> tuple[Node, Any]:
     tuple of (TensorVariable, object)
         The cost, and the derivative in the form of `wrt`.
 
+    See Also
+    --------
+    grad : Derivative of a scalar with respect to one or several tensors.
+    jacobian : Derivative of every element.
+    hessian : Second derivatives of a scalar with respect to each tensor by itself.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -260,6 +272,12 @@ def jacobian(
     object
         In the form of `wrt`.
 
+    See Also
+    --------
+    hessian : Second derivatives of a scalar with respect to each tensor by itself.
+    value_and_grad : The cost and its derivative.
+    grad : Derivative of a scalar with respect to one or several tensors.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -291,6 +309,12 @@ def hessian(cost: Node, wrt: Nodes, consider_constant: Nodes | None = None, disc
     -------
     object
         In the form of `wrt`.
+
+    See Also
+    --------
+    value_and_grad : The cost and its derivative.
+    grad : Derivative of a scalar with respect to one or several tensors.
+    jacobian : Derivative of every element.
 
     Examples
     --------
@@ -568,6 +592,12 @@ def zero_grad(x: TensorLike) -> Node:
     TensorVariable
         The value, of the shape and dtype of `x`.
 
+    See Also
+    --------
+    disconnected_grad : The value itself.
+    grad_clip : The value itself.
+    grad_scale : The value itself.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -624,6 +654,12 @@ def grad_scale(x: TensorLike, multiplier: float) -> Node:
     TensorVariable
         The value, of the shape and dtype of `x`.
 
+    See Also
+    --------
+    consider_constant : The value itself with zero derivative.
+    disconnected_grad : The value itself.
+    grad_clip : The value itself.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -651,6 +687,12 @@ def grad_clip(x: TensorLike, lower_bound: float, upper_bound: float) -> Node:
     -------
     TensorVariable
         The value, of the shape and dtype of `x`.
+
+    See Also
+    --------
+    grad_scale : The value itself.
+    consider_constant : The value itself with zero derivative.
+    disconnected_grad : The value itself.
 
     Examples
     --------

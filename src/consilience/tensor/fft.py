@@ -46,6 +46,11 @@ def fft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = 
     TensorVariable
         Complex, of the shape of `a` but for lengths that are asked for.
 
+    See Also
+    --------
+    ifft : Sums over k of a_k exp(2 pi i j k / n) / n along an axis.
+    rfft
+
     Notes
     -----
     As `numpy.fft.fft`; complex64 for float32, float16 and complex64, complex128 otherwise. Accurate to some 1e-15 of
@@ -79,6 +84,11 @@ def ifft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None =
     TensorVariable
         Complex, of the shape of `a` but for lengths that are asked for.
 
+    See Also
+    --------
+    rfft
+    fft : Sums over j of a_j exp(-2 pi i j k / n) along an axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -108,6 +118,11 @@ def fft2(
     -------
     TensorVariable
         Complex, of the shape of `a` but for lengths that are asked for.
+
+    See Also
+    --------
+    ifft2 : `ifft` along two axes.
+    rfft2 : `rfftn` along two axes.
 
     Examples
     --------
@@ -139,6 +154,11 @@ def ifft2(
     TensorVariable
         Complex, of the shape of `a` but for lengths that are asked for.
 
+    See Also
+    --------
+    rfft2 : `rfftn` along two axes.
+    fft2 : `fft` along two axes.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -168,6 +188,11 @@ def fftn(
     -------
     TensorVariable
         Complex, of the shape of `a` but for lengths that are asked for.
+
+    See Also
+    --------
+    ifftn : `ifft` along several axes.
+    rfftn : `fftn` of a real tensor.
 
     Examples
     --------
@@ -199,6 +224,11 @@ def ifftn(
     TensorVariable
         Complex, of the shape of `a` but for lengths that are asked for.
 
+    See Also
+    --------
+    rfftn : `fftn` of a real tensor.
+    fftn : `fft` along several axes.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -229,6 +259,11 @@ def rfft2(
     TensorVariable
         Complex, n // 2 + 1 numbers along the last axis.
 
+    See Also
+    --------
+    fft2 : `fft` along two axes.
+    ifft2 : `ifft` along two axes.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -258,6 +293,10 @@ def irfft2(
     -------
     TensorVariable
         Floats.
+
+    See Also
+    --------
+    rfft2 : `rfftn` along two axes.
 
     Examples
     --------
@@ -290,6 +329,11 @@ def rfftn(
     -------
     TensorVariable
         Complex, n // 2 + 1 numbers along the last axis.
+
+    See Also
+    --------
+    fftn : `fft` along several axes.
+    ifftn : `ifft` along several axes.
 
     Examples
     --------
@@ -333,6 +377,10 @@ def irfftn(
     TensorVariable
         Floats.
 
+    See Also
+    --------
+    rfftn : `fftn` of a real tensor.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -368,6 +416,11 @@ def rfft(inp: TensorLike, norm: str | None = None) -> Node:
     -------
     TensorVariable
         Floats, the last axis of length 2 for real and imaginary parts.
+
+    See Also
+    --------
+    fft : Sums over j of a_j exp(-2 pi i j k / n) along an axis.
+    ifft : Sums over k of a_k exp(2 pi i j k / n) / n along an axis.
 
     Notes
     -----
@@ -407,6 +460,11 @@ def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Nod
     TensorVariable
         Floats.
 
+    See Also
+    --------
+    rfftfreq : Frequencies of the numbers that `rfftn` gives.
+    rfft
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -440,6 +498,11 @@ def fftfreq(n: object, d: TensorLike = 1.0) -> Node:
     TensorVariable
         A vector of floats.
 
+    See Also
+    --------
+    rfftfreq : Frequencies of the numbers that `rfftn` gives.
+    fftshift
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -467,6 +530,11 @@ def rfftfreq(n: object, d: TensorLike = 1.0) -> Node:
     TensorVariable
         A vector of floats.
 
+    See Also
+    --------
+    rfft
+    irfft
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -493,6 +561,11 @@ def fftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
     TensorVariable
         Of the shape of `x`.
 
+    See Also
+    --------
+    fftfreq : Frequencies of the numbers that `fft` gives.
+    rfftfreq : Frequencies of the numbers that `rfftn` gives.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -516,6 +589,10 @@ def ifftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
     -------
     TensorVariable
         Of the shape of `x`.
+
+    See Also
+    --------
+    fftshift
 
     Examples
     --------

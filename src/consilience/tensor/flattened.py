@@ -100,6 +100,11 @@ def hessian_diag(f: Node, vars: Sequence[Node] | None = None) -> Node:
     TensorVariable
         A vector, the elements of all variables in order.
 
+    See Also
+    --------
+    hessian : Second derivatives of a scalar with respect to each tensor by itself.
+    grad : Derivative of a scalar with respect to one or several tensors.
+
     Examples
     --------
     >>> import consilience as pm, consilience.tensor as pt
@@ -204,6 +209,10 @@ def intX(X: TensorLike) -> Any:
     -------
     object
         A tensor of a tensor, an array of anything else.
+
+    See Also
+    --------
+    floatX : An expression or array as floats of `config.floatX`.
 
     Examples
     --------

@@ -36,6 +36,11 @@ def where(cond: TensorLike, ift: TensorLike | None = None, iff: TensorLike | Non
     TensorVariable
         Of the common broadcast shape and dtype.
 
+    See Also
+    --------
+    take : The elements at `indices` along `axis`.
+    choose : For each element of a the element of the choice of that number.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -63,6 +68,10 @@ def stop_gradient(x: TensorLike) -> Node:
     TensorVariable
         The value.
 
+    See Also
+    --------
+    identity : The value itself.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -84,6 +93,10 @@ def positive(x: TensorLike) -> Node:
     -------
     TensorVariable
         A tensor of the value.
+
+    See Also
+    --------
+    stop_gradient : The value itself.
 
     Examples
     --------
@@ -112,6 +125,12 @@ def second(x: TensorLike, y: TensorLike) -> Node:
     TensorVariable
         Of the common broadcast shape.
 
+    See Also
+    --------
+    full_like : `fill_value` with the shape and (unless given) dtype of a.
+    full : A tensor of one repeated value.
+    alloc : `value` repeated to the lengths that follow it.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -138,6 +157,10 @@ def largest(*args: TensorLike) -> Node:
     TensorVariable
         Of the common broadcast shape and dtype.
 
+    See Also
+    --------
+    smallest : The least of several tensors.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -160,6 +183,10 @@ def smallest(*args: TensorLike) -> Node:
     TensorVariable
         Of the common broadcast shape and dtype.
 
+    See Also
+    --------
+    largest : The greatest of several tensors.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -181,6 +208,11 @@ def logaddexp(*xs: TensorLike) -> Node:
     -------
     TensorVariable
         Of the common broadcast shape and dtype.
+
+    See Also
+    --------
+    logdiffexp : `log(exp(a) - exp(b))` without overflow.
+    logsumexp : `log(sum(exp(x)))` over `axis` without overflow.
 
     Examples
     --------
@@ -206,6 +238,11 @@ def logdiffexp(a: TensorLike, b: TensorLike) -> Node:
     TensorVariable
         Of the common broadcast shape and dtype.
 
+    See Also
+    --------
+    logsumexp : `log(sum(exp(x)))` over `axis` without overflow.
+    logaddexp
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -227,6 +264,10 @@ def invprobit(x: TensorLike) -> Node:
     -------
     TensorVariable
         Floats, element by element.
+
+    See Also
+    --------
+    erfcinv : The inverse of `erfc`.
 
     Examples
     --------
@@ -250,6 +291,10 @@ def erfcinv(x: TensorLike) -> Node:
     TensorVariable
         Floats, element by element.
 
+    See Also
+    --------
+    invprobit : The standard normal distribution function.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -271,6 +316,10 @@ def xlogx(c: TensorLike) -> Node:
     -------
     TensorVariable
         Floats, element by element.
+
+    See Also
+    --------
+    xlogy0 : `x log(y)`.
 
     Examples
     --------
@@ -296,6 +345,10 @@ def xlogy0(x: TensorLike, y: TensorLike) -> Node:
     TensorVariable
         Floats of the common broadcast shape.
 
+    See Also
+    --------
+    xlogx : `x log(x)`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -318,6 +371,10 @@ def sinc(x: TensorLike) -> Node:
     -------
     TensorVariable
         Floats, element by element.
+
+    See Also
+    --------
+    sici : The sine integral Si(x) and the cosine integral Ci(|x|).
 
     Examples
     --------
@@ -348,6 +405,10 @@ def sici(x: TensorLike) -> tuple[Node, Node]:
     tuple of (TensorVariable, TensorVariable)
         Both, of the shape of `x`.
 
+    See Also
+    --------
+    sinc : `sin(pi x) / (pi x)`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -372,6 +433,10 @@ def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:
     tuple of (TensorVariable, TensorVariable)
         Quotients and remainders, of the common broadcast shape.
 
+    See Also
+    --------
+    ceil_intdiv : The quotient of integers.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -395,6 +460,10 @@ def ceil_intdiv(a: TensorLike, b: TensorLike) -> Node:
     -------
     TensorVariable
         Integers of the common broadcast shape.
+
+    See Also
+    --------
+    divmod : Floor quotient and remainder.
 
     Examples
     --------
@@ -424,6 +493,11 @@ def round(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) ->
     TensorVariable
         Of the shape and dtype of `a`.
 
+    See Also
+    --------
+    round_half_away_from_zero : The nearest whole number.
+    iround : The nearest whole number as int64.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -449,6 +523,11 @@ def round_half_away_from_zero(x: TensorLike) -> Node:
     TensorVariable
         Of the shape of the argument.
 
+    See Also
+    --------
+    iround : The nearest whole number as int64.
+    round : The nearest multiple of 10 ** -decimals.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -473,6 +552,11 @@ def iround(a: TensorLike, mode: str | None = None) -> Node:
     TensorVariable
         Integers of the common broadcast shape.
 
+    See Also
+    --------
+    round : The nearest multiple of 10 ** -decimals.
+    round_half_away_from_zero : The nearest whole number.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -495,6 +579,11 @@ def isposinf(x: TensorLike) -> Node:
     TensorVariable
         Booleans of the common broadcast shape.
 
+    See Also
+    --------
+    isclose : Whether |a - b| <= atol + rtol |b|.
+    isneginf : Whether an element is -infinity.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -516,6 +605,11 @@ def isneginf(x: TensorLike) -> Node:
     -------
     TensorVariable
         Booleans of the common broadcast shape.
+
+    See Also
+    --------
+    isposinf : Whether an element is +infinity.
+    isclose : Whether |a - b| <= atol + rtol |b|.
 
     Examples
     --------
@@ -548,6 +642,10 @@ def isclose(
     -------
     TensorVariable
         Booleans of the common broadcast shape.
+
+    See Also
+    --------
+    allclose : Whether `isclose` holds for all elements.
 
     Examples
     --------
@@ -586,6 +684,10 @@ def allclose(
     TensorVariable
         One boolean.
 
+    See Also
+    --------
+    isclose : Whether |a - b| <= atol + rtol |b|.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -615,6 +717,10 @@ def nan_to_num(
     -------
     TensorVariable
         Of the shape of `x`, all finite.
+
+    See Also
+    --------
+    clip : `x` limited to [min.
 
     Examples
     --------

@@ -79,6 +79,11 @@ def zeta(x: TensorLike, q: TensorLike = 1.0) -> Node:
     TensorVariable
         Floats, element by element.
 
+    See Also
+    --------
+    multigammaln : Logarithm of the gamma function of d dimensions.
+    polygamma : The n-th derivative of digamma at x.
+
     Notes
     -----
     As `scipy.special.zeta`. There is no derivative in x.
@@ -106,6 +111,11 @@ def polygamma(n: TensorLike, x: TensorLike) -> Node:
     -------
     TensorVariable
         Floats, element by element.
+
+    See Also
+    --------
+    zeta : The zeta function of Hurwitz.
+    multigammaln : Logarithm of the gamma function of d dimensions.
 
     Examples
     --------
@@ -136,6 +146,12 @@ def beta(a: TensorLike, b: TensorLike) -> Node:
     TensorVariable
         Floats of the common broadcast shape.
 
+    See Also
+    --------
+    binom
+    poch : The rising factorial gamma(z + m) / gamma(z).
+    comb : The number of ways to take k of N things.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -158,6 +174,12 @@ def factorial(n: TensorLike) -> Node:
     -------
     TensorVariable
         Floats of the common broadcast shape.
+
+    See Also
+    --------
+    beta : The beta function gamma(a) gamma(b) / gamma(a + b).
+    binom
+    poch : The rising factorial gamma(z + m) / gamma(z).
 
     Examples
     --------
@@ -186,6 +208,12 @@ def poch(z: TensorLike, m: TensorLike) -> Node:
     -------
     TensorVariable
         Floats of the common broadcast shape.
+
+    See Also
+    --------
+    comb : The number of ways to take k of N things.
+    factorial : `gamma(n + 1)`.
+    beta : The beta function gamma(a) gamma(b) / gamma(a + b).
 
     Examples
     --------
@@ -224,6 +252,12 @@ def binom(n: TensorLike, k: TensorLike) -> Node:
     TensorVariable
         Floats of the common broadcast shape.
 
+    See Also
+    --------
+    poch : The rising factorial gamma(z + m) / gamma(z).
+    comb : The number of ways to take k of N things.
+    factorial : `gamma(n + 1)`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -257,6 +291,12 @@ def comb(N: TensorLike, k: TensorLike, *, repetition: bool = False) -> Node:
     TensorVariable
         Floats of the common broadcast shape.
 
+    See Also
+    --------
+    factorial : `gamma(n + 1)`.
+    beta : The beta function gamma(a) gamma(b) / gamma(a + b).
+    binom
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -286,6 +326,11 @@ def gammau(k: TensorLike, x: TensorLike) -> Node:
     TensorVariable
         Floats of the common broadcast shape.
 
+    See Also
+    --------
+    gammal : The lower incomplete gamma function.
+    chi2sf
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -310,6 +355,11 @@ def gammal(k: TensorLike, x: TensorLike) -> Node:
     -------
     TensorVariable
         Floats of the common broadcast shape.
+
+    See Also
+    --------
+    chi2sf
+    gammau : The upper incomplete gamma function.
 
     Examples
     --------
@@ -336,6 +386,11 @@ def chi2sf(x: TensorLike, k: TensorLike) -> Node:
     TensorVariable
         Floats of the common broadcast shape.
 
+    See Also
+    --------
+    gammau : The upper incomplete gamma function.
+    gammal : The lower incomplete gamma function.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -360,6 +415,11 @@ def multigammaln(a: TensorLike, d: int) -> Node:
     -------
     TensorVariable
         Floats, element by element.
+
+    See Also
+    --------
+    polygamma : The n-th derivative of digamma at x.
+    zeta : The zeta function of Hurwitz.
 
     Examples
     --------

@@ -55,6 +55,12 @@ def tensor(
     TensorVariable
         An input, for `pt.function([x], ...)` and `.eval(...)`.
 
+    See Also
+    --------
+    cast : `x` with another element type.
+    as_tensor : A node for any array.
+    constant : A fixed array.
+
     Examples
     --------
     >>> import consilience.tensor as pt

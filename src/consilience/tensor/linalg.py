@@ -110,6 +110,11 @@ def cholesky(
     TensorVariable
         Of the shape of `x`; what becomes of matrices that are not positive definite says `on_error`.
 
+    See Also
+    --------
+    solve : `y` with a y = b.
+    solve_triangular : `y` with a y = b for triangular a (upper unless `lower`).
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -160,6 +165,11 @@ def solve(
     -------
     TensorVariable
         Of the shape of `b`, with leading axes broadcast.
+
+    See Also
+    --------
+    solve_triangular : `y` with a y = b for triangular a (upper unless `lower`).
+    cholesky : Cholesky factor of symmetric positive definite matrices.
 
     Examples
     --------
@@ -224,6 +234,11 @@ def solve_triangular(
     TensorVariable
         Of the shape of `b`, with leading axes broadcast.
 
+    See Also
+    --------
+    cholesky : Cholesky factor of symmetric positive definite matrices.
+    solve : `y` with a y = b.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -270,6 +285,10 @@ def cho_solve(
     TensorVariable
         Of the shape of `b`.
 
+    See Also
+    --------
+    cho_factor : The Cholesky factor of a symmetric positive definite matrix.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -294,6 +313,10 @@ def logdet(x: TensorLike) -> Node:
     TensorVariable
         A number per matrix.
 
+    See Also
+    --------
+    cond : The condition number.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -317,6 +340,12 @@ def matrix_power(M: TensorLike, n: int) -> Node:
     -------
     TensorVariable
         Square matrices of the same shape.
+
+    See Also
+    --------
+    expm : The exponential of square matrices.
+    logm : The principal logarithm of square matrices.
+    sqrtm : The principal square root of square matrices.
 
     Examples
     --------
@@ -353,6 +382,10 @@ def tensorinv(a: TensorLike, ind: int = 2) -> Node:
     TensorVariable
         The other axes first, then the `ind` first ones.
 
+    See Also
+    --------
+    tensorsolve
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -380,6 +413,10 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None)
     -------
     TensorVariable
         Of the shape of the last axes of `a`.
+
+    See Also
+    --------
+    tensorinv
 
     Examples
     --------

@@ -166,6 +166,12 @@ def scan(
         The outputs of all steps, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs
         alone.
 
+    See Also
+    --------
+    map : `fn` of every element along the first axis of `sequences`.
+    reduce
+    foldl : `reduce` from the first element to the last.
+
     Notes
     -----
     Outputs have the number of steps as first axis; a loop that ends early has as many as it did. Random variables made
@@ -490,6 +496,12 @@ def map(
     object
         What `fn` gives, stacked along a new first axis, and a dict of updates; with `return_updates=False` no dict.
 
+    See Also
+    --------
+    reduce
+    foldl : `reduce` from the first element to the last.
+    foldr : `reduce` from the last element to the first.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -537,6 +549,12 @@ def reduce(
     -------
     object
         The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
+
+    See Also
+    --------
+    foldl : `reduce` from the first element to the last.
+    foldr : `reduce` from the last element to the first.
+    scan : Repeat a step.
 
     Examples
     --------
@@ -589,6 +607,12 @@ def foldl(
     object
         The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
 
+    See Also
+    --------
+    foldr : `reduce` from the last element to the first.
+    scan : Repeat a step.
+    map : `fn` of every element along the first axis of `sequences`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -632,6 +656,12 @@ def foldr(
     -------
     object
         The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
+
+    See Also
+    --------
+    scan : Repeat a step.
+    map : `fn` of every element along the first axis of `sequences`.
+    reduce
 
     Examples
     --------

@@ -67,6 +67,11 @@ def solve_sylvester(A: TensorLike, B: TensorLike, Q: TensorLike) -> Node:
     TensorVariable
         Of the shape of Q.
 
+    See Also
+    --------
+    solve_continuous_lyapunov : X with A X + X A' = Q.
+    solve_discrete_lyapunov : X with X = A X A' + Q.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -89,6 +94,11 @@ def solve_continuous_lyapunov(A: TensorLike, Q: TensorLike) -> Node:
     -------
     TensorVariable
         Of the shape of Q.
+
+    See Also
+    --------
+    solve_discrete_lyapunov : X with X = A X A' + Q.
+    solve_sylvester : X with A X + X B = Q.
 
     Examples
     --------
@@ -118,6 +128,11 @@ def solve_discrete_lyapunov(A: TensorLike, Q: TensorLike, method: str = "bilinea
     -------
     TensorVariable
         Of the shape of Q.
+
+    See Also
+    --------
+    solve_sylvester : X with A X + X B = Q.
+    solve_continuous_lyapunov : X with A X + X A' = Q.
 
     Examples
     --------
@@ -160,6 +175,10 @@ def solve_discrete_are(
     TensorVariable
         A symmetric matrix of the shape of A.
 
+    See Also
+    --------
+    solve_continuous_are
+
     Notes
     -----
     Fails where no such X is found.
@@ -193,6 +212,10 @@ def solve_continuous_are(A: TensorLike, B: TensorLike, Q: TensorLike, R: TensorL
     -------
     TensorVariable
         A symmetric matrix of the shape of A.
+
+    See Also
+    --------
+    solve_discrete_are
 
     Notes
     -----
@@ -241,6 +264,10 @@ def solve_banded(l_and_u: Sequence[int], ab: TensorLike, b: TensorLike, *, b_ndi
     -------
     TensorVariable
         Of the shape of `b`.
+
+    See Also
+    --------
+    solve_toeplitz : `y` with T y = b for the Toeplitz matrix T of a first column.
 
     Examples
     --------
@@ -383,6 +410,10 @@ def solve_toeplitz(
     -------
     TensorVariable
         Of the shape of `b`.
+
+    See Also
+    --------
+    solve_banded : `y` with A y = b for A with l diagonals below the main one and u above it.
 
     Notes
     -----

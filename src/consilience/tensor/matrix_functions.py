@@ -26,6 +26,12 @@ def expm(A: TensorLike) -> Node:
     TensorVariable
         Square matrices of the same shape.
 
+    See Also
+    --------
+    logm : The principal logarithm of square matrices.
+    sqrtm : The principal square root of square matrices.
+    matrix_power : A square matrix times itself n times.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -49,6 +55,12 @@ def logm(A: TensorLike) -> Node:
     -------
     TensorVariable
         Square matrices of the same shape.
+
+    See Also
+    --------
+    sqrtm : The principal square root of square matrices.
+    matrix_power : A square matrix times itself n times.
+    expm : The exponential of square matrices.
 
     Examples
     --------
@@ -74,6 +86,12 @@ def sqrtm(A: TensorLike) -> Node:
     -------
     TensorVariable
         Square matrices of the same shape.
+
+    See Also
+    --------
+    matrix_power : A square matrix times itself n times.
+    expm : The exponential of square matrices.
+    logm : The principal logarithm of square matrices.
 
     Examples
     --------

@@ -40,6 +40,11 @@ def partition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: int |
     TensorVariable
         Of the shape of `a`; a vector for None.
 
+    See Also
+    --------
+    argtopk : The positions (int64) of the elements that `topk` gives.
+    argpartition : Positions (int64) that make `partition` of the elements along `axis`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -68,6 +73,11 @@ def argpartition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: in
     -------
     TensorVariable
         Positions (int64), of the shape of `a`; a vector for `axis=None`.
+
+    See Also
+    --------
+    partition
+    argtopk : The positions (int64) of the elements that `topk` gives.
 
     Examples
     --------
@@ -107,6 +117,11 @@ def topk_and_argtopk(x: TensorLike, kth: int, axis: int = -1) -> tuple[Node, Nod
     tuple of (TensorVariable, TensorVariable)
         The elements and their positions, of length |kth| along `axis`.
 
+    See Also
+    --------
+    argtopk : The positions (int64) of the elements that `topk` gives.
+    topk : The |kth| greatest elements along `axis`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -140,6 +155,11 @@ def topk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     TensorVariable
         Of length |kth| along `axis`.
 
+    See Also
+    --------
+    topk_and_argtopk
+    argtopk : The positions (int64) of the elements that `topk` gives.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -165,6 +185,11 @@ def argtopk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     -------
     TensorVariable
         Positions (int64), as many as |kth| along `axis`.
+
+    See Also
+    --------
+    argpartition : Positions (int64) that make `partition` of the elements along `axis`.
+    partition
 
     Examples
     --------
@@ -202,6 +227,11 @@ def unique(
     -------
     TensorVariable or tuple of TensorVariable
         The elements, and what is asked for besides: positions, the inverse, counts.
+
+    See Also
+    --------
+    bincount : How often each integer 0.
+    histogram : How many elements lie in each interval (int64).
 
     Examples
     --------
@@ -288,6 +318,10 @@ def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) ->
     -------
     TensorVariable
         Of the shape of the argument, in another order.
+
+    See Also
+    --------
+    inverse_permutation : The permutation of 0.
 
     Examples
     --------

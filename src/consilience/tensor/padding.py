@@ -65,6 +65,11 @@ def pad(
     TensorVariable
         Longer along the axes that are padded.
 
+    See Also
+    --------
+    tile : The whole tensor `reps` times along each axis.
+    repeat : Every element `repeats` times in a row along `axis`.
+
     Examples
     --------
     >>> import consilience.tensor as pt

@@ -41,6 +41,10 @@ def interp(
     TensorVariable
         Of the shape of `x`.
 
+    See Also
+    --------
+    searchsorted
+
     Examples
     --------
     >>> import consilience.tensor as pt

@@ -35,6 +35,12 @@ def inner(x: TensorLike, y: TensorLike) -> Node:
     TensorVariable
         The products, of the axes that are not summed over.
 
+    See Also
+    --------
+    vdot : Sum of the products of all elements of two tensors of equal size.
+    dot : NumPy's dot.
+    matmul : NumPy's matmul.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -59,6 +65,12 @@ def vdot(x: TensorLike, y: TensorLike) -> Node:
     -------
     TensorVariable
         A number.
+
+    See Also
+    --------
+    dot : NumPy's dot.
+    matmul : NumPy's matmul.
+    tensordot : Sum of products over pairs of axes.
 
     Examples
     --------
@@ -85,6 +97,12 @@ def vecdot(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     -------
     TensorVariable
         The products, of the axes that are not summed over.
+
+    See Also
+    --------
+    matmul : NumPy's matmul.
+    matvec : Products of matrices with vectors.
+    vecmat : Products of vectors with matrices.
 
     Examples
     --------
@@ -113,6 +131,12 @@ def matvec(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     TensorVariable
         The products, of the axes that are not summed over.
 
+    See Also
+    --------
+    vecmat : Products of vectors with matrices.
+    vecdot : Products of vectors with vectors.
+    matmul : NumPy's matmul.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -138,6 +162,12 @@ def vecmat(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     -------
     TensorVariable
         The products, of the axes that are not summed over.
+
+    See Also
+    --------
+    vecdot : Products of vectors with vectors.
+    matmul : NumPy's matmul.
+    matvec : Products of matrices with vectors.
 
     Examples
     --------
@@ -169,6 +199,11 @@ def batched_dot(a: TensorLike, b: TensorLike) -> Node:
     -------
     TensorVariable
         The first axis, then those of the products.
+
+    See Also
+    --------
+    batched_tensordot : `tensordot` of the parts of two tensors along their first axis.
+    matmul : NumPy's matmul.
 
     Examples
     --------
@@ -223,6 +258,11 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Sequenc
     TensorVariable
         The first axis, then those of the products.
 
+    See Also
+    --------
+    matmul : NumPy's matmul.
+    batched_dot : `dot` of the parts of two tensors along their first axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -263,6 +303,11 @@ def kron(a: TensorLike, b: TensorLike) -> Node:
     TensorVariable
         Of the products of lengths.
 
+    See Also
+    --------
+    dot : NumPy's dot.
+    outer : All products of the elements of two flattened tensors.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -295,6 +340,10 @@ def block_diag(*matrices: TensorLike) -> Node:
     TensorVariable
         Of the sums of the lengths of the last two axes.
 
+    See Also
+    --------
+    diag
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -322,6 +371,11 @@ def matrix_dot(*args: TensorLike) -> Node:
     TensorVariable
         The product.
 
+    See Also
+    --------
+    multi_dot
+    matmul : NumPy's matmul.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -345,6 +399,11 @@ def multi_dot(arrays: Sequence[TensorLike]) -> Node:
     -------
     TensorVariable
         The product.
+
+    See Also
+    --------
+    matmul : NumPy's matmul.
+    matrix_dot : The product of several matrices.
 
     Examples
     --------

@@ -92,6 +92,12 @@ def median(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     TensorVariable
         Floats, without the axes that are reduced.
 
+    See Also
+    --------
+    std : Square root of the variance.
+    var : Mean squared deviation from the mean.
+    average : Mean over `axis`.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -130,6 +136,11 @@ def quantile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "lin
     -------
     TensorVariable
         The axes of q, then those that are left.
+
+    See Also
+    --------
+    percentile : `quantile` at probabilities in percent.
+    median : The middle element over `axis` (all axes for None).
 
     Notes
     -----
@@ -196,6 +207,11 @@ def percentile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "l
     -------
     TensorVariable
         The axes of q, then those that are left.
+
+    See Also
+    --------
+    median : The middle element over `axis` (all axes for None).
+    quantile : Quantiles over `axis` (all axes for None) at the probabilities q.
 
     Examples
     --------

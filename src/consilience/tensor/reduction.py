@@ -36,6 +36,11 @@ def softmax(c: TensorLike, axis: Axis = None) -> Node:
     TensorVariable
         Floats of the shape of `c`.
 
+    See Also
+    --------
+    log_softmax : `c - logsumexp(c)` over `axis` (all axes for None).
+    logsumexp : `log(sum(exp(x)))` over `axis` without overflow.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -59,6 +64,11 @@ def log_softmax(c: TensorLike, axis: Axis = None) -> Node:
     -------
     TensorVariable
         Floats of the shape of `c`.
+
+    See Also
+    --------
+    logsumexp : `log(sum(exp(x)))` over `axis` without overflow.
+    softmax : `exp(c)` divided by its sum over `axis` (all axes for None).
 
     Examples
     --------
@@ -85,6 +95,12 @@ def max_and_argmax(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> 
     -------
     tuple of (TensorVariable, TensorVariable)
         The elements, and their positions in int64.
+
+    See Also
+    --------
+    argsort : Positions (int64) that put the elements along `axis` in ascending order.
+    argmax : Position of the first greatest element (int64).
+    argmin : Position of the first least element (int64).
 
     Examples
     --------
@@ -119,6 +135,10 @@ def diff(
     -------
     TensorVariable
         Shorter along `axis` by n, or by less where something is put before or behind.
+
+    See Also
+    --------
+    cumsum : Running sum along an axis.
 
     Examples
     --------
@@ -162,6 +182,12 @@ def average(a: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
     -------
     TensorVariable
         Floats, without the axes that are reduced.
+
+    See Also
+    --------
+    mean : Arithmetic mean.
+    median : The middle element over `axis` (all axes for None).
+    std : Square root of the variance.
 
     Examples
     --------
@@ -211,6 +237,10 @@ def cov(
     -------
     TensorVariable
         A square matrix, a row and a column per variable.
+
+    See Also
+    --------
+    corrcoef : Correlations of variables.
 
     Examples
     --------
@@ -267,6 +297,10 @@ def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) ->
     -------
     TensorVariable
         A square matrix, a row and a column per variable.
+
+    See Also
+    --------
+    cov : Covariances of variables.
 
     Examples
     --------

@@ -43,6 +43,12 @@ def convolve1d(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     TensorVariable
         As long as `mode` says: "full", "same" or "valid".
 
+    See Also
+    --------
+    convolve2d : Sums over k and l of in1[.
+    convolve : Convolution of two vectors.
+    correlate : Sums of in1[i + j] times the conjugate of in2[j].
+
     Notes
     -----
     Long vectors are convolved by Fourier transforms where that is quicker, with errors of some 1e-15 of the greatest
@@ -86,6 +92,12 @@ def convolve2d(
     TensorVariable
         As long as `mode` says: "full", "same" or "valid".
 
+    See Also
+    --------
+    convolve : Convolution of two vectors.
+    correlate : Sums of in1[i + j] times the conjugate of in2[j].
+    convolve1d : Sums over j of in1[.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -128,6 +140,12 @@ def convolve(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     TensorVariable
         As long as `mode` says: "full", "same" or "valid".
 
+    See Also
+    --------
+    correlate : Sums of in1[i + j] times the conjugate of in2[j].
+    convolve1d : Sums over j of in1[.
+    convolve2d : Sums over k and l of in1[.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -154,6 +172,12 @@ def correlate(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     -------
     TensorVariable
         As long as `mode` says: "full", "same" or "valid".
+
+    See Also
+    --------
+    convolve1d : Sums over j of in1[.
+    convolve2d : Sums over k and l of in1[.
+    convolve : Convolution of two vectors.
 
     Examples
     --------

@@ -54,6 +54,11 @@ def svd(
     TensorVariable or tuple of (TensorVariable, TensorVariable, TensorVariable)
         U, s and Vh, or s alone unless `compute_uv`.
 
+    See Also
+    --------
+    lstsq : The shortest y with the least |a y - b|.
+    pinv : Moore and Penrose's inverse.
+
     Notes
     -----
     In every column of U the first element that is about as large as the largest is positive. Derivatives of vectors are
@@ -90,6 +95,10 @@ def svdvals(a: TensorLike, overwrite_a: bool = False, check_finite: bool = True)
     -------
     TensorVariable
         A vector per matrix.
+
+    See Also
+    --------
+    svd
 
     Examples
     --------
@@ -129,6 +138,11 @@ def pinv(
     TensorVariable
         Of the transposed shape.
 
+    See Also
+    --------
+    svd
+    lstsq : The shortest y with the least |a y - b|.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -157,6 +171,11 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike | None = None) -> tupl
     -------
     tuple of (TensorVariable, TensorVariable, TensorVariable, TensorVariable)
         The solution, the sums of squares, the rank and the singular values.
+
+    See Also
+    --------
+    pinv : Moore and Penrose's inverse.
+    svd
 
     Notes
     -----
@@ -216,6 +235,11 @@ def matrix_rank(
     TensorVariable
         Integers (int64), a number per matrix.
 
+    See Also
+    --------
+    cond : The condition number.
+    norm : Norms of vectors along one axis.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -249,6 +273,11 @@ def cond(x: TensorLike, p: float | str | None = None) -> Node:
     -------
     TensorVariable
         A number per matrix.
+
+    See Also
+    --------
+    norm : Norms of vectors along one axis.
+    matrix_rank : How many singular values are greater than a bound (int64).
 
     Examples
     --------
@@ -286,6 +315,11 @@ def norm(
     -------
     TensorVariable
         Floats, without the axes of vectors or matrices.
+
+    See Also
+    --------
+    matrix_rank : How many singular values are greater than a bound (int64).
+    cond : The condition number.
 
     Examples
     --------

@@ -26,6 +26,11 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None) -> Node:
     TensorVariable
         A matrix.
 
+    See Also
+    --------
+    hankel
+    circulant : The square matrix with first column c whose columns are c.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -53,6 +58,11 @@ def hankel(c: TensorLike, r: TensorLike | None = None) -> Node:
     TensorVariable
         A matrix.
 
+    See Also
+    --------
+    circulant : The square matrix with first column c whose columns are c.
+    toeplitz : The matrix of constant diagonals with first column c and first row r.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -76,6 +86,11 @@ def circulant(c: TensorLike) -> Node:
     -------
     TensorVariable
         A matrix.
+
+    See Also
+    --------
+    toeplitz : The matrix of constant diagonals with first column c and first row r.
+    hankel
 
     Examples
     --------

@@ -66,6 +66,12 @@ def eigh(
     tuple of (TensorVariable, TensorVariable)
         Eigenvalues, and matrices of eigenvectors.
 
+    See Also
+    --------
+    eigvals : Complex eigenvalues of square matrices.
+    eigvalsh : Eigenvalues in ascending order of symmetric matrices.
+    eig : Complex eigenvalues.
+
     Notes
     -----
     In every vector the first element that is about as large as the largest is positive (without b). Derivatives of
@@ -109,6 +115,12 @@ def eigvalsh(a: TensorLike, b: TensorLike | None = None, lower: bool = True, UPL
     TensorVariable
         A vector per matrix.
 
+    See Also
+    --------
+    eig : Complex eigenvalues.
+    eigh : Eigenvalues in ascending order.
+    eigvals : Complex eigenvalues of square matrices.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -146,6 +158,12 @@ def eig(x: TensorLike) -> tuple[Node, Node]:
     tuple of (TensorVariable, TensorVariable)
         Eigenvalues, and matrices of eigenvectors.
 
+    See Also
+    --------
+    eigh : Eigenvalues in ascending order.
+    eigvals : Complex eigenvalues of square matrices.
+    eigvalsh : Eigenvalues in ascending order of symmetric matrices.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -171,6 +189,12 @@ def eigvals(x: TensorLike) -> Node:
     -------
     TensorVariable
         A vector per matrix.
+
+    See Also
+    --------
+    eigvalsh : Eigenvalues in ascending order of symmetric matrices.
+    eig : Complex eigenvalues.
+    eigh : Eigenvalues in ascending order.
 
     Examples
     --------
@@ -214,6 +238,11 @@ def schur(
     -------
     tuple of (TensorVariable, TensorVariable)
         T and Z.
+
+    See Also
+    --------
+    qr : Q with orthonormal columns and upper triangular R with A = Q R.
+    qr_full : `qr` with mode "full".
 
     Notes
     -----

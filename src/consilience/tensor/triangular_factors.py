@@ -67,6 +67,11 @@ def qr(
     TensorVariable or tuple of TensorVariable
         Q and R, or one of them, as `mode` says; with `pivoting` the order of columns, too.
 
+    See Also
+    --------
+    qr_full : `qr` with mode "full".
+    schur : T and Z with A = Z T Z^H.
+
     Notes
     -----
     With `pivoting` these are factors of A[:, p], and an order p of columns (int64) is the last result: sizes of R's
@@ -110,6 +115,11 @@ def qr_full(a: TensorLike) -> Node | tuple[Node, ...]:
     TensorVariable or tuple of TensorVariable
         Q and R, or one of them, as `mode` says; with `pivoting` the order of columns, too.
 
+    See Also
+    --------
+    schur : T and Z with A = Z T Z^H.
+    qr : Q with orthonormal columns and upper triangular R with A = Q R.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -146,6 +156,12 @@ def lu(
     -------
     tuple of TensorVariable
         P, L and U; with `permute_l` P L and U, with `p_indices` a permutation in place of P.
+
+    See Also
+    --------
+    lu_factor : L below the diagonal and U in one matrix.
+    lu_solve : `y` with a y = b.
+    pivot_to_permutation : Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
 
     Examples
     --------
@@ -190,6 +206,12 @@ def lu_factor(a: TensorLike, *, check_finite: bool = True, overwrite_a: bool = F
     tuple of (TensorVariable, TensorVariable)
         The factors in one matrix, and the pivots.
 
+    See Also
+    --------
+    lu_solve : `y` with a y = b.
+    pivot_to_permutation : Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
+    lu
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -216,6 +238,12 @@ def pivot_to_permutation(p: TensorLike, inverse: bool = False) -> Node:
     -------
     TensorVariable
         Integers (int64), of the length of `p`.
+
+    See Also
+    --------
+    lu
+    lu_factor : L below the diagonal and U in one matrix.
+    lu_solve : `y` with a y = b.
 
     Examples
     --------
@@ -258,6 +286,12 @@ def lu_solve(
     -------
     TensorVariable
         Of the shape of `b`.
+
+    See Also
+    --------
+    pivot_to_permutation : Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
+    lu
+    lu_factor : L below the diagonal and U in one matrix.
 
     Examples
     --------
@@ -306,6 +340,10 @@ def ldl(
     tuple of (TensorVariable, TensorVariable, TensorVariable)
         L, D and p.
 
+    See Also
+    --------
+    cho_factor : The Cholesky factor of a symmetric positive definite matrix.
+
     Notes
     -----
     D has blocks of lengths 1 and 2 on its diagonal (Bunch and Kaufman). `hermitian` means nothing for real matrices.
@@ -346,6 +384,10 @@ def cho_factor(
     -------
     tuple of (TensorVariable, bool)
         The factor and `lower`.
+
+    See Also
+    --------
+    cho_solve
 
     Examples
     --------

@@ -41,6 +41,10 @@ def convolve1d(in1: Any, in2: Any, mode: str = "full", *, dims: tuple[str, str])
     ValueError
         For other modes and dims.
 
+    See Also
+    --------
+    pt.signal.convolve1d : Of tensors without names.
+
     Examples
     --------
     >>> import numpy as np

@@ -125,6 +125,12 @@ def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 
     Optimizer
         For `obj_optimizer` of `pm.fit`.
 
+    See Also
+    --------
+    momentum : Gradient steps with momentum (Polyak 1964).
+    nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
+    adam
+
     Examples
     --------
     >>> import consilience as pm
@@ -155,6 +161,12 @@ def momentum(
     -------
     Optimizer
         For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
+    adam
+    sgd : Steps along the gradient (Robbins and Monro 1951).
 
     Examples
     --------
@@ -187,6 +199,12 @@ def nesterov_momentum(
     Optimizer
         For `obj_optimizer` of `pm.fit`.
 
+    See Also
+    --------
+    adam
+    sgd : Steps along the gradient (Robbins and Monro 1951).
+    momentum : Gradient steps with momentum (Polyak 1964).
+
     Examples
     --------
     >>> import consilience as pm
@@ -217,6 +235,12 @@ def adagrad(
     -------
     Optimizer
         For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    rmsprop
+    adagrad_window : As `adagrad`.
+    adadelta : As `rmsprop`.
 
     Examples
     --------
@@ -293,6 +317,11 @@ def rmsprop(
     Optimizer
         For `obj_optimizer` of `pm.fit`.
 
+    See Also
+    --------
+    adam
+    adamax : As `adam`.
+
     Examples
     --------
     >>> import consilience as pm
@@ -329,6 +358,12 @@ def adadelta(
     -------
     Optimizer
         For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    adagrad
+    rmsprop
+    adagrad_window : As `adagrad`.
 
     Examples
     --------
@@ -370,6 +405,12 @@ def adam(
     Optimizer
         For `obj_optimizer` of `pm.fit`.
 
+    See Also
+    --------
+    sgd : Steps along the gradient (Robbins and Monro 1951).
+    momentum : Gradient steps with momentum (Polyak 1964).
+    nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
+
     Examples
     --------
     >>> import consilience as pm
@@ -409,6 +450,11 @@ def adamax(
     -------
     Optimizer
         For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    rmsprop
+    adam
 
     Examples
     --------

@@ -54,6 +54,10 @@ def vectorize_function(
     callable
         A function of tensors with leading axes.
 
+    See Also
+    --------
+    vmap
+
     Examples
     --------
     >>> import consilience.tensor as pt
