@@ -51,7 +51,7 @@ def hdi(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
 
     See Also
     --------
-    eti
+    eti : With equal tails.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def eti(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
 
     See Also
     --------
-    hdi
+    hdi : The narrowest interval.
 
     Examples
     --------

@@ -58,7 +58,7 @@ def split_rhat(draws: npt.ArrayLike) -> FloatArray:
 
     See Also
     --------
-    nested_rhat
+    nested_rhat : Of many short chains.
 
     Examples
     --------

@@ -90,7 +90,7 @@ class LinearCovariance(Covariance):
 
     See Also
     --------
-    Polynomial
+    Polynomial : Powers of a linear function.
 
     Examples
     --------

@@ -111,9 +111,9 @@ class ExpQuad(Stationary):
 
     See Also
     --------
-    Matern52
-    Matern32
-    RatQuad
+    Matern52 : Twice differentiable.
+    Matern32 : Once differentiable.
+    RatQuad : A mixture of lengthscales.
 
     Examples
     --------
@@ -149,8 +149,8 @@ class RatQuad(Stationary):
     See Also
     --------
     ExpQuad : `exp(-r^2 / 2)`.
-    Matern52
-    Matern32
+    Matern52 : Twice differentiable.
+    Matern32 : Once differentiable.
 
     Examples
     --------
@@ -218,7 +218,7 @@ class Matern12(Matern):
 
     See Also
     --------
-    Matern32
+    Matern32 : Once differentiable.
     Exponential : `exp(-r / 2)`.
 
     Examples
@@ -250,9 +250,9 @@ class Matern32(Matern):
 
     See Also
     --------
-    RatQuad
+    RatQuad : A mixture of lengthscales.
     ExpQuad : `exp(-r^2 / 2)`.
-    Matern52
+    Matern52 : Twice differentiable.
 
     Examples
     --------
@@ -284,8 +284,8 @@ class Matern52(Matern):
 
     See Also
     --------
-    Matern32
-    RatQuad
+    Matern32 : Once differentiable.
+    RatQuad : A mixture of lengthscales.
     ExpQuad : `exp(-r^2 / 2)`.
 
     Examples
@@ -319,7 +319,7 @@ class ExponentialCovariance(Matern):
     See Also
     --------
     Matern12 : `exp(-r)`.
-    Matern32
+    Matern32 : Once differentiable.
 
     Examples
     --------

@@ -168,7 +168,7 @@ def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
 
     See Also
     --------
-    find_constrained_prior
+    find_constrained_prior : Parameters of a prior with given mass in an interval.
 
     Examples
     --------

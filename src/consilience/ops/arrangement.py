@@ -178,7 +178,7 @@ def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) 
 
     See Also
     --------
-    compress
+    compress : The parts where a vector is true.
     take : The elements at `indices` along `axis`.
 
     Examples
@@ -267,7 +267,7 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
     See Also
     --------
     extract_diag : The main diagonals of the matrices over the first two axes.
-    diag
+    diag : A diagonal matrix, or the diagonal of one.
 
     Examples
     --------
@@ -331,7 +331,7 @@ def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None
     --------
     full : A tensor of one repeated value.
     alloc : `value` repeated to the lengths that follow it.
-    fill
+    fill : Values at the shape of another tensor.
 
     Examples
     --------

@@ -252,7 +252,7 @@ def argwhere(a: TensorLike) -> Node:
     See Also
     --------
     nonzero : Positions of the elements that are not zero (or True).
-    flatnonzero
+    flatnonzero : Positions in the flattened tensor.
     nonzero_values : The elements that are not zero.
 
     Examples

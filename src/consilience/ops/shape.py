@@ -609,7 +609,7 @@ def arange(
     --------
     linspace : `num` evenly spaced numbers from `start` to `stop`.
     geomspace : `num` numbers of equal ratios from `start` to `stop`.
-    logspace
+    logspace : Numbers at equal ratios between powers.
 
     Examples
     --------
@@ -667,7 +667,7 @@ def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = No
     See Also
     --------
     alloc : `value` repeated to the lengths that follow it.
-    fill
+    fill : Values at the shape of another tensor.
     full_like : `fill_value` with the shape and (unless given) dtype of a.
 
     Examples

@@ -128,7 +128,7 @@ def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     --------
     atleast_1d : A number as a vector of length 1.
     atleast_2d : Leading axes of length 1 until the rank is 2.
-    atleast_3d
+    atleast_3d : At least three axes.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def atleast_1d(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     See Also
     --------
     atleast_2d : Leading axes of length 1 until the rank is 2.
-    atleast_3d
+    atleast_3d : At least three axes.
     atleast_Nd : Axes of length 1.
 
     Examples
@@ -192,7 +192,7 @@ def atleast_2d(arry: TensorLike, *, n: int = 2, left: bool = True) -> Node:
 
     See Also
     --------
-    atleast_3d
+    atleast_3d : At least three axes.
     atleast_Nd : Axes of length 1.
     atleast_1d : A number as a vector of length 1.
 
@@ -868,7 +868,7 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | No
 
     See Also
     --------
-    flatnonzero
+    flatnonzero : Positions in the flattened tensor.
     nonzero_values : The elements that are not zero.
     argwhere : Positions of the elements that are not zero (or True).
 
@@ -900,7 +900,7 @@ def nonzero_values(a: TensorLike) -> Node:
     --------
     argwhere : Positions of the elements that are not zero (or True).
     nonzero : Positions of the elements that are not zero (or True).
-    flatnonzero
+    flatnonzero : Positions in the flattened tensor.
 
     Examples
     --------
@@ -931,7 +931,7 @@ def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[
 
     See Also
     --------
-    ravel_multi_index
+    ravel_multi_index : The other way.
 
     Examples
     --------
@@ -1405,7 +1405,7 @@ def extract_diag(x: TensorLike) -> Node:
 
     See Also
     --------
-    diag
+    diag : A diagonal matrix, or the diagonal of one.
     diagonal : Diagonal `offset` of the matrices over two axes.
 
     Examples
@@ -1434,7 +1434,7 @@ def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
 
     See Also
     --------
-    fill_diagonal_offset
+    fill_diagonal_offset : Another diagonal than the main one.
 
     Examples
     --------

@@ -224,7 +224,7 @@ def alloc(value: TensorLike, *shape: object) -> Node:
 
     See Also
     --------
-    fill
+    fill : Values at the shape of another tensor.
     full_like : `fill_value` with the shape and (unless given) dtype of a.
     full : A tensor of one repeated value.
 
@@ -452,7 +452,7 @@ def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
     --------
     tril_indices_from : `tril_indices` for the shape of a matrix.
     triu_indices_from : `triu_indices` for the shape of a matrix.
-    tril_indices
+    tril_indices : Positions on and below a diagonal.
 
     Examples
     --------
@@ -485,8 +485,8 @@ def tril_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
     See Also
     --------
     triu_indices_from : `triu_indices` for the shape of a matrix.
-    tril_indices
-    triu_indices
+    tril_indices : Positions on and below a diagonal.
+    triu_indices : Positions on and above a diagonal.
 
     Examples
     --------
@@ -515,8 +515,8 @@ def triu_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
 
     See Also
     --------
-    tril_indices
-    triu_indices
+    tril_indices : Positions on and below a diagonal.
+    triu_indices : Positions on and above a diagonal.
     tril_indices_from : `tril_indices` for the shape of a matrix.
 
     Examples
@@ -570,8 +570,8 @@ def linspace(
     See Also
     --------
     geomspace : `num` numbers of equal ratios from `start` to `stop`.
-    logspace
-    arange
+    logspace : Numbers at equal ratios between powers.
+    arange : Numbers at a fixed distance.
 
     Examples
     --------
@@ -652,7 +652,7 @@ def logspace(
 
     See Also
     --------
-    arange
+    arange : Numbers at a fixed distance.
     linspace : `num` evenly spaced numbers from `start` to `stop`.
     geomspace : `num` numbers of equal ratios from `start` to `stop`.
 
@@ -703,8 +703,8 @@ def geomspace(
 
     See Also
     --------
-    logspace
-    arange
+    logspace : Numbers at equal ratios between powers.
+    arange : Numbers at a fixed distance.
     linspace : `num` evenly spaced numbers from `start` to `stop`.
 
     Examples
@@ -741,7 +741,7 @@ def meshgrid(*xi: TensorLike, indexing: str = "xy", sparse: bool = False) -> lis
 
     See Also
     --------
-    tril_indices
+    tril_indices : Positions on and below a diagonal.
 
     Examples
     --------
@@ -830,7 +830,7 @@ def bartlett(M: int | Node) -> Node:
 
     See Also
     --------
-    arange
+    arange : Numbers at a fixed distance.
 
     Examples
     --------

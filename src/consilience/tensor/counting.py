@@ -95,7 +95,7 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Node:
 
     See Also
     --------
-    searchsorted
+    searchsorted : Places in an ascending vector.
     histogram_bin_edges : The ends of the intervals in which `histogram` counts.
     histogram : How many elements lie in each interval (int64).
 
@@ -140,7 +140,7 @@ def histogram_bin_edges(
     --------
     histogram : How many elements lie in each interval (int64).
     digitize : The number of the interval in which each element lies (int64).
-    searchsorted
+    searchsorted : Places in an ascending vector.
 
     Examples
     --------

@@ -49,7 +49,7 @@ def fft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = 
     See Also
     --------
     ifft : Sums over k of a_k exp(2 pi i j k / n) / n along an axis.
-    rfft
+    rfft : Of real tensors.
 
     Notes
     -----
@@ -86,7 +86,7 @@ def ifft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None =
 
     See Also
     --------
-    rfft
+    rfft : Of real tensors.
     fft : Sums over j of a_j exp(-2 pi i j k / n) along an axis.
 
     Examples
@@ -463,7 +463,7 @@ def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Nod
     See Also
     --------
     rfftfreq : Frequencies of the numbers that `rfftn` gives.
-    rfft
+    rfft : Of real tensors.
 
     Examples
     --------
@@ -501,7 +501,7 @@ def fftfreq(n: object, d: TensorLike = 1.0) -> Node:
     See Also
     --------
     rfftfreq : Frequencies of the numbers that `rfftn` gives.
-    fftshift
+    fftshift : Puts the frequency 0 in the middle.
 
     Examples
     --------
@@ -532,8 +532,8 @@ def rfftfreq(n: object, d: TensorLike = 1.0) -> Node:
 
     See Also
     --------
-    rfft
-    irfft
+    rfft : Of real tensors.
+    irfft : Back to real tensors.
 
     Examples
     --------
@@ -592,7 +592,7 @@ def ifftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
 
     See Also
     --------
-    fftshift
+    fftshift : Puts the frequency 0 in the middle.
 
     Examples
     --------

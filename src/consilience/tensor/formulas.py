@@ -241,7 +241,7 @@ def logdiffexp(a: TensorLike, b: TensorLike) -> Node:
     See Also
     --------
     logsumexp : `log(sum(exp(x)))` over `axis` without overflow.
-    logaddexp
+    logaddexp : The logarithm of a sum of exponentials.
 
     Examples
     --------

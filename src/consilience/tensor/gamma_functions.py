@@ -148,7 +148,7 @@ def beta(a: TensorLike, b: TensorLike) -> Node:
 
     See Also
     --------
-    binom
+    binom : The binomial coefficient of real numbers.
     poch : The rising factorial gamma(z + m) / gamma(z).
     comb : The number of ways to take k of N things.
 
@@ -178,7 +178,7 @@ def factorial(n: TensorLike) -> Node:
     See Also
     --------
     beta : The beta function gamma(a) gamma(b) / gamma(a + b).
-    binom
+    binom : The binomial coefficient of real numbers.
     poch : The rising factorial gamma(z + m) / gamma(z).
 
     Examples
@@ -295,7 +295,7 @@ def comb(N: TensorLike, k: TensorLike, *, repetition: bool = False) -> Node:
     --------
     factorial : `gamma(n + 1)`.
     beta : The beta function gamma(a) gamma(b) / gamma(a + b).
-    binom
+    binom : The binomial coefficient of real numbers.
 
     Examples
     --------
@@ -329,7 +329,7 @@ def gammau(k: TensorLike, x: TensorLike) -> Node:
     See Also
     --------
     gammal : The lower incomplete gamma function.
-    chi2sf
+    chi2sf : The upper tail of the chi-squared distribution.
 
     Examples
     --------
@@ -358,7 +358,7 @@ def gammal(k: TensorLike, x: TensorLike) -> Node:
 
     See Also
     --------
-    chi2sf
+    chi2sf : The upper tail of the chi-squared distribution.
     gammau : The upper incomplete gamma function.
 
     Examples

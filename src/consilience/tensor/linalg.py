@@ -384,7 +384,7 @@ def tensorinv(a: TensorLike, ind: int = 2) -> Node:
 
     See Also
     --------
-    tensorsolve
+    tensorsolve : Solves for one right side.
 
     Examples
     --------
@@ -416,7 +416,7 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None)
 
     See Also
     --------
-    tensorinv
+    tensorinv : The inverse for all right sides.
 
     Examples
     --------

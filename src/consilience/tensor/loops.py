@@ -169,7 +169,7 @@ def scan(
     See Also
     --------
     map : `fn` of every element along the first axis of `sequences`.
-    reduce
+    reduce : The last outputs alone.
     foldl : `reduce` from the first element to the last.
 
     Notes
@@ -498,7 +498,7 @@ def map(
 
     See Also
     --------
-    reduce
+    reduce : The last outputs alone.
     foldl : `reduce` from the first element to the last.
     foldr : `reduce` from the last element to the first.
 
@@ -661,7 +661,7 @@ def foldr(
     --------
     scan : Repeat a step.
     map : `fn` of every element along the first axis of `sequences`.
-    reduce
+    reduce : The last outputs alone.
 
     Examples
     --------

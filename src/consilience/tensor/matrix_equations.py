@@ -177,7 +177,7 @@ def solve_discrete_are(
 
     See Also
     --------
-    solve_continuous_are
+    solve_continuous_are : Of a continuous system.
 
     Notes
     -----
@@ -215,7 +215,7 @@ def solve_continuous_are(A: TensorLike, B: TensorLike, Q: TensorLike, R: TensorL
 
     See Also
     --------
-    solve_discrete_are
+    solve_discrete_are : Of a discrete system.
 
     Notes
     -----

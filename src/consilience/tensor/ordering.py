@@ -76,7 +76,7 @@ def argpartition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: in
 
     See Also
     --------
-    partition
+    partition : Some elements where sorting puts them.
     argtopk : The positions (int64) of the elements that `topk` gives.
 
     Examples
@@ -157,7 +157,7 @@ def topk(x: TensorLike, kth: int, axis: int = -1) -> Node:
 
     See Also
     --------
-    topk_and_argtopk
+    topk_and_argtopk : The greatest elements and their positions.
     argtopk : The positions (int64) of the elements that `topk` gives.
 
     Examples
@@ -189,7 +189,7 @@ def argtopk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     See Also
     --------
     argpartition : Positions (int64) that make `partition` of the elements along `axis`.
-    partition
+    partition : Some elements where sorting puts them.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def interp(
 
     See Also
     --------
-    searchsorted
+    searchsorted : Places in an ascending vector.
 
     Examples
     --------

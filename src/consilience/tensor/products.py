@@ -342,7 +342,7 @@ def block_diag(*matrices: TensorLike) -> Node:
 
     See Also
     --------
-    diag
+    diag : A diagonal matrix, or the diagonal of one.
 
     Examples
     --------
@@ -373,7 +373,7 @@ def matrix_dot(*args: TensorLike) -> Node:
 
     See Also
     --------
-    multi_dot
+    multi_dot : The product in the cheapest order.
     matmul : NumPy's matmul.
 
     Examples

@@ -98,7 +98,7 @@ def svdvals(a: TensorLike, overwrite_a: bool = False, check_finite: bool = True)
 
     See Also
     --------
-    svd
+    svd : Singular values and vectors.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def pinv(
 
     See Also
     --------
-    svd
+    svd : Singular values and vectors.
     lstsq : The shortest y with the least |a y - b|.
 
     Examples
@@ -175,7 +175,7 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike | None = None) -> tupl
     See Also
     --------
     pinv : Moore and Penrose's inverse.
-    svd
+    svd : Singular values and vectors.
 
     Notes
     -----

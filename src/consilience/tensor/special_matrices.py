@@ -28,7 +28,7 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None) -> Node:
 
     See Also
     --------
-    hankel
+    hankel : Diagonals from right to left.
     circulant : The square matrix with first column c whose columns are c.
 
     Examples
@@ -90,7 +90,7 @@ def circulant(c: TensorLike) -> Node:
     See Also
     --------
     toeplitz : The matrix of constant diagonals with first column c and first row r.
-    hankel
+    hankel : Diagonals from right to left.
 
     Examples
     --------

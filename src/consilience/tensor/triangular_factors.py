@@ -210,7 +210,7 @@ def lu_factor(a: TensorLike, *, check_finite: bool = True, overwrite_a: bool = F
     --------
     lu_solve : `y` with a y = b.
     pivot_to_permutation : Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
-    lu
+    lu : The factors as matrices.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def pivot_to_permutation(p: TensorLike, inverse: bool = False) -> Node:
 
     See Also
     --------
-    lu
+    lu : The factors as matrices.
     lu_factor : L below the diagonal and U in one matrix.
     lu_solve : `y` with a y = b.
 
@@ -290,7 +290,7 @@ def lu_solve(
     See Also
     --------
     pivot_to_permutation : Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
-    lu
+    lu : The factors as matrices.
     lu_factor : L below the diagonal and U in one matrix.
 
     Examples
@@ -387,7 +387,7 @@ def cho_factor(
 
     See Also
     --------
-    cho_solve
+    cho_solve : Solves by the factor.
 
     Examples
     --------

@@ -128,7 +128,7 @@ def find_MAP(
 
     See Also
     --------
-    fit_laplace
+    fit_laplace : A normal approximation at the mode.
     find_hessian : Second derivatives of the log density with its Jacobian.
 
     Notes

@@ -129,7 +129,7 @@ def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 
     --------
     momentum : Gradient steps with momentum (Polyak 1964).
     nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
-    adam
+    adam : Moving averages of gradients over those of their squares.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def momentum(
     See Also
     --------
     nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
-    adam
+    adam : Moving averages of gradients over those of their squares.
     sgd : Steps along the gradient (Robbins and Monro 1951).
 
     Examples
@@ -201,7 +201,7 @@ def nesterov_momentum(
 
     See Also
     --------
-    adam
+    adam : Moving averages of gradients over those of their squares.
     sgd : Steps along the gradient (Robbins and Monro 1951).
     momentum : Gradient steps with momentum (Polyak 1964).
 
@@ -238,7 +238,7 @@ def adagrad(
 
     See Also
     --------
-    rmsprop
+    rmsprop : Steps over the root of a moving average of squared gradients.
     adagrad_window : As `adagrad`.
     adadelta : As `rmsprop`.
 
@@ -319,7 +319,7 @@ def rmsprop(
 
     See Also
     --------
-    adam
+    adam : Moving averages of gradients over those of their squares.
     adamax : As `adam`.
 
     Examples
@@ -361,8 +361,8 @@ def adadelta(
 
     See Also
     --------
-    adagrad
-    rmsprop
+    adagrad : Steps over the root of the sum of squared gradients.
+    rmsprop : Steps over the root of a moving average of squared gradients.
     adagrad_window : As `adagrad`.
 
     Examples
@@ -453,8 +453,8 @@ def adamax(
 
     See Also
     --------
-    rmsprop
-    adam
+    rmsprop : Steps over the root of a moving average of squared gradients.
+    adam : Moving averages of gradients over those of their squares.
 
     Examples
     --------

@@ -56,7 +56,7 @@ def vectorize_function(
 
     See Also
     --------
-    vmap
+    vmap : One axis, with a name if wanted.
 
     Examples
     --------
