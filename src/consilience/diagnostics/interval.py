@@ -53,6 +53,10 @@ def hdi(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
     --------
     eti : With equal tails.
 
+    References
+    ----------
+    Hyndman (1996), The American Statistician 50, 120.
+
     Examples
     --------
     >>> import numpy as np

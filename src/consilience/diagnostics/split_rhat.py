@@ -60,6 +60,10 @@ def split_rhat(draws: npt.ArrayLike) -> FloatArray:
     --------
     nested_rhat : Of many short chains.
 
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
+
     Examples
     --------
     >>> import numpy as np

@@ -190,6 +190,10 @@ class HSGP(GaussianProcess):
     Latent : A process f of mean and covariance functions.
     approx_hsgp_hyperparams : Least m and c for HSGP of one column.
 
+    References
+    ----------
+    Solin, Särkkä (2020), Statistics and Computing 30, 419, doi:10.1007/s11222-019-09886-w.
+
     Examples
     --------
     >>> import consilience as pm
@@ -345,6 +349,10 @@ class HSGPPeriodic(GaussianProcess):
     See Also
     --------
     HSGP : For functions that are not periodic.
+
+    References
+    ----------
+    Riutort-Mayol, Bürkner, Andersen, Solin, Vehtari (2023), Statistics and Computing 33, 17.
 
     Examples
     --------

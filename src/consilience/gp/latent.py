@@ -127,6 +127,10 @@ class TP(GaussianProcess):
     Given f at n points, f at others is again t, with nu + n degrees of freedom (Shah, Wilson and Ghahramani 2014;
     here `scale_func` is the scale matrix, as in `pm.MvStudentT`).
 
+    References
+    ----------
+    Shah, Wilson, Ghahramani: Student-t Processes as Alternatives to Gaussian Processes (2014).
+
     Examples
     --------
     >>> import numpy as np

@@ -134,6 +134,10 @@ class Polynomial(LinearCovariance):
     --------
     Linear : Sum (x - c) (x' - c) over the active columns.
 
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
+
     Examples
     --------
     >>> import consilience as pm
@@ -289,6 +293,10 @@ class Gibbs(Covariance):
     --------
     WarpedInput : Another way to vary a lengthscale.
 
+    References
+    ----------
+    Gibbs: Bayesian Gaussian Processes for Regression and Classification, thesis, Cambridge (1997).
+
     Examples
     --------
     >>> import consilience as pm
@@ -343,6 +351,10 @@ class Coregion(Covariance):
     See Also
     --------
     Kron : With a covariance of the inputs, on a grid.
+
+    References
+    ----------
+    Bonilla, Chai, Williams: Multi-task Gaussian Process Prediction (2007).
 
     Examples
     --------

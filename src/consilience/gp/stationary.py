@@ -37,6 +37,10 @@ class Stationary(Covariance):
     ExpQuad : The smoothest one.
     Matern52 : Twice differentiable.
 
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
+
     Examples
     --------
     >>> import consilience as pm
@@ -115,6 +119,10 @@ class ExpQuad(Stationary):
     Matern32 : Once differentiable.
     RatQuad : A mixture of lengthscales.
 
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
+
     Examples
     --------
     >>> import consilience as pm
@@ -151,6 +159,10 @@ class RatQuad(Stationary):
     ExpQuad : `exp(-r^2 / 2)`.
     Matern52 : Twice differentiable.
     Matern32 : Once differentiable.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
     Examples
     --------
@@ -221,6 +233,10 @@ class Matern12(Matern):
     Matern32 : Once differentiable.
     Exponential : `exp(-r / 2)`.
 
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
+
     Examples
     --------
     >>> import consilience as pm
@@ -253,6 +269,10 @@ class Matern32(Matern):
     RatQuad : A mixture of lengthscales.
     ExpQuad : `exp(-r^2 / 2)`.
     Matern52 : Twice differentiable.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
     Examples
     --------
@@ -288,6 +308,10 @@ class Matern52(Matern):
     RatQuad : A mixture of lengthscales.
     ExpQuad : `exp(-r^2 / 2)`.
 
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
+
     Examples
     --------
     >>> import consilience as pm
@@ -320,6 +344,10 @@ class ExponentialCovariance(Matern):
     --------
     Matern12 : `exp(-r)`.
     Matern32 : Once differentiable.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
     Examples
     --------
@@ -386,6 +414,10 @@ class Periodic(Stationary):
     See Also
     --------
     Cosine : `cos(2 pi r)`.
+
+    References
+    ----------
+    MacKay: Introduction to Gaussian Processes (1998).
 
     Examples
     --------
@@ -491,6 +523,10 @@ class CircularCovariance(Covariance):
     Notes
     -----
     After Padonou and Roustant, Polar Gaussian Processes (2015).
+
+    References
+    ----------
+    Padonou, Roustant: Polar Gaussian Processes for Predicting on Circular Domains (2016).
 
     Examples
     --------

@@ -253,6 +253,10 @@ class HamiltonianMC(LeapfrogPath):
     MALA : The Metropolis-adjusted Langevin algorithm.
     NUTS : The No-U-Turn Sampler (Hoffman & Gelman 2014).
 
+    References
+    ----------
+    Neal: MCMC Using Hamiltonian Dynamics, in Handbook of Markov Chain Monte Carlo (2011).
+
     Examples
     --------
     >>> import consilience as pm

@@ -60,6 +60,10 @@ class NUTS(Kernel):
     HamiltonianMC : Hamiltonian Monte Carlo with a diagonal metric learnt while tuning.
     MALA : The Metropolis-adjusted Langevin algorithm.
 
+    References
+    ----------
+    Hoffman, Gelman (2014), Journal of Machine Learning Research 15, 1593.
+
     Examples
     --------
     >>> import consilience as pm

@@ -215,6 +215,10 @@ class Slice(Kernel):
     Metropolis : Random-walk Metropolis of real and whole numbers.
     AdaptiveMetropolis : Metropolis with normal proposals of the covariance of the chain so far.
 
+    References
+    ----------
+    Neal (2003), Annals of Statistics 31, 705.
+
     Examples
     --------
     >>> import consilience as pm

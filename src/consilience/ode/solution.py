@@ -187,6 +187,10 @@ def solve(
     Raises ParameterError for times out of order and settings out of range, ShapeError and DtypeError for states, times
     and derivatives that do not fit.
 
+    References
+    ----------
+    Dormand, Prince (1980), Journal of Computational and Applied Mathematics 6, 19, on the method "rk45".
+
     Examples
     --------
     >>> import consilience as pm
