@@ -720,7 +720,7 @@ def nan_to_num(
 
     See Also
     --------
-    clip : `x` limited to [min.
+    clip : Limited to an interval.
 
     Examples
     --------

@@ -215,8 +215,10 @@ def documented(name: str, row: str, package: str = "pt", alias: str = "consilien
 
 
 def _short(meaning: str) -> str:
-    """A meaning without what stands behind its first comma."""
-    return re.split(r"[,;:] ", meaning, maxsplit=1)[0]
+    """A meaning without what stands behind its first comma; a formula is left whole."""
+    first = re.split(r"[,;:] ", meaning, maxsplit=1)[0]
+    cut = first.count("`") % 2 or any(first.count(a) > first.count(b) for a, b in ("()", "[]"))
+    return meaning if cut else first
 
 
 def with_dims(name: str, plain: str) -> str:

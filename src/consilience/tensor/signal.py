@@ -45,7 +45,7 @@ def convolve1d(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
 
     See Also
     --------
-    convolve2d : Sums over k and l of in1[.
+    convolve2d : Of two matrices.
     convolve : Convolution of two vectors.
     correlate : Sums of in1[i + j] times the conjugate of in2[j].
 
@@ -96,7 +96,7 @@ def convolve2d(
     --------
     convolve : Convolution of two vectors.
     correlate : Sums of in1[i + j] times the conjugate of in2[j].
-    convolve1d : Sums over j of in1[.
+    convolve1d : Of two vectors.
 
     Examples
     --------
@@ -143,8 +143,8 @@ def convolve(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     See Also
     --------
     correlate : Sums of in1[i + j] times the conjugate of in2[j].
-    convolve1d : Sums over j of in1[.
-    convolve2d : Sums over k and l of in1[.
+    convolve1d : Of two vectors.
+    convolve2d : Of two matrices.
 
     Examples
     --------
@@ -175,8 +175,8 @@ def correlate(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
 
     See Also
     --------
-    convolve1d : Sums over j of in1[.
-    convolve2d : Sums over k and l of in1[.
+    convolve1d : Of two vectors.
+    convolve2d : Of two matrices.
     convolve : Convolution of two vectors.
 
     Examples
