@@ -19,6 +19,7 @@ from consilience.distributions.transforms.registry import requested_transform
 from consilience.distributions.transforms.transform import rewritten
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant, constant_value, numpy_dtype, substitute, tensor_input, topological
+from consilience.ir.arithmetic import plain
 from consilience.ir.side_tables import name_of, set_name, without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.data import GivenData, data_slot, given_data
@@ -84,6 +85,7 @@ def do(
     ['y']
     """
     chosen = {named_in(model, key): value for key, value in vars_to_interventions.items()}
+    chosen = {name: _in_order_of(model, name, value) for name, value in chosen.items()}
     for name in model.frozen.intersection(chosen):
         raise ModelError(f"the data `{name}` are frozen, so they cannot be replaced; do so in the model before it was.")
     graphs = {name: value for name, value in chosen.items() if isinstance(value, Node)}
@@ -100,6 +102,16 @@ def do(
     acting = (made.acting.get(name, name) for name in chosen)
     kinds = {name: "data" if name in slots else "named_deterministics" for name in acting}
     return made.model(kinds, pruned=prune_vars)
+
+
+def _in_order_of(model: Model, name: str, value: Any) -> Any:
+    """A value with named dims as one whose axes stand as those of the variable; anything else as it is."""
+    if plain(value) is value:
+        return value
+    dims = model.dims_of.get(name, ())
+    if set(value.dims) != set(dims):
+        raise ShapeError(f"`{name}` has the dims {tuple(dims)!r}, and what is to replace it has {value.dims!r}.")
+    return plain(value.transpose(*dims))
 
 
 def observe(model: Model, vars_to_observations: Choice) -> Model:
@@ -177,12 +189,13 @@ def _random(model: Model, name: str) -> Node:
     return Node(made.op, made.inputs[0], *(back.get(n, n) for n in made.inputs[1:]))
 
 
-def named_in(model: Model, key: str | Node) -> str:
+def named_in(model: Model, key: Any) -> str:
     """The name of a variable that is given by name or as it is; KeyError, ModelError for others."""
     if told := elsewhere(model) or elsewhere(key):
         raise ModelError(told)
+    key = plain(key)
     if isinstance(key, str):
-        node = model[key]
+        node = plain(model[key])
     elif isinstance(key, Node) and key in model.named.values():
         node = key
     else:

@@ -108,7 +108,7 @@ class Model(ModelFunctions):
         named: dict[str, Node] = self.__dict__.get("named", {})
         for full in (name, self.name_for(name)) if named else ():
             if full in named:
-                return named[full]
+                return self._shown(full)
         if name in ABSENT:
             raise AttributeError(f"PyMC's `Model.{name}` does not exist here; {ABSENT[name]}", name=name, obj=self)
         older = import_module("consilience.older_names").today("model", name)  # loaded by mistakes alone

@@ -262,6 +262,12 @@ class OpFromGraph:
         ]
 
 
+@means("clone")
+def _clone(node: Node, name: str | None) -> Node:
+    tensor = node.tensor_type
+    return tensor_input(tensor.dtype, tensor.shape, name or node.name)
+
+
 @means("owner")
 def _owner(node: Node) -> Any:
     """Ops of users' own are loaded when somebody asks."""

@@ -131,7 +131,10 @@ class DimDistribution(Record, eq=False):
             initval=initval.transpose(*made.dims).values if _is_labelled(initval) else initval,
             total_size=total_size,
         )
-        return XTensorVariable(node, made.dims).transpose(*shown.dims)
+        variable = XTensorVariable(node, made.dims)
+        variable = variable if shown.dims == made.dims else variable.transpose(*shown.dims)
+        model.made_with_dims(name, variable)
+        return variable
 
     def dist(
         self,

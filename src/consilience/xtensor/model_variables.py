@@ -65,7 +65,9 @@ def Data(
     node = plain.Data(name, value, dims=dims, model=model, **settings)
     owner = plain.modelcontext(model)
     found = owner.named_vars_to_dims.get(owner.name_for(name))
-    return as_xtensor(node, None if found is None else [dim for dim in found if dim is not None])
+    made = as_xtensor(node, None if found is None else [dim for dim in found if dim is not None])
+    owner.made_with_dims(name, made)
+    return made
 
 
 def _kept(keep: Callable[..., Node], name: str, value: Any, dims: WithEllipsis, model: Model | None) -> XTensorVariable:
@@ -73,7 +75,9 @@ def _kept(keep: Callable[..., Node], name: str, value: Any, dims: WithEllipsis, 
     own = None if isinstance(value, Named) or order is None or Ellipsis in order else order
     named = as_xtensor(value) if own is None or hasattr(value, "dims") else as_xtensor(value, own)  # type: ignore[arg-type]  # no `...`
     named = named if order is None else named.transpose(*order)
-    return XTensorVariable(keep(name, named.values, model=model, dims=named.dims or None), named.dims)
+    made = XTensorVariable(keep(name, named.values, model=model, dims=named.dims or None), named.dims)
+    plain.modelcontext(model).made_with_dims(name, made)
+    return made
 
 
 def Deterministic(name: str, value: Any, dims: WithEllipsis = None, model: Model | None = None) -> XTensorVariable:
