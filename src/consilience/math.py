@@ -47,6 +47,11 @@ def flat_outer(a: TensorLike, b: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        A vector.
+
+    See Also
+    --------
+    cartesian : All combinations of the rows of several tensors.
 
     Examples
     --------
@@ -69,6 +74,10 @@ def flatten_list(tensors: Sequence[TensorLike]) -> TensorVariable:
     -------
     TensorVariable
         One axis.
+
+    See Also
+    --------
+    concat : Joins along an axis that is there.
 
     Examples
     --------
@@ -116,6 +125,11 @@ def kron_diag(*diags: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        A vector.
+
+    See Also
+    --------
+    kron_dot : The Kronecker product of matrices times a matrix.
 
     Examples
     --------
@@ -238,6 +252,12 @@ def batched_diag(C: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        A matrix of diagonals, or diagonal matrices.
+
+    See Also
+    --------
+    block_diagonal : Matrices along the diagonal of one.
+    expand_packed_triangular : A triangular n x n matrix from its elements.
 
     Examples
     --------
@@ -301,6 +321,10 @@ def cartesian(*arrays: TensorLike) -> typing.Any:
     typing.Any
         A tensor; an array where all of them are arrays.
 
+    See Also
+    --------
+    flat_outer : All products of the elements of two tensors along one axis.
+
     Examples
     --------
     >>> import consilience as pm
@@ -336,6 +360,12 @@ def expand_packed_triangular(
     Returns
     -------
     TensorVariable
+        A matrix, or a vector with `diagonal_only`.
+
+    See Also
+    --------
+    batched_diag : Rows of a matrix as diagonal matrices.
+    block_diagonal : Matrices along the diagonal of one.
 
     Examples
     --------

@@ -106,6 +106,10 @@ class Function(Inspected):
     profile : FunctionProfile, optional
         Times, if they were asked for.
 
+    See Also
+    --------
+    function : Compile expressions.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -566,12 +570,19 @@ def function(
     Returns
     -------
     Function
+        A function of arrays, which takes values of `inputs` in their order and gives those of `outputs`.
 
     Raises
     ------
     GraphError
         For inputs, updates and givens that do not fit.
     UnusedInputError
+
+    See Also
+    --------
+    shared : A shared slot that starts with `value` in the default context.
+    In : An input with settings of its own.
+    Out : An output.
 
     Examples
     --------

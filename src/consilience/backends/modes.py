@@ -109,6 +109,8 @@ class NanGuardMode(Mode):
         Name of the backend that computes.
     simplified : object, default True
         Whether the simplified expressions are checked.
+    plan : bool, default True
+        Whether machine code computes the equal form that is predicted to be cheapest, of graphs that are rewritten.
     nan_is_error : object, default True
         Whether NaN is wrong.
     inf_is_error : object, default True

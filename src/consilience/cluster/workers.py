@@ -205,8 +205,22 @@ class Workers:
     def share(self, value: Any, what: str) -> Broadcast:
         """Let tasks have a large value; see `Broadcast`.
 
-        what     its name in errors
-        raises   SamplingError where it does not pickle, with the part that doesn't
+        Parameters
+        ----------
+        value : object
+            The value.
+        what : str
+            Its name in errors.
+
+        Returns
+        -------
+        Broadcast
+            An argument of `submit` and `each`.
+
+        Raises
+        ------
+        SamplingError
+            Where it does not pickle, with the part that doesn't.
         """
         if self.inside:
             made = Broadcast(secrets.token_hex(16), value, None)
@@ -222,10 +236,21 @@ class Workers:
     ) -> Task:
         """A task that is begun when a worker is free for it.
 
-        function    importable on the worker, or for cloudpickle to write out
-        arguments   of it; those that are `Broadcast` arrive as their values
-        limit       seconds until it is interrupted and ends with TimeLimitError
-        raises      nothing: what goes wrong is the task's `error`, or raised by `finished` if it concerns all tasks
+        Parameters
+        ----------
+        function : callable
+            Importable on the worker, or for cloudpickle to write out.
+        *arguments : object
+            Of the function; those that are `Broadcast` arrive as their values.
+        limit : float, optional
+            Seconds until it is interrupted and ends with TimeLimitError.
+        item : object, optional
+            What the task is known by.
+
+        Returns
+        -------
+        Task
+            What goes wrong is its `error`, or raised by `finished` if it concerns all tasks.
         """
         task = Task(function, arguments, limit, item)
         self._waiting.append(task)
@@ -248,7 +273,20 @@ class Workers:
     def finished(self, timeout: float = TICK) -> list[Task]:
         """Tasks that ended since it was asked last, but for those that were cancelled; waits for one at most so long.
 
-        raises   SamplingError where no task can run: the executor is shut down, workers have other versions
+        Parameters
+        ----------
+        timeout : float
+            Seconds to wait.
+
+        Returns
+        -------
+        list of Task
+            In the order in which they ended.
+
+        Raises
+        ------
+        SamplingError
+            Where no task can run: the executor is shut down, workers have other versions.
         """
         self._feed()
         if self._flying and not self._ended:

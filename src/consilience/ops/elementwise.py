@@ -183,6 +183,13 @@ def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
     Returns
     -------
     TensorVariable
+        Of that dtype; the same tensor where it has it.
+
+    See Also
+    --------
+    as_tensor : A node for any array.
+    constant : A fixed array.
+    tensor : A function input.
 
     Examples
     --------

@@ -181,6 +181,10 @@ def sbc(
     --------
     power : Whether a decision holds.
 
+    References
+    ----------
+    Talts, Betancourt, Simpson, Vehtari, Gelman (2018), arXiv:1804.06788.
+
     Examples
     --------
     >>> import consilience as pm
