@@ -29,7 +29,33 @@ MOST: Final = 256
 
 
 class Shards:
-    """Rows that workers read; made by `pm.cluster.shards`, for `pm.sample(executor=…)`."""
+    """Rows that workers read; made by `pm.cluster.shards`, for `pm.sample(executor=...)`.
+
+    Parameters
+    ----------
+    executor : Executor
+        Whose workers read them.
+    sources : list of RowSource or SourceList
+        What has the rows of each `pm.Data`.
+    rows : int or None
+        Rows of a shard.
+    memory : int or None
+        Bytes of rows that a thread of a worker keeps at most.
+
+    See Also
+    --------
+    shards : Makes them.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     rows = pm.cluster.shards(pool, {"data": np.zeros(1000)}, rows=100)
+    >>> isinstance(rows, pm.cluster.Shards)
+    True
+    """
 
     def __init__(
         self, executor: Any, sources: list[RowSource | SourceList], rows: int | None, memory: int | None
@@ -156,24 +182,55 @@ class ShardSums:
 def shards(
     executor: Any, sources: Mapping[str, Any], *, rows: int | None = None, memory: float | None = None
 ) -> Shards:
-    """Rows of a model's data on workers: for `pm.sample(executor=pm.cluster.shards(client, {"x": "x.npy", …}))`.
+    """Rows of a model's data on workers, for `pm.sample(executor=...)`.
 
     The model holds a few rows in `pm.Data` of these names, which say how its density is made of a row and are counted
     nowhere; chains stay in this process, and workers add up what depends on the rows. Each shard is a fixed number of
     rows, and shards are added in their order: draws depend neither on the number of workers nor on those that are lost.
 
-    executor   of `concurrent.futures`, a Dask client, `pm.cluster.ray()`
-    sources    by the name of `pm.Data`, what has its rows: a path to a `.npy` file, which is mapped, or to a `.zarr`
-               array; (path, column) or (path, [columns]) of parquet, a file or a folder of files; a Dask array, or
-               (Dask dataframe, columns); an array that is sliced by rows and can be pickled, of zarr or `np.memmap`,
-               which is sent as its path; or a list of these, one behind the other. They are opened by the workers,
-               never here
-    rows       of a shard; 65,536 by default, and more where there would be over 256 shards. Draws depend on it in their
-               last bits
-    memory     bytes of rows that a thread of a worker keeps at most; others are read again each time. By default half
-               of the memory that its machine or its group of processes may use, shared by the processors
-    raises     SamplingError for a source that is none, and in the run for those that can't be opened, have other
-               lengths, or rows that the model joins
+    Parameters
+    ----------
+    executor : Executor
+        Of `concurrent.futures`, a Dask client, `pm.cluster.ray()`.
+    sources : mapping of str to object
+        By the name of `pm.Data`, what has its rows: a path to a `.npy` file, which is mapped, or to a `.zarr` array;
+        (path, column) or (path, [columns]) of parquet, a file or a folder of files; a Dask array, or (Dask dataframe,
+        columns); an array that is sliced by rows and can be pickled, of zarr or `np.memmap`, which is sent as its
+        path; or a list of these, one behind the other. They are opened by the workers, never here.
+    rows : int, optional
+        Of a shard; 65,536 by default, and more where there would be over 256 shards. Draws depend on it in their last
+        bits.
+    memory : float, optional
+        Bytes of rows that a thread of a worker keeps at most; others are read again each time. By default half of the
+        memory that its machine or its group of processes may use, shared by the processors.
+
+    Returns
+    -------
+    Shards
+        For `executor=` of `pm.sample`.
+
+    Raises
+    ------
+    SamplingError
+        For a source that is none, and in the run for those that can't be opened, have other lengths, or rows that the
+        model joins.
+
+    See Also
+    --------
+    sample : Takes them as `executor`.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model(), ThreadPoolExecutor(2) as pool:
+    ...     mu = pm.Normal("mu", 0, 10)
+    ...     y = pm.Normal("y", mu, 1, observed=pm.Data("data", np.zeros(2)))
+    ...     rows = pm.cluster.shards(pool, {"data": np.full(1000, 3.0)}, rows=100)
+    ...     result = pm.sample(executor=rows, random_seed=1, progressbar=False)
+    >>> result.posterior["mu"].mean().round(1).item()
+    3.0
     """
     found = [source_of(name, given, executor) for name, given in dict(sources).items()]
     if not found:

@@ -58,6 +58,19 @@ class ModelDensity:
         Data bound to them.
     values : list of ndarray
         Values of the variables.
+
+    See Also
+    --------
+    model_density : Makes one.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import model_density
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x", shape=3)
+    >>> model_density(model).dimension
+    3
     """
 
     elsewhere: Mapping[str, int] = MappingProxyType({})
@@ -369,6 +382,7 @@ def model_density(
     Returns
     -------
     ModelDensity
+        A log density of one vector, with its gradient.
 
     Raises
     ------
@@ -379,6 +393,19 @@ def model_density(
         And.
     SupportError
         Where the present data do not fit the model.
+
+    See Also
+    --------
+    Model : `compile_logp` gives a function of named values.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import model_density
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x", shape=3)
+    >>> model_density(model).dimension
+    3
     """
     if not model.free:
         raise ModelError(

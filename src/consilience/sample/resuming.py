@@ -71,6 +71,22 @@ def resume(
         Where there is no checkpoint or it is damaged.
     SamplingError
         With the reasons, where model, data, version or machine differ.
+
+    See Also
+    --------
+    sample : Writes a checkpoint by `save`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    >>> with tempfile.TemporaryDirectory() as folder, model:
+    ...     first = pm.sample(save=pm.Save(checkpoint=f"{folder}/run"), random_seed=1, progressbar=False)
+    ...     again = pm.resume(f"{folder}/run", progressbar=False)
+    >>> bool((first.posterior["x"] == again.posterior["x"]).all())
+    True
     """
     owner = modelcontext(model)
     saved, about, state = checkpoints.read(path)

@@ -52,6 +52,7 @@ class Storing:
         self.fault: StorageError | None = None
         self.untold: Exception | None = None  # why the journal ends before the run
         self.journal = Journal(store.note)
+        self.every = self.journal.every
 
     @classmethod
     def create(cls, work: Work, path: str | Path, overwrite: bool) -> Storing:
