@@ -14,7 +14,7 @@ import resource
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +156,7 @@ def main() -> None:
             told = f"{1e3 * seconds:g} ms"
             for name, executor in (("threads", threads), ("processes", pool)):
                 shown(f"tasks of {told}, {many} {name}", count, many, seconds, all_of, executor, count, seconds)
-            fits: dict[str, Any] = {"executor": pool, "sampler": sleeping, "seconds": seconds, "random_seed": 1}
+            fits: dict[str, Any] = {"executor": pool, "sampler": partial(sleeping, seconds=seconds), "random_seed": 1}
             model = exchanged()
             data = {name: {"counts": np.array([n % 7, 2, 3])} for name, n in rows.items()}
             shown(f"fits of {told}, one model, {many} processes", count, many, seconds,
