@@ -152,6 +152,8 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
     ):
         all_of(pool, 20 * many, 0.01)
+        warm = {str(n): {"counts": np.array([n % 7, 2, 3])} for n in range(20 * many)}
+        pm.sample_many(exchanged(), warm, executor=pool, sampler=partial(sleeping, seconds=0.05))  # all have imported
         for seconds in (0.005, 0.05):
             told = f"{1e3 * seconds:g} ms"
             for name, executor in (("threads", threads), ("processes", pool)):
