@@ -115,6 +115,25 @@ def sample_smc(
         Where draws of the prior have no density and are drawn again, or have weight 0 since the data have no likelihood
         there; where moves ended by their greatest number before particles had forgotten where they began; where there
         are so few particles for the number of dimensions that evidences are biased.
+
+    See Also
+    --------
+    sample : Draws by Markov chains.
+    sample_nested : The evidence by nested sampling.
+
+    References
+    ----------
+    Del Moral, Doucet, Jasra (2006), Journal of the Royal Statistical Society B 68, 411.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     result = pm.sample_smc(500, random_seed=1, progressbar=False)
+    >>> "mu" in result.posterior
+    True
     """
     for name, value in (("draws", draws), ("chains", 1 if chains is None else chains)):
         if not isinstance(value, int | np.integer):
@@ -198,6 +217,25 @@ def resume(
         Where there is no checkpoint or it is damaged.
     SamplingError
         With the reasons, where model, data, version or machine differ.
+
+    See Also
+    --------
+    sample_smc : Writes a checkpoint by `save`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import consilience as pm
+    >>> from consilience.estimators.smc import resume
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     y = pm.Normal("y", x, 1, observed=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder, model:
+    ...     save = pm.Save(checkpoint=f"{folder}/run")
+    ...     first = pm.sample_smc(200, save=save, random_seed=1, progressbar=False)
+    ...     again = resume(f"{folder}/run", progressbar=False)
+    >>> bool((first.posterior["x"] == again.posterior["x"]).all())
+    True
     """
     owner = modelcontext(model)
     saved, about, state = checkpoints.read(path)

@@ -71,9 +71,20 @@ class Inference:
     taken
         Steps so far.
 
+    See Also
+    --------
+    ADVI : The most usual one.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     Raises ModelError for discrete variables, InitialPointError where the density is not finite at the start.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> issubclass(pm.ADVI, pm.Inference)
+    True
     """
 
     kind: ClassVar[type[Approximation]]
@@ -364,6 +375,25 @@ class ADVI(Inference):
         Starting values by name; the model's starting point by default.
     start_sigma : mapping, optional
         Standard deviations to begin with by name.
+
+    See Also
+    --------
+    FullRankADVI : With a full covariance matrix.
+    fit : Fits by the name of a method.
+
+    References
+    ----------
+    Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Journal of Machine Learning Research 18(14).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.ADVI(random_seed=1).fit(200, progressbar=False)
+    >>> type(approximation).__name__
+    'MeanField'
     """
 
     kind = MeanField
@@ -384,6 +414,25 @@ class FullRankADVI(Inference):
         Starting values by name; the model's starting point by default.
     start_sigma : mapping, optional
         Standard deviations to begin with by name.
+
+    See Also
+    --------
+    ADVI : With independent coordinates.
+    fit : Fits by the name of a method.
+
+    References
+    ----------
+    Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Journal of Machine Learning Research 18(14).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.FullRankADVI(random_seed=1).fit(200, progressbar=False)
+    >>> type(approximation).__name__
+    'FullRank'
     """
 
     kind = FullRank
@@ -410,9 +459,28 @@ class LowRankADVI(Inference):
     others
         As of `Inference`.
 
+    See Also
+    --------
+    FullRankADVI : With a full covariance matrix.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     Source: Ong, Nott, Smith (2018), Gaussian variational approximation with a factor covariance structure.
+
+    References
+    ----------
+    Ong, Nott, Smith (2018), Journal of Computational and Graphical Statistics 27, 465.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1, shape=3)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0, 3.0])
+    ...     approximation = pm.LowRankADVI(rank=1, random_seed=1).fit(200, progressbar=False)
+    >>> type(approximation).__name__
+    'LowRankNormal'
     """
 
     kind = LowRankNormal
@@ -460,10 +528,29 @@ class SVGD(Inference):
     others
         As of `Inference`.
 
+    See Also
+    --------
+    ASVGD : With a normal distribution that moves.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     Source: Liu and Wang (2016), Stein variational gradient descent. Spreads come out too small where the dimension is
     not small against the number of particles.
+
+    References
+    ----------
+    Liu, Wang: Stein Variational Gradient Descent (2016).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.SVGD(n_particles=20, random_seed=1).fit(progressbar=False)
+    >>> type(approximation).__name__
+    'Empirical'
     """
 
     kind = Empirical
@@ -517,9 +604,28 @@ class ASVGD(Inference):
     others
         As of `Inference`.
 
+    See Also
+    --------
+    SVGD : With particles.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     Source: Feng, Wang, Liu (2017), Learning to draw samples with amortized Stein variational gradient descent.
+
+    References
+    ----------
+    Feng, Wang, Liu: Learning to Draw Samples with Amortized Stein Variational Gradient Descent (2017).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.ASVGD(random_seed=1).fit(progressbar=False)
+    >>> type(approximation).__name__
+    'FullRank'
     """
 
     kind = FullRank
@@ -554,6 +660,11 @@ class NFVI(Inference):
     others
         As of `Inference`.
 
+    See Also
+    --------
+    FullRankADVI : With a normal distribution.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     `fit` takes steps of `adam(learning_rate=0.01)` by default; there is no natural gradient.
@@ -561,6 +672,20 @@ class NFVI(Inference):
     Source: Rezende and Mohamed (2015), Variational inference with normalizing flows; Dinh, Sohl-Dickstein, Bengio
     (2017), Density estimation using real NVP; Kingma et al. (2016), Improved variational inference with inverse
     autoregressive flow.
+
+    References
+    ----------
+    Rezende, Mohamed: Variational Inference with Normalizing Flows (2015).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.NFVI("planar*2", random_seed=1).fit(progressbar=False)
+    >>> type(approximation).__name__
+    'NormalizingFlow'
     """
 
     kind = NormalizingFlow
@@ -676,6 +801,22 @@ def fit(
     object
         An approximation: `.sample(1000)` gives draws, `.hist` the negative bounds, `.pareto_k` tells how far it can be
         relied on.
+
+    See Also
+    --------
+    ADVI : The same as a class.
+    sample : Draws of the posterior itself.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.fit(500, random_seed=1, progressbar=False)
+    >>> draws = approximation.sample(500, random_seed=2)
+    >>> bool(abs(draws.posterior["mu"].mean() - 1.0) < 0.2)
+    True
     """
     kwargs = {k: v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
     settings = dict(inf_kwargs or {})
@@ -727,5 +868,20 @@ def sample_approx(approx: Approximation, draws: int = 100, **options: Any) -> An
     Returns
     -------
     object
+        A tree of draws, as `pm.sample` gives.
+
+    See Also
+    --------
+    fit : Makes an approximation.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.fit(200, random_seed=1, progressbar=False)
+    >>> pm.sample_approx(approximation, 50, random_seed=1).posterior["mu"].shape
+    (1, 50)
     """
     return approx.sample(draws, **options)
