@@ -13,8 +13,8 @@ arguments = options(__doc__)
 # school, and her work in the child's first three years? A formula would read `score ~ work + school * iq + iq**2`. Its
 # columns are built with pandas here; numerical ones are standardised, so that one prior fits all coefficients.
 #
-# **Data.** 434 children of the National Longitudinal Survey of Youth (Gelman and Hill 2006), taken from posteriordb; BSD
-# 3-Clause.
+# **Data.** 434 children of the National Longitudinal Survey of Youth (Gelman and Hill 2006), taken from posteriordb;
+# BSD 3-Clause.
 
 # %%
 import numpy as np
