@@ -42,7 +42,7 @@ REPEATED: dict[str, Write] = {
 }
 AS_WRITTEN: dict[str, Write] = {
     "categorical": lambda a, u, s: pm.Categorical("y", logit_p=(u[:3] * a)[None, :] * X, observed=LEVEL),
-    "continuous data": lambda a, u, s: pm.Normal("y", u[GROUP], s, observed=CONTINUOUS),
+    "continuous data": lambda a, u, s: pm.StudentT("y", 4.0, u[GROUP], s, observed=CONTINUOUS),
     "a parameter per row": lambda a, u, s: pm.Normal("y", pm.Normal("own", shape=ROWS), s, observed=TRUTH),
     "rows that are joined": lambda a, u, s: pm.Potential(
         "y", (constant(ROUNDED)[1:] * a - constant(ROUNDED)[:-1]) ** 2

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ir import Constant, Node, constant, is_leaf, rebuild, topological
+from consilience.ir import Constant, Node, TensorType, constant, is_leaf, rebuild, topological
 from consilience.ir.side_tables import carry, without_sources
 from consilience.ir.types import ALGEBRAIC, FLOATS
 from consilience.ops.assertion import Assume
@@ -47,13 +47,11 @@ def equal_rows_counted(outputs: Sequence[Node]) -> list[Node]:
         One expression per output, of its type.
     """
     order = topological(outputs)
-    if not any(_counts_rows(node) for node in order):
-        return list(outputs)
     found: dict[Node, Node] = {}
     with without_sources():
         for node in order:
             here = node if is_leaf(node) else rebuild(node, tuple([found[i] for i in node.inputs]))
-            if _counts_rows(here):
+            if counts_rows(here):
                 counted = _counted(here)
                 if counted is not None:
                     here = counted
@@ -62,7 +60,8 @@ def equal_rows_counted(outputs: Sequence[Node]) -> list[Node]:
     return [found[output] for output in outputs]
 
 
-def _counts_rows(node: Node) -> bool:
+def counts_rows(node: Node) -> bool:
+    """Whether a node is a sum over the first axis, long enough to be worth a look."""
     op = node.op
     if not isinstance(op, Reduce) or op.kind != "sum" or 0 not in op.axes or node.dtype not in FLOATS:
         return False
@@ -76,7 +75,7 @@ def _counted(total: Node) -> Node | None:
     (each,) = total.inputs
     rows = each.static_shape[0]
     assert isinstance(rows, int)
-    along = _along_rows(each, rows)
+    along = along_rows(each, rows)
     if along is None:
         return None
     data = [node for node in along if isinstance(node.op, Constant)]
@@ -94,7 +93,7 @@ def _counted(total: Node) -> Node | None:
     return reduce("sum", weights * made[each], total.op.axes)
 
 
-def _along_rows(each: Node, rows: int) -> list[Node] | None:
+def along_rows(each: Node, rows: int) -> list[Node] | None:
     """What has one value per row, inputs first; None where an op joins rows, or where a row has what is no constant."""
     along: dict[Node, None] = {}
     for node in topological([each], stop=lambda n: isinstance(n.op, Constant)):
@@ -106,7 +105,8 @@ def _along_rows(each: Node, rows: int) -> list[Node] | None:
         inside = [i in along for i in node.inputs]
         if not any(inside):
             continue
-        if node.ndim == 0 or node.static_shape[0] != rows or not _keeps_rows(node, inside):
+        of = node.type
+        if not isinstance(of, TensorType) or of.shape[:1] != (rows,) or not _keeps_rows(node, inside):
             return None
         along[node] = None
     return list(along) if each in along else None
@@ -160,4 +160,4 @@ def _distinct(
     return first[order], counts[order]
 
 
-__all__ = ["equal_rows_counted"]
+__all__ = ["along_rows", "counts_rows", "equal_rows_counted"]
