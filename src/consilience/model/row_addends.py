@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ir import Constant, Node, constant, constant_value, is_leaf, rebuild, topological
+from consilience.ir import Constant, Node, constant, constant_value, is_leaf, topological
 from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import Cast, Elementwise, apply
 from consilience.ops.index import Gather, Index, SliceIndex
@@ -20,7 +20,7 @@ from consilience.ops.linalg import MatMul
 from consilience.ops.reduce import Reduce
 from consilience.ops.shape import BroadcastTo, reshape
 from consilience.record import Record
-from consilience.transforms.equal_rows import along_rows
+from consilience.transforms.equal_rows import along_rows, at_rows
 
 # Offsets of exponents that differ by more would lose the smaller ones when the largest is taken out.
 SPREAD: Final = 600.0
@@ -125,13 +125,7 @@ def rows_at(node: Node, rows: int, places: npt.NDArray[Any]) -> Node | None:
     along = along_rows(node, rows)
     if along is None:
         return None
-    made: dict[Node, Node] = {}
-    for each in along:
-        if isinstance(each.op, Constant):
-            made[each] = constant(each.op.array[places])
-        else:
-            made[each] = rebuild(each, tuple([made.get(i, i) for i in each.inputs]))
-    return made[node]
+    return at_rows([node], along, places)[0]
 
 
 def _product(a: Addend, b: Addend) -> Addend | None:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ConsilienceError
-from consilience.ir import Constant, Node, constant, rebuild, substitute, topological
+from consilience.ir import Constant, Node, constant, substitute, topological
 from consilience.ir.side_tables import without_sources
 from consilience.model.row_addends import Addend, Weights, addends, has_rows
 from consilience.model.row_factors import Columns, Floats, Places, eliminated, triangular, triangular_of_cells
@@ -24,7 +24,7 @@ from consilience.ops.linalg import matmul
 from consilience.ops.reduce import Reduce, reduce
 from consilience.ops.shape import concatenate, reshape
 from consilience.rewrite.rules import simplify
-from consilience.transforms.equal_rows import SAMPLE, SHARE, along_rows, counts_rows
+from consilience.transforms.equal_rows import SAMPLE, SHARE, along_rows, at_rows, counts_rows
 
 # Columns of one factor at most, and rows for each of them at least.
 COLUMNS: Final = 512
@@ -156,13 +156,7 @@ class _Cells:
 
     def values(self, varying: Sequence[Node]) -> list[Node]:
         """The expressions with one value per cell."""
-        made: dict[Node, Node] = {}
-        for node in self._along:
-            if isinstance(node.op, Constant):
-                made[node] = constant(node.op.array[self._first])
-            else:
-                made[node] = rebuild(node, tuple([made.get(i, i) for i in node.inputs]))
-        return [made[node] for node in varying]
+        return at_rows(varying, self._along, self._first)
 
 
 def _codes(column: npt.NDArray[Any]) -> tuple[Places, int]:

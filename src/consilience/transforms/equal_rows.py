@@ -20,8 +20,8 @@ from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import Cast, Elementwise
 from consilience.ops.index import FULL, Gather, Index
 from consilience.ops.linalg import MatMul
-from consilience.ops.reduce import Reduce, reduce
-from consilience.ops.shape import ExpandDims, Squeeze
+from consilience.ops.reduce import Reduce, Softmax, reduce
+from consilience.ops.shape import BroadcastTo, Concatenate, ExpandDims, Iota, Squeeze, broadcast_to
 
 # Sums over fewer rows cost next to nothing.
 FEWEST: Final = 500
@@ -83,14 +83,26 @@ def _counted(total: Node) -> Node | None:
     if chosen is None:
         return None
     first, counts = chosen
+    (distinct,) = at_rows([each], along, first)
+    weights = constant(counts.astype(each.dtype).reshape(-1, *[1] * (each.ndim - 1)))
+    return reduce("sum", weights * distinct, total.op.axes)
+
+
+def at_rows(outputs: Sequence[Node], along: Sequence[Node], places: npt.NDArray[np.int64]) -> list[Node]:
+    """Expressions with one value per row for some of the rows, given all of `along_rows` that they are made of."""
     made: dict[Node, Node] = {}
     for node in along:
-        if isinstance(node.op, Constant):
-            made[node] = constant(node.op.array[first])
+        op = node.op
+        if isinstance(op, Constant):
+            made[node] = constant(op.array[places])
+        elif isinstance(op, BroadcastTo) and node.inputs[0] not in made:
+            made[node] = broadcast_to(node.inputs[0], (len(places), *node.static_shape[1:]))
         else:
-            made[node] = rebuild(node, tuple([made.get(i, i) for i in node.inputs]))
-    weights = constant(counts.astype(each.dtype).reshape(-1, *[1] * (each.ndim - 1)))
-    return reduce("sum", weights * made[each], total.op.axes)
+            inputs = [made.get(i, i) for i in node.inputs]
+            if _reads_own_row(node):
+                inputs[1] = Node(Iota(len(places)))
+            made[node] = rebuild(node, tuple(inputs))
+    return [made.get(output, output) for output in outputs]
 
 
 def along_rows(each: Node, rows: int) -> list[Node] | None:
@@ -104,12 +116,28 @@ def along_rows(each: Node, rows: int) -> list[Node] | None:
             continue
         inside = [i in along for i in node.inputs]
         if not any(inside):
+            if isinstance(op, BroadcastTo) and node.static_shape[:1] == (rows,) and _same_for_rows(node):
+                along[node] = None
             continue
         of = node.type
         if not isinstance(of, TensorType) or of.shape[:1] != (rows,) or not _keeps_rows(node, inside):
             return None
         along[node] = None
     return list(along) if each in along else None
+
+
+def _same_for_rows(node: Node) -> bool:
+    return node.inputs[0].ndim < node.ndim or node.inputs[0].static_shape[0] == 1
+
+
+def _reads_own_row(node: Node) -> bool:
+    """Whether it is x[0, k[0]], x[1, k[1]], …: one value of each row."""
+    op = node.op
+    return (
+        isinstance(op, Index)
+        and op.specification == (Gather(), Gather())
+        and node.inputs[1].op == Iota(node.inputs[0].static_shape[0])
+    )
 
 
 def _keeps_rows(node: Node, inside: Sequence[bool]) -> bool:
@@ -129,10 +157,16 @@ def _keeps_rows(node: Node, inside: Sequence[bool]) -> bool:
         return inside[0] and not inside[1] and x.ndim == 2 and other.ndim <= 2
     if isinstance(op, Reduce):
         return 0 not in op.axes
-    if isinstance(op, ExpandDims | Squeeze):
+    if isinstance(op, ExpandDims | Squeeze | Softmax):
         return 0 not in op.axes
+    if isinstance(op, Concatenate):
+        return op.axis != 0 and all(inside)
+    if isinstance(op, BroadcastTo):
+        return node.inputs[0].ndim == node.ndim
     if isinstance(op, Index):
         gathers = [e for e in op.specification if isinstance(e, Gather)]
+        if inside[0] and _reads_own_row(node):
+            return inside[2] and node.inputs[2].ndim == 1
         if inside[0]:
             return op.specification[0] == FULL and not gathers
         # Parameters of the row's group: x[group], or x[group, level].
@@ -160,4 +194,4 @@ def _distinct(
     return first[order], counts[order]
 
 
-__all__ = ["along_rows", "counts_rows", "equal_rows_counted"]
+__all__ = ["along_rows", "at_rows", "counts_rows", "equal_rows_counted"]
