@@ -23,7 +23,7 @@ BLOCK: Final = 1 << 15
 FEW: Final = 8
 
 
-class Columns:
+class RowColumns:
     """Known columns (row, column), made block by block of what they are written as.
 
     Parameters
@@ -58,7 +58,7 @@ class Columns:
         return max(BLOCK // max(1, self.count), 4 * self.count)
 
 
-def triangular(columns: Columns, order: Places | None = None) -> Floats:
+def triangular(columns: RowColumns, order: Places | None = None) -> Floats:
     """R (column, column) of a QR decomposition, of some rows where an order of these is given; its signs are any."""
     count = columns.count
     if order is None:
@@ -73,7 +73,7 @@ def triangular(columns: Columns, order: Places | None = None) -> Floats:
     return np.concatenate([found, np.zeros((count - len(found), count))]) if len(found) < count else found
 
 
-def triangular_of_cells(columns: Columns, cell: Places, cells: int) -> Floats:
+def triangular_of_cells(columns: RowColumns, cell: Places, cells: int) -> Floats:
     """R (cell, column, column) of the rows of each cell."""
     if columns.count <= FEW:
         return _orthogonal(columns, cell, cells)[1]
@@ -83,12 +83,12 @@ def triangular_of_cells(columns: Columns, cell: Places, cells: int) -> Floats:
     return np.stack([triangular(columns, order[a:b]) for a, b in zip(starts, ends, strict=True)])
 
 
-def eliminated(own: Columns, rest: Columns, cell: Places, cells: int) -> tuple[Floats, Floats, Floats]:
+def eliminated(own: RowColumns, rest: RowColumns, cell: Places, cells: int) -> tuple[Floats, Floats, Floats]:
     """The columns with coefficients of their own in each cell, eliminated from those that all rows share.
 
     Parameters
     ----------
-    own : Columns
+    own : RowColumns
         A few; `rest`: others over the same rows.
     cell : ndarray
         Of each row, int64, from 0 to `cells` - 1.
@@ -109,8 +109,8 @@ def eliminated(own: Columns, rest: Columns, cell: Places, cells: int) -> tuple[F
     return r, s, triangular(_Remainder(rest, q, s, cell))
 
 
-def _orthogonal(columns: Columns, cell: Places, cells: int) -> tuple[Floats, Floats]:
-    """Columns made orthonormal in each cell (column, row), and R (cell, column, column)."""
+def _orthogonal(columns: RowColumns, cell: Places, cells: int) -> tuple[Floats, Floats]:
+    """RowColumns made orthonormal in each cell (column, row), and R (cell, column, column)."""
     q = columns.block(slice(None)).T.copy()
     r = np.zeros((cells, len(q), len(q)))
     for j in range(len(q)):
@@ -129,10 +129,10 @@ def _orthogonal(columns: Columns, cell: Places, cells: int) -> tuple[Floats, Flo
     return q, r
 
 
-class _Remainder(Columns):
-    """Columns without their projection on others that are orthogonal in each cell."""
+class _Remainder(RowColumns):
+    """RowColumns without their projection on others that are orthogonal in each cell."""
 
-    def __init__(self, columns: Columns, orthogonal: Floats, along: Floats, cell: Places) -> None:
+    def __init__(self, columns: RowColumns, orthogonal: Floats, along: Floats, cell: Places) -> None:
         super().__init__(columns.rows, (), None)
         self._columns, self._orthogonal, self._along, self._cell = columns, orthogonal, along, cell
         self.count = columns.count
@@ -144,4 +144,4 @@ class _Remainder(Columns):
         return found
 
 
-__all__ = ["Columns", "eliminated", "triangular", "triangular_of_cells"]
+__all__ = ["RowColumns", "eliminated", "triangular", "triangular_of_cells"]

@@ -18,7 +18,7 @@ from consilience.errors import ConsilienceError
 from consilience.ir import Constant, Node, constant, substitute, topological
 from consilience.ir.side_tables import without_sources
 from consilience.model.row_addends import Addend, Weights, addends, has_rows
-from consilience.model.row_factors import Columns, Floats, Places, eliminated, triangular, triangular_of_cells
+from consilience.model.row_factors import Floats, Places, RowColumns, eliminated, triangular, triangular_of_cells
 from consilience.ops.elementwise import apply, cast
 from consilience.ops.linalg import matmul
 from consilience.ops.reduce import Reduce, reduce
@@ -112,7 +112,7 @@ def _sum_of(one: Addend, rows: int) -> Node:
         return _times([*one.factors, reduce("sum", _times([own, *cells.values(one.varying)]), (0,))])
     if one.product is not None:
         matrix, vector = one.product
-        columns = Columns(rows, [matrix], None)
+        columns = RowColumns(rows, [matrix], None)
         each = np.broadcast_to(weights, rows)
         own = np.sum([each[block] @ columns.block(block) for block in columns.slices()], axis=0)
         return _times([*one.factors, matmul(constant(_finite(own)), vector)])
@@ -250,7 +250,7 @@ def _by_cell(one: Addend, form: _Form, varying: Sequence[Node], scale: Floats | 
     """Squares with a factor by cell: each cell has its own triangular factor of all columns."""
     cells = _Cells(varying, rows)
     parts = [*(_each(w, rows) for w, _ in form.columns), *(m for m, _ in form.matrices), _each(form.offset, rows)]
-    columns = Columns(rows, parts, scale)
+    columns = RowColumns(rows, parts, scale)
     count = columns.count
     _check(cells.count * count * count, count, rows)
     r = _finite(triangular_of_cells(columns, cells.of_row, cells.count))
@@ -279,14 +279,14 @@ def _by_columns(form: _Form, varying: Sequence[Node], scale: Floats | None, rows
     # Columns of ones first, what is known last: the factor then has means in front, and what no coefficient explains.
     shared.sort(key=lambda pair: isinstance(pair[0], np.ndarray))
     parts = [*(_each(w, rows) for w, _ in shared), *(m for m, _ in form.matrices), _each(form.offset, rows)]
-    rest = Columns(rows, parts, scale)
+    rest = RowColumns(rows, parts, scale)
     coefficients = [reshape(_coefficient(own, {}), (1,)) for _, own in shared] + [v for _, v in form.matrices]
     vector = concatenate(coefficients) if coefficients else None
     if not owned:
         _check(rest.count**2, rest.count, rows)
         return reduce("sum", apply("square", _applied(_finite(triangular(rest)), vector)), (0,))
     cells = _Cells(varying, rows)
-    own_columns = Columns(rows, [_each(w, rows) for w, _ in owned], scale)
+    own_columns = RowColumns(rows, [_each(w, rows) for w, _ in owned], scale)
     k = own_columns.count
     _check(cells.count * k * (k + rest.count) + rest.count**2, k + rest.count, rows)
     r, s, t = (_finite(array) for array in eliminated(own_columns, rest, cells.of_row, cells.count))
@@ -300,7 +300,7 @@ def _by_columns(form: _Form, varying: Sequence[Node], scale: Floats | None, rows
 
 
 def _applied(factor: Floats, vector: Node | None) -> Node:
-    """Columns with their coefficients, and a last one that has none."""
+    """RowColumns with their coefficients, and a last one that has none."""
     known = constant(factor[:, -1])
     return known if vector is None else matmul(constant(factor[:, :-1]), vector) + known
 
