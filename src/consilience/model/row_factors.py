@@ -110,7 +110,7 @@ def eliminated(own: RowColumns, rest: RowColumns, cell: Places, cells: int) -> t
 
 
 def _orthogonal(columns: RowColumns, cell: Places, cells: int) -> tuple[Floats, Floats]:
-    """RowColumns made orthonormal in each cell (column, row), and R (cell, column, column)."""
+    """Columns made orthonormal in each cell (column, row), and R (cell, column, column)."""
     q = columns.block(slice(None)).T.copy()
     r = np.zeros((cells, len(q), len(q)))
     for j in range(len(q)):
@@ -130,7 +130,7 @@ def _orthogonal(columns: RowColumns, cell: Places, cells: int) -> tuple[Floats, 
 
 
 class _Remainder(RowColumns):
-    """RowColumns without their projection on others that are orthogonal in each cell."""
+    """Columns without their projection on others that are orthogonal in each cell."""
 
     def __init__(self, columns: RowColumns, orthogonal: Floats, along: Floats, cell: Places) -> None:
         super().__init__(columns.rows, (), None)

@@ -24,7 +24,7 @@ from consilience.ops.linalg import matmul
 from consilience.ops.reduce import Reduce, reduce
 from consilience.ops.shape import concatenate, reshape
 from consilience.rewrite.rules import simplify
-from consilience.transforms.equal_rows import SAMPLE, SHARE, along_rows, at_rows, counts_rows
+from consilience.transforms.equal_rows import SHARE, along_rows, at_rows, counts_rows, some_rows, too_different
 
 # Columns of one factor at most, and rows for each of them at least.
 COLUMNS: Final = 512
@@ -143,12 +143,12 @@ class _Cells:
         self._along = [node for node in topological(varying) if node in along]
         arrays = [node.op.array for node in along if isinstance(node.op, Constant)]
         columns = [array.reshape(rows, -1)[:, k] for array in arrays for k in range(array[:1].size)]
-        for length in dict.fromkeys((min(rows, SAMPLE), rows)):
-            code, count = np.zeros(length, np.int64), 1
+        for places in (some_rows(rows), slice(None)):
+            code, count = np.zeros(rows, np.int64)[places], 1
             for column in columns:
-                own_code, own_count = _codes(column[:length])
+                own_code, own_count = _codes(column[places])
                 code, count = _codes(code * own_count + own_code) if count > 1 else (own_code, own_count)
-                if count > SHARE * length:
+                if too_different(count, len(code), rows):
                     raise _Unfit
         self.of_row, self.count = code, count
         self._first = np.empty(count, np.int64)
@@ -300,7 +300,7 @@ def _by_columns(form: _Form, varying: Sequence[Node], scale: Floats | None, rows
 
 
 def _applied(factor: Floats, vector: Node | None) -> Node:
-    """RowColumns with their coefficients, and a last one that has none."""
+    """Columns with their coefficients, and a last one that has none."""
     known = constant(factor[:, -1])
     return known if vector is None else matmul(constant(factor[:, :-1]), vector) + known
 

@@ -8,6 +8,7 @@ later are no constants, and stay.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import expm1, isqrt, sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -27,7 +28,7 @@ from consilience.ops.shape import BroadcastTo, Concatenate, ExpandDims, Iota, Sq
 FEWEST: Final = 500
 # Distinct rows may be this part of all.
 SHARE: Final = 0.25
-# Rows that are looked at first: continuous data show there that they are.
+# Rows that are looked at first, at least: continuous data show there that they are.
 SAMPLE: Final = 4096
 
 
@@ -175,23 +176,40 @@ def _keeps_rows(node: Node, inside: Sequence[bool]) -> bool:
     return False
 
 
+def some_rows(rows: int) -> npt.NDArray[np.int64]:
+    """Places of rows that are looked at first, spread over all of them without any order; few rows all count."""
+    count = max(SAMPLE, 4 * isqrt(rows))
+    if rows <= count:
+        return np.arange(rows)
+    return np.unique(np.arange(count) * 0x9E3779B1 % rows)
+
+
+def too_different(distinct: int, looked_at: int, rows: int) -> bool:
+    """Whether so many of the rows that were looked at are distinct that more than a share of all must be."""
+    most = SHARE * rows
+    if looked_at == rows:
+        return distinct > most
+    expected = most * -expm1(-looked_at / most)  # of rows that fall into so many kinds at random
+    return distinct > expected + 3 * sqrt(looked_at - expected)
+
+
 def _distinct(
     arrays: Sequence[npt.NDArray[Any]], rows: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
     """The first place of each distinct row, in order, and how often it occurs; None where most occur once."""
     columns = [array.reshape(rows, -1)[:, k] for array in arrays for k in range(array[:1].size)]
-    few = min(rows, SAMPLE)
-    for length in dict.fromkeys((few, rows)):
-        code = np.zeros(length, np.int64)
+    first, counts = np.zeros(1, np.int64), np.full(1, rows)
+    for places in (some_rows(rows), slice(None)):
+        code = np.zeros(rows, np.int64)[places]
         for column in columns:
-            _, own = np.unique(column[:length], return_inverse=True)
+            _, own = np.unique(column[places], return_inverse=True)
             _, first, code, counts = np.unique(
                 code * (int(own.max()) + 1) + own, return_index=True, return_inverse=True, return_counts=True
             )
-            if len(first) > SHARE * length:
+            if too_different(len(first), len(code), rows):
                 return None
     order = np.argsort(first)
     return first[order], counts[order]
 
 
-__all__ = ["along_rows", "at_rows", "counts_rows", "equal_rows_counted"]
+__all__ = ["along_rows", "at_rows", "counts_rows", "equal_rows_counted", "some_rows", "too_different"]
