@@ -67,6 +67,13 @@ def flatten_list(tensors: Sequence[TensorLike]) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        One axis.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.flatten_list([[[1.0, 2.0], [3.0, 4.0]], 5.0]).eval().tolist()
+    [1.0, 2.0, 3.0, 4.0, 5.0]
     """
     return concatenate([ravel(tensor) for tensor in tensors])
 
@@ -82,6 +89,17 @@ def kronecker(*Ks: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        As many rows and columns as the products of theirs.
+
+    See Also
+    --------
+    kron_dot : The product times a matrix.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.kron([[1.0, 2.0]], [[1.0], [10.0]]).eval().tolist()
+    [[1.0, 2.0], [10.0, 20.0]]
     """
     return functools.reduce(_kron, Ks[1:], as_tensor(Ks[0]))
 
@@ -137,6 +155,17 @@ def kron_dot(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        As many columns as `m` has.
+
+    See Also
+    --------
+    kron : The Kronecker product itself.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.kron_dot([[[1.0, 0.0], [0.0, 2.0]], [[0.0, 1.0], [1.0, 0.0]]], [1.0, 2.0, 3.0, 4.0]).eval().tolist()
+    [[2.0], [1.0], [8.0], [6.0]]
     """
     return _kronecker_applied(krons, m, dot)
 
@@ -154,6 +183,17 @@ def kron_solve_lower(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariab
     Returns
     -------
     TensorVariable
+        Of the shape of the product's right side.
+
+    See Also
+    --------
+    kron_solve_upper : Upper triangular ones.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.kron_solve_lower([[[2.0, 0.0], [1.0, 1.0]], [[4.0]]], [8.0, 8.0]).eval().tolist()
+    [[1.0], [1.0]]
     """
     return _kronecker_applied(krons, m, functools.partial(solve_triangular, lower=True))
 
@@ -171,6 +211,17 @@ def kron_solve_upper(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariab
     Returns
     -------
     TensorVariable
+        Of the shape of the product's right side.
+
+    See Also
+    --------
+    kron_solve_lower : Lower triangular ones.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.kron_solve_upper([[[2.0, 1.0], [0.0, 1.0]], [[4.0]]], [8.0, 8.0]).eval().tolist()
+    [[0.0], [2.0]]
     """
     return _kronecker_applied(krons, m, functools.partial(solve_triangular, lower=False))
 
@@ -219,6 +270,17 @@ def block_diagonal(
     Returns
     -------
     TensorVariable or _SparseVariable
+        As many rows and columns as all have together.
+
+    See Also
+    --------
+    kron : Kronecker product.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.block_diagonal([[[1.0, 2.0]], [[3.0]]]).eval().tolist()
+    [[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]]
     """
     if sparse:
         return _sparse_block_diag(*(m if _is_sparse(m) else _csr_from_dense(m) for m in matrices), format=format)

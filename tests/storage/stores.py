@@ -93,7 +93,7 @@ def seen(path: Path) -> int:
     for name in grown:
         assert_same(tree[name].to_dataset(), expected[name].to_dataset())
     for name in grown:
-        with xr.open_zarr(path, group=name) as group:
+        with xr.open_zarr(path, group=name, chunks=None) as group:
             alone = group.load()
         if len(alone.data_vars):
             assert_same(alone, in_memory(alone.sizes["draw"])[name].to_dataset())

@@ -47,6 +47,7 @@ from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe
 from consilience.ops.assertion import require
+from consilience.planning import as_written
 from consilience.rewrite.rules import simplify
 from consilience.transforms.equal_terms import equal_terms_batched
 
@@ -144,7 +145,7 @@ class Function(Inspected):
         self._slots = tuple(slots_of([*self.optimised, *written, *sources]))
         if profile is not None:
             profile.graph_seconds += time.perf_counter() - began
-        self._compile = find_backend(mode.backend)
+        self._compile = find_backend(mode.backend) if mode.plan else as_written(find_backend(mode.backend))
         self._executables: OrderedDict[tuple[tuple[int, ...], ...], Bound] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -510,6 +511,7 @@ def function(
     backend: str | None = None,
     context: Context | None = None,
     random_key: Node | None = None,
+    plan: bool = True,
 ) -> Function:
     """Compile expressions.
 
@@ -556,6 +558,9 @@ def function(
     random_key : TensorVariable, optional
         Shared random key with which random variables that are no inputs are drawn, and which is updated, at every call;
         None makes one with a fresh seed.
+    plan : bool, default True
+        False: products and other dear values are computed in the order in which they are written, where machine code
+        is free to choose an equal one that is predicted to be cheaper.
 
     Returns
     -------
@@ -588,9 +593,10 @@ def function(
         on_unused_input="ignore" if sparse and on_unused_input is None else on_unused_input,
         random_key=random_key,
     )
+    chosen = mode_named(mode, backend)
     compiled = Function(
         request,
-        mode=mode_named(mode, backend),
+        mode=chosen if plan else chosen.without_plan(),
         context=context,
         allow_downcast=allow_input_downcast,
         profile=profile if isinstance(profile, FunctionProfile) else FunctionProfile() if profile else None,

@@ -71,6 +71,7 @@ from consilience.ops.loop import Scan
 from consilience.ops.python_call import PythonCall, checked, lengths_of_results, results_of, settled
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import stack
+from consilience.planning import Forced, choosing, planned
 from consilience.rewrite.rules.loops import tidy_loops
 from consilience.transforms.complex_pairs import is_complex
 
@@ -84,11 +85,12 @@ KEPT_LENGTHS = 16
 
 
 def program_of(
-    inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = ()
+    inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = (), *, choice: bool | Forced = True
 ) -> tuple[Program, list[Node]]:
     """The steps of static outputs, and what of the data is computed before calls: the first of its constants."""
     check_sizes(sizes_of(topological(outputs)), {})
     with without_sources():
+        outputs = planned(outputs, data, choice)
         # At fixed lengths more is known of loops: that there is a last step, which needs no trace.
         primitive = fold(share_exponentials(in_numbers(expand(in_row_blocks(tidy_loops(outputs))))))
         cut, leaves, prepared = hoist(primitive, data)
@@ -108,6 +110,8 @@ class Compiled:
         Leaves whose values are bound before calls (`bind`); what depends on them alone is computed then.
     origins : sequence of TensorVariable, optional
         The outputs as users know them, for messages; `outputs` if not given.
+    choice : bool or callable, default True
+        Whether the program is planned (see `planning`).
 
     Attributes
     ----------
@@ -129,10 +133,11 @@ class Compiled:
         *,
         level: int = 2,
         origins: Sequence[Node] | None = None,
+        choice: bool | Forced = True,
     ) -> None:
         self._data = list(data)
         self.origins = outputs if origins is None else origins
-        program, self._prepared = program_of(inputs, outputs, self._data)
+        program, self._prepared = program_of(inputs, outputs, self._data, choice=choice)
         host = target.host()
         code = self._written(program, host)
         self.workspace = code.workspace + ALIGNMENT
@@ -563,5 +568,8 @@ def compile(
         results, memo = specialise([*outputs, *inputs, *data], lengths)
         results = settled(results[: len(outputs)])
     leaves, bound = [memo[i] for i in inputs], [memo[d] for d in data]
+    choice = choosing.get()
+    if choice is not True:
+        make = functools.partial(make, choice=choice)
     form = _Paired if any(map(is_complex, (*leaves, *bound, *results))) else staged
     return form(leaves, results, bound, level=level, origins=outputs, make=make)

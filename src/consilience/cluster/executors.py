@@ -151,6 +151,9 @@ class Dask(Adapter):
             return data
         return self.executor.scatter([data], hash=False)[0]
 
+    def cancel(self, future: Any) -> bool:
+        return self.executor.status == "running" and super().cancel(future)  # a closed client has let go of all
+
     def halt(self, stop: str) -> None:
         # Beside: the call waits for all workers, and one may be frozen.
         threading.Thread(target=self._halt, args=(stop,), daemon=True).start()
@@ -173,6 +176,11 @@ def adapted(executor: Any) -> Adapter:
         return Dask(executor)
     if isinstance(executor, Executor) or (hasattr(executor, "submit") and hasattr(executor, "shutdown")):
         return Adapter(executor)
+    if type(executor).__name__ == "Shards":
+        raise TypeError(
+            "`pm.cluster.shards` says where the rows of a model are, for `pm.sample` and `pm.resume`; here `executor` "
+            "must be what computes, as that which the shards were given."
+        )
     raise TypeError(
         "`executor` must be an executor of `concurrent.futures` (threads, processes, loky, MPI), a Dask client or "
         f"`pm.cluster.ray()`, got {type(executor).__name__}."

@@ -35,10 +35,32 @@ TRIALS: Final = 3
 
 
 class Broadcast:
-    """A value that goes to each worker once, by the digest of its pickle; an argument of `Workers.submit`.
+    """A value that goes to each worker once, by the digest of its pickle; `Workers.share` makes it of a value.
 
     A thread of a worker has its own copy (`copy.copy`, so a class may say what that means by `__copy__`) and keeps it
     between tasks, with whatever the function has stored in its attributes.
+
+    Parameters
+    ----------
+    digest : str
+        Of the pickle.
+    value : object
+        The value.
+    data : bytes or None
+        The pickle; None where workers are threads of this process.
+
+    See Also
+    --------
+    Workers : Sends it.
+
+    Examples
+    --------
+    >>> from consilience.cluster import Workers
+    >>> with Workers(cores=2) as workers:
+    ...     offset = workers.share(10, "the offset")
+    ...     tasks = [task for task in workers.each(lambda n, offset: n + offset, range(3), offset) if task]
+    >>> sorted(task.result() for task in tasks)
+    [10, 11, 12]
     """
 
     def __init__(self, digest: str, value: Any, data: bytes | None) -> None:
@@ -47,10 +69,35 @@ class Broadcast:
 
 
 class Task:
-    """A call on its way.
+    """A call on its way; `Workers.each` makes one of each item.
 
-    item    what `Workers.each` made it for
-    error   why it has no result: what the function raised, TimeLimitError, WorkerLostError
+    Parameters
+    ----------
+    function : callable
+        What is called.
+    arguments : tuple
+        Its arguments.
+    limit : float or None
+        Seconds that it may take.
+    item : object
+        What `Workers.each` made it for.
+
+    Attributes
+    ----------
+    error : Exception or None
+        Why it has no result: what the function raised, TimeLimitError, WorkerLostError.
+
+    See Also
+    --------
+    Workers : Runs it.
+
+    Examples
+    --------
+    >>> from consilience.cluster import Workers
+    >>> with Workers(cores=2) as workers:
+    ...     ended = [task for task in workers.each(lambda n: 1 / n, [1, 0]) if task]
+    >>> {task.item: type(task.error).__name__ for task in ended if task.error}
+    {0: 'ZeroDivisionError'}
     """
 
     def __init__(
@@ -90,8 +137,24 @@ class _Left:
 class Workers:
     """The workers of an executor, as a context: leaving it stops what still runs, and leaves the executor as it was.
 
-    executor   of `concurrent.futures`, a Dask client, `pm.cluster.ray()`; None for threads of this process
-    cores      number of threads, where `executor` is None
+    Parameters
+    ----------
+    executor : Executor, optional
+        Of `concurrent.futures`, a Dask client, `pm.cluster.ray()`; None for threads of this process.
+    cores : int, default 1
+        Number of threads, where `executor` is None.
+
+    See Also
+    --------
+    sample_many : Fits on workers.
+
+    Examples
+    --------
+    >>> from consilience.cluster import Workers
+    >>> with Workers(cores=2) as workers:
+    ...     tasks = [task for task in workers.each(lambda n: n * n, range(4)) if task]
+    >>> sorted(task.result() for task in tasks)
+    [0, 1, 4, 9]
     """
 
     def __init__(self, executor: Any = None, cores: int = 1) -> None:

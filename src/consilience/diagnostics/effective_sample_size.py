@@ -172,5 +172,18 @@ def ess_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw; NaN where it is not defined.
+
+    See Also
+    --------
+    ess_bulk : For the centre.
+    ess_tail : For both tails.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import ess_quantile
+    >>> bool(ess_quantile(np.random.default_rng(1).normal(size=(4, 500)), 0.9) > 1000)
+    True
     """
     return measure_one(draws, lambda sample: quantile_of_sample(sample, probability))

@@ -87,6 +87,18 @@ def mcse_sd(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw.
+
+    See Also
+    --------
+    mcse_mean : Of the mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import mcse_sd
+    >>> bool(mcse_sd(np.random.default_rng(1).normal(size=(4, 500))) < 0.03)
+    True
     """
     return measure_one(draws, of_deviation)
 
@@ -107,5 +119,18 @@ def mcse_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw.
+
+    See Also
+    --------
+    mcse_mean : Of the mean.
+    ess_quantile : As a number of draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import mcse_quantile
+    >>> bool(mcse_quantile(np.random.default_rng(1).normal(size=(4, 500)), 0.5) < 0.05)
+    True
     """
     return measure_one(draws, lambda sample: of_quantile(sample, probability))

@@ -336,6 +336,20 @@ class HSGPPeriodic(GaussianProcess):
         Mean function.
     cov_func : Periodic, optional
         `pm.gp.cov.Periodic` of one column.
+
+    See Also
+    --------
+    HSGP : For functions that are not periodic.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     gp = pm.gp.HSGPPeriodic(m=5, scale=1.0, cov_func=pm.gp.cov.Periodic(1, period=1.0, ls=1.0))
+    ...     f = gp.prior("f", X=np.linspace(0, 1, 10)[:, None])
+    >>> f.type.shape
+    (10,)
     """
 
     def __init__(

@@ -113,10 +113,24 @@ class TP(GaussianProcess):
     nu : TensorLike, optional
         Degrees of freedom > 0.
 
+    See Also
+    --------
+    Latent : A Gaussian process.
+
     Notes
     -----
     Given f at n points, f at others is again t, with nu + n degrees of freedom (Shah, Wilson and Ghahramani 2014;
     here `scale_func` is the scale matrix, as in `pm.MvStudentT`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     tp = pm.gp.TP(scale_func=pm.gp.cov.ExpQuad(1, 0.5), nu=5.0)
+    ...     f = tp.prior("f", X=np.linspace(0, 1, 10)[:, None])
+    >>> f.type.shape
+    (10,)
     """
 
     def __init__(

@@ -42,7 +42,7 @@ class ConstantCovariance(BaseCovariance):
 
 
 class WhiteNoise(BaseCovariance):
-    """sigma^2 for a point with itself, 0 for others, those of `Xs` included.
+    """Variance sigma^2 for a point with itself, 0 for others, those of `Xs` included.
 
     Parameters
     ----------
@@ -165,6 +165,17 @@ class WarpedInput(Covariance):
         Arguments that the function takes behind the inputs.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    ScaledCov : Varies the amplitude.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.WarpedInput(1, pm.gp.cov.ExpQuad(1, 1.0), lambda x: x**2)
+    >>> k([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.6065], [0.6065, 1.0]]
     """
 
     def __init__(
@@ -207,6 +218,17 @@ class ScaledCov(Covariance):
         Arguments that the function takes behind the inputs.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    WarpedInput : Varies the inputs.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.ScaledCov(1, pm.gp.cov.Constant(1.0), lambda x: 1.0 + x)
+    >>> k([[0.0], [1.0]]).eval().tolist()
+    [[1.0, 2.0], [2.0, 4.0]]
     """
 
     def __init__(
@@ -246,6 +268,17 @@ class Gibbs(Covariance):
         Arguments that the function takes behind the inputs.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    WarpedInput : Another way to vary a lengthscale.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.Gibbs(1, lambda x: 1.0 + x**2)
+    >>> k([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.7323], [0.7323, 1.0]]
     """
 
     def __init__(
@@ -290,6 +323,17 @@ class Coregion(Covariance):
         Shape (outputs, outputs), in place of both.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Kron : With a covariance of the inputs, on a grid.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.Coregion(1, W=[[1.0], [2.0]], kappa=[0.5, 0.5])
+    >>> k([[0], [1]]).eval().tolist()
+    [[1.5, 2.0], [2.0, 4.5]]
     """
 
     def __init__(

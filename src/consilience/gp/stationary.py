@@ -31,6 +31,17 @@ class Stationary(Covariance):
         Their inverses, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    ExpQuad : The smoothest one.
+    Matern52 : Twice differentiable.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> issubclass(pm.gp.cov.Matern32, pm.gp.cov.Stationary)
+    True
     """
 
     def __init__(
@@ -389,6 +400,17 @@ class WrappedPeriodic(Covariance):
         A stationary covariance function, whose columns and lengthscales are used.
     period : TensorLike
         > 0, one or one for each active column.
+
+    See Also
+    --------
+    Periodic : That of `ExpQuad`.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.WrappedPeriodic(pm.gp.cov.Matern32(1, ls=1.0), period=1.0)
+    >>> k([[0.0], [0.5], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.4834, 1.0], [0.4834, 1.0, 0.4834], [1.0, 0.4834, 1.0]]
     """
 
     def __init__(self, cov_func: Stationary, period: TensorLike) -> None:
@@ -420,9 +442,19 @@ class CircularCovariance(Covariance):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Periodic : By sines.
+
     Notes
     -----
     After Padonou and Roustant, Polar Gaussian Processes (2015).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Circular(1, period=1.0)([[0.0], [0.25], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.1875, 1.0], [0.1875, 1.0, 0.1875], [1.0, 0.1875, 1.0]]
     """
 
     def __init__(

@@ -55,10 +55,14 @@ class Columns(Record):
     def table(self, words: NDArray[np.int64]) -> NDArray[np.float64]:
         """Rows int64 (transition, word) as numbers, float64 (statistic, transition)."""
         table = np.empty((words.shape[1], len(words)))
-        for column, kind in enumerate(self.types.values()):
-            values = words[:, column]
-            table[column] = values.view(np.float64) if kind == "float64" else values
+        for place in range(len(table)):
+            table[place] = self.column(words, place)
         return table
+
+    def column(self, words: NDArray[np.int64], place: int) -> NDArray[Any]:
+        """One statistic of rows int64 (transition, word), where it lies."""
+        values = words[:, place]
+        return values.view(np.float64) if list(self.types.values())[place] == "float64" else values
 
 
 def columns_of(info: type[Any], roles: Mapping[Role, str]) -> Columns:

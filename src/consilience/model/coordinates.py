@@ -6,16 +6,32 @@ A dimension has labels, a fixed length, or a length that data decide (a symbolic
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import Dim, Dimension, symbol
+from consilience.ir import Dim, Dimension, Node, symbol
 from consilience.ir.dimension import Atom, substitute
 
 Labels: TypeAlias = Sequence[Any] | npt.NDArray[Any] | None
+
+
+class NamedAxes(tuple[str, ...]):
+    """Dims of a variable that was made as a tensor with named dims: `model[name]` is that, too."""
+
+    made: Any = None
+
+    def of(self, node: Node) -> Any:
+        """The variable with its dims: what the user has, or the same of another model."""
+        if self.made is None or self.made.values is not node:
+            return import_module("consilience.xtensor").XTensorVariable(node, tuple(self))
+        return self.made
+
+    def __reduce__(self) -> tuple[type[NamedAxes], tuple[tuple[str, ...]]]:
+        return NamedAxes, (tuple(self),)
 
 
 class _Axis:

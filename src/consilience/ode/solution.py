@@ -58,6 +58,17 @@ class OdeResult(Record, eq=False):
         With `event` the time at which it happened, NaN if it did not.
     event_state : TensorVariable, optional
         With `event` the state at this time, shape y0.shape.
+
+    See Also
+    --------
+    solve : Gives one with `full_output`.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> found = pm.ode.solve(lambda y, t, theta: -y, 1.0, [0.0, 1.0], t0=0.0, full_output=True)
+    >>> found.states.eval().round(4).tolist(), found.status.eval().item()
+    ([1.0, 0.3679], 0)
     """
 
     states: Node
@@ -161,6 +172,11 @@ def solve(
     -------
     TensorVariable or OdeResult
 
+    See Also
+    --------
+    sde : Stochastic equations.
+    DifferentialEquation : In PyMC's form.
+
     Notes
     -----
     Derivatives reach y0, theta, t0, t, and what f uses from around it. Where the solution cannot be continued to a time
@@ -169,6 +185,13 @@ def solve(
 
     Raises ParameterError for times out of order and settings out of range, ShapeError and DtypeError for states, times
     and derivatives that do not fit.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> y = pm.ode.solve(lambda y, t, rate: -rate * y, 1.0, [0.0, 1.0, 2.0], 0.5, t0=0.0)
+    >>> y.eval().round(4).tolist()
+    [1.0, 0.6065, 0.3679]
     """
     if not callable(f):
         raise TypeError(f"`f` must be a function of (y, t, theta), got {f!r}.")

@@ -53,6 +53,10 @@ class Listeners:
     ----------
     stop : callable
         Called when a listener asks for the end of the run by raising KeyboardInterrupt.
+
+    Notes
+    -----
+    A listener may have `every`: the seconds between two reports of progress that it can do with.
     """
 
     def __init__(self, listeners: Iterable[Listener], stop: Callable[[], None]) -> None:
@@ -60,6 +64,7 @@ class Listeners:
         self._stop = stop
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self.faults: list[tuple[Listener, Exception]] = []
+        self._told: dict[int, float] = {}
 
     def add(self, listeners: Iterable[Listener]) -> None:
         """Further listeners, before the run begins."""
@@ -76,7 +81,10 @@ class Listeners:
 
     def send(self, event: Event) -> None:
         """Call the listeners with one event, now."""
-        for listener in list(self._listeners):
+        self._call(list(self._listeners), event)
+
+    def _call(self, listeners: Iterable[Listener], event: Event) -> None:
+        for listener in listeners:
             try:
                 listener(event)
             except KeyboardInterrupt:
@@ -86,9 +94,12 @@ class Listeners:
                 self._listeners.remove(listener)
 
     def tell(self, make: Callable[[], Event]) -> None:
-        """Call the listeners, where there are any, with an event made for them, now."""
-        if self._listeners:  # where thousands of chains are takes its time to say
-            self.send(make())
+        """Call the listeners whose time has come, if there are any, with an event made for them, now."""
+        now = time.perf_counter()
+        due = [one for one in self._listeners if now >= self._told.get(id(one), 0.0) + getattr(one, "every", 0.0)]
+        if due:  # where thousands of chains are takes its time to say
+            self._told.update((id(one), now) for one in due)
+            self._call(due, make())
 
     def warn(self, stacklevel: int) -> None:
         """Say which listeners failed."""
@@ -222,6 +233,7 @@ class Running:
         if self._paused_at is None and not self.finished:
             self._paused_at = time.perf_counter()
             self.supervisor.engine.pause()
+            self.listeners.post(self.progress)
 
     def resume(self) -> None:
         """Go on after a pause."""
@@ -230,6 +242,7 @@ class Running:
             self.supervisor.paused_seconds += time.perf_counter() - since
             self._paused_at = None
             self.supervisor.engine.resume()
+            self.listeners.post(self.progress)
 
     def stop(self) -> None:
         """Ask the run to end with the draws it has; `wait` gives them."""

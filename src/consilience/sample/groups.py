@@ -115,6 +115,19 @@ class Tuning(Record):
     ------
     SamplingError
         For values out of range.
+
+    See Also
+    --------
+    sample : Takes it as `tuning`.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", shape=2)
+    ...     result = pm.sample(tuning=pm.Tuning(metric="dense", max=300), random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
 
     min: int = 50

@@ -320,6 +320,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "settings": repr(work.kernel),
         "options": json.dumps(work.plan.of_the_run),
         "vector_lanes": target.host().lanes,
+        **({"rows_on_shards": json.dumps(density.elsewhere)} if density.elsewhere else {}),
         "interrupted": int(run.interrupted),
         "sampling_time": run.seconds,
         "time_build": build,

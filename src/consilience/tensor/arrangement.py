@@ -995,11 +995,23 @@ def broadcast_dynamic(x: TensorLike, axes: Mapping[int, object]) -> Node:
     Returns
     -------
     TensorVariable
+        A tensor whose axes broadcast.
 
     Raises
     ------
     ShapeError
         For any other length, at run time where it is not known before.
+
+    See Also
+    --------
+    broadcast_to : To a known shape.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> pt.broadcast_dynamic(x, {0: 3}).eval({x: [2.0]}).tolist()
+    [2.0, 2.0, 2.0]
     """
     node = as_tensor(x)
     if not isinstance(axes, Mapping):
@@ -1105,6 +1117,14 @@ def slice_at_axis(sl: slice, axis: int) -> tuple[object, ...]:
     Returns
     -------
     tuple
+        For `x[...]`.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.as_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> x[pt.slice_at_axis(slice(1, None), axis=-1)].eval().tolist()
+    [[2.0, 3.0], [5.0, 6.0]]
     """
     return (slice(None),) * axis + (sl, ...) if axis >= 0 else (..., sl) + (slice(None),) * (-1 - axis)
 

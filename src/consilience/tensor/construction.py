@@ -12,6 +12,7 @@ import numpy.typing as npt
 from consilience.errors import ShapeError
 from consilience.ir import Node
 from consilience.ir import constant as _constant
+from consilience.ir.arithmetic import plain
 from consilience.ir.settings import config
 from consilience.ir.side_tables import describe, set_name
 from consilience.ir.types import FLOATS, INTEGERS
@@ -65,7 +66,12 @@ def constant(
 
 
 def as_tensor_variable(
-    x: TensorLike, name: str | None = None, ndim: int | None = None, dtype: npt.DTypeLike | None = None
+    x: TensorLike,
+    name: str | None = None,
+    ndim: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    *,
+    allow_xtensor_conversion: bool = False,
 ) -> Node:
     """A node for any array, number, node or nested list of these.
 
@@ -79,6 +85,8 @@ def as_tensor_variable(
         The rank: axes of length 1 are put before the others, or left out there; ShapeError for longer ones.
     dtype : dtype, optional
         Element type of the result; by default it follows from the operands.
+    allow_xtensor_conversion : bool, default False
+        Whether a tensor with named dims loses them; TypeError for one otherwise.
 
     Returns
     -------
@@ -90,7 +98,7 @@ def as_tensor_variable(
     >>> (pt.as_tensor([1.0, 2.0]) * 2).eval().tolist()
     [2.0, 4.0]
     """
-    return _checked(as_tensor(x, dtype), name, ndim)
+    return _checked(as_tensor(plain(x) if allow_xtensor_conversion else x, dtype), name, ndim)
 
 
 def _checked(node: Node, name: str | None, ndim: int | None) -> Node:

@@ -328,6 +328,18 @@ def hessian_vector_product(
     -------
     object
         In the form of `wrt`.
+
+    See Also
+    --------
+    hessian : The matrix itself.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import hessian_vector_product
+    >>> x = pt.dvector("x")
+    >>> hessian_vector_product((x**3).sum(), x, pt.as_tensor([1.0, 1.0])).eval({x: [1.0, 2.0]}).tolist()
+    [6.0, 12.0]
     """
     simple, wanted, constants = _prepared([cost], wrt, consider_constant, disconnected_inputs)
     vectors = _directions(wanted, p, isinstance(wrt, Node))
@@ -373,6 +385,19 @@ def pullback(
     -------
     object
         In the form of `wrt`.
+
+    See Also
+    --------
+    pushforward : The Jacobian itself times vectors.
+    grad : Of a scalar.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import pullback
+    >>> x = pt.dvector("x")
+    >>> pullback(x**2, x, pt.as_tensor([1.0, 10.0])).eval({x: [3.0, 4.0]}).tolist()
+    [6.0, 80.0]
     """
     written = _listed(f, "outputs")
     absent = _absent_value(return_disconnected)
@@ -413,6 +438,18 @@ def pushforward(
     -------
     object
         In the form of `f`.
+
+    See Also
+    --------
+    pullback : The transposed Jacobian.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import pushforward
+    >>> x = pt.dvector("x")
+    >>> pushforward(x**2, x, pt.as_tensor([1.0, 10.0])).eval({x: [3.0, 4.0]}).tolist()
+    [6.0, 80.0]
     """
     written, wanted = _listed(f, "outputs"), _listed(wrt, "inputs")
     absent = _absent_value(return_disconnected)
@@ -451,6 +488,20 @@ def Lop(
     Returns
     -------
     object
+        In the form of `wrt`.
+
+    See Also
+    --------
+    pullback : The same.
+    Rop : The Jacobian itself times vectors.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import Lop
+    >>> x = pt.dvector("x")
+    >>> Lop(x**2, x, pt.as_tensor([1.0, 10.0])).eval({x: [3.0, 4.0]}).tolist()
+    [6.0, 80.0]
     """
     return pullback(f, wrt, eval_points, consider_constant, disconnected_inputs)
 
@@ -483,6 +534,20 @@ def Rop(
     Returns
     -------
     object
+        In the form of `f`.
+
+    See Also
+    --------
+    pushforward : The same.
+    Lop : The transposed Jacobian.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import Rop
+    >>> x = pt.dvector("x")
+    >>> Rop(x**2, x, pt.as_tensor([1.0, 10.0])).eval({x: [3.0, 4.0]}).tolist()
+    [6.0, 80.0]
     """
     return pushforward(f, wrt, eval_points, disconnected_outputs, return_disconnected, use_op_rop_implementation)
 
@@ -524,6 +589,18 @@ def undefined_grad(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The value.
+
+    See Also
+    --------
+    disconnected_grad : A derivative of zero.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import undefined_grad
+    >>> undefined_grad(2.0).eval().item()
+    2.0
     """
     return Node(AlteredGradient("undefined"), as_tensor(x))
 

@@ -530,7 +530,7 @@ def isclose(
     Examples
     --------
     >>> import consilience.tensor as pt
-    >>> pt.isclose([1.0, 2.0], [1.0, 3.0]).eval().tolist()
+    >>> pt.isclose([1.0, 2.0], 1.0).eval().tolist()
     [True, False]
     """
     margin = apply("add", atol, apply("mul", rtol, apply("abs", cast(b, "float64"))))

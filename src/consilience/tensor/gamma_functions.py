@@ -72,7 +72,7 @@ def zeta(x: TensorLike, q: TensorLike = 1.0) -> Node:
     x : TensorLike
         Greater than 1; infinite at 1, NaN below.
     q : TensorLike, default 1.0
-        Positive, or any number for whole x; infinite at 0, -1, …
+        Positive, or any number for whole x; infinite at whole numbers <= 0.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def polygamma(n: TensorLike, x: TensorLike) -> Node:
 
 
 def beta(a: TensorLike, b: TensorLike) -> Node:
-    """The beta function gamma(a) gamma(b) / gamma(a + b); infinite or NaN where a or b is 0, -1, …
+    """The beta function gamma(a) gamma(b) / gamma(a + b); infinite or NaN where a or b is a whole number <= 0.
 
     Parameters
     ----------

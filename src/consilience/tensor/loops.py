@@ -39,6 +39,17 @@ class until(Record, eq=False):
     ----------
     condition : TensorLike
         Boolean expression; a number other than 0 counts as true.
+
+    See Also
+    --------
+    scan : Ends a loop by it.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> doubled, _ = pm.scan(lambda x: (2 * x, pt.until(2 * x > 50.0)), outputs_info=[pt.as_tensor(1.0)], n_steps=100)
+    >>> doubled.eval().tolist()
+    [2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
     """
 
     condition: TensorLike
@@ -646,10 +657,21 @@ def while_loop(
     Returns
     -------
     object
+        The last values, in the form of `initial`.
+
+    See Also
+    --------
+    scan : A loop that keeps what every step gives.
 
     Notes
     -----
     The result has the form of `initial`. Derivatives run the loop once to count its steps.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.while_loop(lambda x: x < 50.0, lambda x: 2 * x, 1.0).eval().item()
+    64.0
     """
     single = not isinstance(initial, list | tuple)
     values = [as_tensor(value) for value in _listed(initial)]

@@ -282,6 +282,19 @@ def tridiagonal_lu_factor(a: TensorLike) -> tuple[Node, Node, Node, Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable, TensorVariable, TensorVariable, TensorVariable)
+        The factors dl, d, du, du2 and the exchanges of rows.
+
+    See Also
+    --------
+    tridiagonal_lu_solve : Solves by it.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> a = [[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]]
+    >>> dl, d, du, du2, rows = pt.linalg.tridiagonal_lu_factor(a)
+    >>> d.eval().round(4).tolist()
+    [2.0, 1.5, 1.3333]
     """
     (matrix,), dtype = _operands("tridiagonal_lu_factor", a)
     found = Node(TridiagonalLU(), _three_diagonals(matrix))
@@ -309,10 +322,23 @@ def tridiagonal_lu_solve(
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
+
+    See Also
+    --------
+    tridiagonal_lu_factor : The factors.
 
     Notes
     -----
     The derivative is that in b.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> a = [[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]]
+    >>> factors = pt.linalg.tridiagonal_lu_factor(a)
+    >>> pt.linalg.tridiagonal_lu_solve(factors, [3.0, 4.0, 3.0]).eval().round(4).tolist()
+    [1.0, 1.0, 1.0]
     """
     low, main, high, highest, exchanged = map(as_tensor, a_diagonals)
     right = as_tensor(b)

@@ -5,7 +5,9 @@ In: a row of the table, and a line for it here: its meaning, an example, the val
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
 from typing import Final
 
 from consilience.ops.scalar import REAL, TABLE
@@ -176,6 +178,16 @@ def documented(name: str, row: str, package: str = "pt", alias: str = "consilien
     plain = computed if package == "pt" else f"{computed}.values"
     rounded = "" if function.result == "bool" or "." not in given else ".round(4)"
     return "\n".join([*lines, f">>> {plain}.eval(){rounded}.item()", value])
+
+
+def with_dims(name: str, plain: str) -> str:
+    """The docstring of the function of `px.math` that does with names what one of `pt` does, from the latter's."""
+    text = inspect.cleandoc(plain).replace("TensorVariable", "XTensorVariable")
+    text = text.replace("broadcast against the first", "aligned by the names of dims").replace(", nested lists.", ".")
+    text, _, example = text.partition(">>> import consilience.tensor as pt\n")
+    called = re.sub(r"pt\.\w+\(", f"px.math.{name}(", example)
+    called = re.sub(r"(?<=\()(\[.*?\])", r'px.as_xtensor(\1, dims="city")', called)
+    return f"{text}>>> import consilience.xtensor as px\n{called}"
 
 
 def _end(bound: float) -> str:

@@ -266,10 +266,24 @@ def qz(
     Returns
     -------
     tuple of TensorVariable
+        AA, BB, Q and Z, with the eigenvalues alpha and beta in front of Q where they are asked for.
+
+    See Also
+    --------
+    ordqz : With chosen eigenvalues first.
 
     Notes
     -----
     SciPy computes it, with the interpreter's lock. There is no derivative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience.tensor as pt
+    >>> A, B = np.array([[1.0, 2.0], [3.0, 4.0]]), np.eye(2)
+    >>> AA, BB, Q, Z = (m.eval() for m in pt.linalg.qz(A, B))
+    >>> np.allclose(Q @ AA @ Z.T, A)
+    True
     """
     _check_output(output)
     (x, dtype), (y, other) = real_matrix(A, "qz"), real_matrix(B, "qz")
@@ -308,6 +322,20 @@ def ordqz(
     Returns
     -------
     tuple of TensorVariable
+        AA, BB, alpha, beta, Q and Z.
+
+    See Also
+    --------
+    qz : In any order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience.tensor as pt
+    >>> A, B = np.array([[1.0, 2.0], [3.0, 4.0]]), np.eye(2)
+    >>> AA, BB, alpha, beta, Q, Z = (m.eval() for m in pt.linalg.ordqz(A, B, sort="lhp"))
+    >>> np.real(alpha / beta).round(4).tolist()
+    [-0.3723, 5.3723]
     """
     return qz(A, B, output, sort, return_eigenvalues=True)
 

@@ -6,6 +6,7 @@ Names are those that were found here, so that no question of a page leads to ano
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +34,10 @@ class Folder:
         self.single = _kind(self.path) != ""
         if not self.single and not self.path.is_dir():
             raise StorageError(f"{str(path)!r} is no store and no file of draws; give a store, or a folder of runs.")
+
+    def clock(self) -> float:
+        """Of the wall: this process does nothing else."""
+        return time.monotonic()
 
     def names(self) -> list[str]:
         """Of all runs, as paths below the folder."""

@@ -141,6 +141,10 @@ class Page:
         self._source.refresh()
         return self._source
 
+    def clock(self) -> float:
+        """Of this process while the run goes on; afterwards looking takes nothing from it."""
+        return time.process_time() + self.work.running.finished * time.monotonic()
+
     def version(self, name: str) -> object:
         """Another value whenever the run may have something new."""
         return (self._source or self.source(name)).version()

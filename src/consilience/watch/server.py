@@ -14,9 +14,11 @@ import errno
 import hmac
 import ipaddress
 import json
+import math
 import secrets
 import socket
 import threading
+import time
 import webbrowser
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -53,6 +55,9 @@ HEADERS: Final = {
 }
 TICK: Final = 1.0  # seconds between two looks for something new
 QUIET: Final = 10.0  # seconds after which a page is told that nothing is
+SHARE: Final = 0.015  # of the time that answers about what is new may take
+REQUEST: Final = 1e-3  # seconds that a request takes besides what is made for it
+PAUSE: Final = 0.5  # seconds after which a server ends, at most
 MOST_PAIRS: Final = 6
 MOST_MADE: Final = 64  # answers that are kept
 
@@ -61,6 +66,9 @@ class Runs(Protocol):
     """Where runs are found: a folder, or this process."""
 
     single: bool
+
+    def clock(self) -> float:
+        """Seconds of the time that looking may take a share of."""
 
     def names(self) -> list[str]:
         """Of all runs."""
@@ -95,6 +103,7 @@ def application(
 
     clock = views.Clock()
     lock = threading.Lock()  # sources are read by one thread at a time
+    spent = 0.0  # seconds on answers
 
     def ours(request: Request) -> Response | None:
         """The refusal of a request that is none of ours."""
@@ -124,8 +133,13 @@ def application(
         return endpoint
 
     def locked(make: Callable[[RunSource], Any], name: str) -> Any:
+        nonlocal spent
         with lock:
-            return make(runs.source(name))
+            began = time.thread_time()
+            try:
+                return make(runs.source(name))
+            finally:
+                spent += time.thread_time() - began + REQUEST
 
     def version(name: str) -> object:
         with lock:
@@ -221,15 +235,17 @@ def application(
         name = request.query_params["run"]
 
         async def told() -> AsyncIterator[str]:
-            before, waited = object(), 0.0
+            before, waited, rested, paid = object(), 0.0, -math.inf, spent
             while not (request.app.state.closing or await request.is_disconnected()):
                 try:
                     now: object = await run_in_threadpool(version, name)
                 except (StorageError, KeyError, OSError):
                     now = None
-                if now != before or waited >= QUIET:
-                    yield f"event: {'change' if now != before else 'quiet'}\ndata: 1\n\n"
-                    before, waited = now, 0.0
+                changed = now != before and runs.clock() - rested >= (spent - paid) / SHARE
+                if changed or waited >= QUIET:
+                    yield f"event: {'change' if changed else 'quiet'}\ndata: 1\n\n"
+                    waited, rested, paid = 0.0, runs.clock(), spent
+                    before = now if changed else before
                 await asyncio.sleep(TICK)
                 waited += TICK
 
@@ -315,6 +331,13 @@ class Server:
         check_installed()
         import uvicorn
 
+        class Quiet(uvicorn.Server):
+            """One that wakes up when it is asked, or is to end; not ten times a second."""
+
+            async def main_loop(self) -> None:
+                while not self.should_exit:
+                    await asyncio.sleep(PAUSE)
+
         self.token, self.control_token = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
         self._socket = listening(host, port)
         number = self._socket.getsockname()[1]
@@ -333,10 +356,11 @@ class Server:
             access_log=False,
             lifespan="off",
             server_header=False,
+            date_header=False,
             timeout_graceful_shutdown=1,
             ws="none",
         )
-        self._server = uvicorn.Server(config)
+        self._server = Quiet(config)
         self._thread = threading.Thread(target=self._serve, name="consilience-watch", daemon=True)
 
     def _serve(self) -> None:

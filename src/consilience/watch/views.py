@@ -166,7 +166,7 @@ def run(source: RunSource, clock: Clock) -> dict[str, Any]:
         ],
         "worst": _worst(source, checks),
         "groups": {group: len(variables) for group, variables in source.groups.items()},
-        "about": {name: attributes[name] for name in OF_THE_RUN if name in attributes},
+        "about": {n: np.asarray(attributes[n]).tolist() for n in OF_THE_RUN if n in attributes},
         "regions": json.loads(str(attributes.get("regions", "{}"))),
         "restarts": [RESTARTS.get(r, r) for r in json.loads(str(attributes.get("restarts", "[]")))],
         "notes": json.loads(str(attributes.get("notes", "[]"))),
@@ -178,15 +178,7 @@ def run(source: RunSource, clock: Clock) -> dict[str, Any]:
             set(source.groups.get("posterior_predictive", {})) & set(source.groups.get("observed_data", {}))
         ),
     }
-    return dict(finite(_plain(found)))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
+    return dict(finite(found))
 
 
 def _progress(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

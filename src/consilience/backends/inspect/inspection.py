@@ -5,7 +5,7 @@ Mixed into `Function`; everything here is computed when it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -16,6 +16,7 @@ from consilience.backends.modes import Mode
 from consilience.errors import GraphError
 from consilience.ir import Node, computed_atoms
 from consilience.ir.side_tables import name_of
+from consilience.planning import Arguments, Compiled, as_written
 
 if TYPE_CHECKING:
     from consilience.backends.inspect.kernel_profile import KernelProfile
@@ -134,7 +135,7 @@ class Inspected:
 
         arrays = self._given(values, dict(named))
         lengths = self.check_shapes([a.shape for a in arrays])
-        return profile_kernels(
+        return self._as_planned(profile_kernels)(
             (*self.inputs, *self._slots),
             self.optimised,
             lengths,
@@ -142,6 +143,9 @@ class Inspected:
             lambda: self._without_updates(values, named),
             repeat,
         )
+
+    def _as_planned(self, compile: Callable[Arguments, Compiled]) -> Callable[Arguments, Compiled]:
+        return compile if self.mode.plan else as_written(compile)
 
     def _needs_machine_code(self, of_llvm: bool = True) -> None:
         made = self.mode.backend
@@ -176,7 +180,7 @@ class Inspected:
                     "a call."
                 )
             shapes = fixed if known is None else known
-        found, _ = stages(nodes, self.optimised, self.check_shapes(shapes), arrays)
+        found, _ = self._as_planned(stages)(nodes, self.optimised, self.check_shapes(shapes), arrays)
         if not found:
             raise GraphError(f"`{self.name}` is computed by NumPy at these shapes, so there is no machine code.")
         return found

@@ -176,6 +176,20 @@ def sbc(
         Where `store` belongs to another study.
     SamplingError
         Where every replication failed.
+
+    See Also
+    --------
+    power : Whether a decision holds.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[0.0, 0.0])
+    >>> found = pm.sbc(model, "laplace", n=50, random_seed=1)
+    >>> found.count, found.passed()
+    (50, True)
     """
     owner = modelcontext(model)
     if draws < 1:

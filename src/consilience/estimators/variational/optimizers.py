@@ -85,10 +85,25 @@ def natural_gradient(*, learning_rate: float = 0.5) -> Optimizer:
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    fit : Takes it as `obj_optimizer`.
 
     Notes
     -----
     Source: Amari (1998), Natural gradient works efficiently in learning.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     fitted = pm.fit(obj_optimizer=pm.natural_gradient(learning_rate=0.2), random_seed=1, progressbar=False)
+    >>> type(fitted).__name__
+    'MeanField'
     """
     return _made("natural_gradient", NATURAL, learning_rate)
 
@@ -230,6 +245,22 @@ def adagrad_window(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    adagrad : Over all gradients.
+    fit : Takes it as `obj_optimizer`.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     fitted = pm.fit(2000, obj_optimizer=pm.adagrad_window(learning_rate=0.01), random_seed=1, progressbar=False)
+    >>> type(fitted).__name__
+    'MeanField'
     """
     _for_fit("adagrad_window", loss_or_grads, params)
     return _made("adagrad_window", WINDOW, learning_rate, epsilon=epsilon, window=int(n_win))

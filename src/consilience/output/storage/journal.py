@@ -59,6 +59,8 @@ class Journal:
         Gives further things to say of each moment of progress that is written.
     """
 
+    every: Final = OFTEN
+
     def __init__(
         self,
         write: Callable[[Mapping[str, Any]], None],

@@ -26,23 +26,26 @@ def state(
     # Read once, the rows first: a worker may be changing them, and new rows are empty.
     segment, rows, done = worker.segment, worker.rows, worker.done
     sampling = segment is not None and segment.phase == "sampling" and worker.ready
-    table = None if rows is None or not worker.ready else columns.table(rows.statistics[:done])
-
-    # At the end, and where a segment has only begun, the last window tells.
-    latest = taken.statistics if taken is not None and (ended or table is None or not table.shape[1]) else table
+    words = None if rows is None or not worker.ready else rows.statistics[:done]
 
     def recent(role: Role, count: int) -> float:
         place = columns.place(role)
-        if place is None or latest is None or not latest.shape[1]:
+        if place is None:
             return math.nan
-        return float(np.mean(latest[place, -count:]))
+        if taken is not None and (ended or words is None or not done):
+            latest = taken.statistics[place, -count:]  # at the end, and where a segment has only begun
+        elif words is not None:
+            latest = columns.column(words[-count:], place)
+        else:
+            return math.nan
+        return float(np.mean(latest)) if len(latest) else math.nan
 
     # What was not taken in yet; the rows stay in place after that.
     ahead = worker.total - worker.after[0]
     fresh = 0
     diverging = columns.place("divergence")
-    if sampling and ahead and table is not None and diverging is not None:
-        fresh = int(np.count_nonzero(table[diverging] == 1.0))
+    if sampling and ahead and words is not None and diverging is not None:
+        fresh = int(np.count_nonzero(columns.column(words, diverging) == 1))
     return ChainProgress(
         chain=worker.index,
         phase=_phase(worker, sampling, stopping, ended),

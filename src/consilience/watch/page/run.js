@@ -77,8 +77,8 @@ export class RunPage {
     } catch (error) {
       this.part.news.textContent = error.message;
     }
-    // So that looking takes a small share of the time, however slow the other side is.
-    const rest = LIVE.includes(this.run?.status) ? Math.max(2500, 20 * (performance.now() - began)) : 300;
+    // The server says how often it can afford to be asked; a slow way to it asks for patience, too.
+    const rest = LIVE.includes(this.run?.status) ? Math.max(2500, 5 * (performance.now() - began)) : 300;
     this.resting = setTimeout(() => { this.resting = 0; this.busy = false; if (this.again) this.refresh(); }, Math.min(rest, 8000));
   }
 
@@ -92,7 +92,7 @@ export class RunPage {
     if (drawn && (run.draws !== this.drawn || run.status !== this.shownStatus)) {
       await this.showTraces();
       // What takes longer comes more seldom while the run goes on.
-      if (!live || !this.slowAt || now - this.slowAt > 15000) {
+      if (!live || !this.slowAt || now - this.slowAt > Math.max(15000, 100 * run.seconds)) {
         this.slowAt = now;
         await Promise.all([this.showSummary(), this.showPairs(), this.showDivergences(), this.showPrior(), this.showLeaveOneOut()]);
         if (run.status !== "stale") this.drawn = run.draws;
