@@ -18,7 +18,8 @@ from consilience.ops.sparse.coordinates import csr_from_dense as _csr_from_dense
 from consilience.ops.sparse.variable import Format as _Format
 from consilience.ops.sparse.variable import SparseVariable as _SparseVariable
 from consilience.ops.sparse.variable import is_sparse as _is_sparse
-from consilience.tensor import TensorLike, TensorVariable
+from consilience.tensor import TensorLike as TensorLike
+from consilience.tensor import TensorVariable as TensorVariable
 from consilience.tensor import keywords as _keywords
 from consilience.tensor.linalg import cho_solve as cho_solve
 from consilience.tensor.linalg import eigh as eigh
@@ -46,6 +47,11 @@ def flat_outer(a: TensorLike, b: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        A vector.
+
+    See Also
+    --------
+    cartesian : All combinations of the rows of several tensors.
 
     Examples
     --------
@@ -68,6 +74,10 @@ def flatten_list(tensors: Sequence[TensorLike]) -> TensorVariable:
     -------
     TensorVariable
         One axis.
+
+    See Also
+    --------
+    concat : Joins along an axis that is there.
 
     Examples
     --------
@@ -115,6 +125,11 @@ def kron_diag(*diags: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        A vector.
+
+    See Also
+    --------
+    kron_dot : The Kronecker product of matrices times a matrix.
 
     Examples
     --------
@@ -237,6 +252,12 @@ def batched_diag(C: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        A matrix of diagonals, or diagonal matrices.
+
+    See Also
+    --------
+    block_diagonal : Matrices along the diagonal of one.
+    expand_packed_triangular : A triangular n x n matrix from its elements.
 
     Examples
     --------
@@ -300,6 +321,10 @@ def cartesian(*arrays: TensorLike) -> typing.Any:
     typing.Any
         A tensor; an array where all of them are arrays.
 
+    See Also
+    --------
+    flat_outer : All products of the elements of two tensors along one axis.
+
     Examples
     --------
     >>> import consilience as pm
@@ -335,6 +360,12 @@ def expand_packed_triangular(
     Returns
     -------
     TensorVariable
+        A matrix, or a vector with `diagonal_only`.
+
+    See Also
+    --------
+    batched_diag : Rows of a matrix as diagonal matrices.
+    block_diagonal : Matrices along the diagonal of one.
 
     Examples
     --------

@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import threading
+import time
 import urllib.request
 import webbrowser
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -161,6 +163,35 @@ def test_a_store_of_five_thousand_variables_is_searched(make: Make, tmp_path: Pa
     source = StoreSource(path, "a")
     assert views.run(source, views.Clock())["parameters"] == 5001
     assert views.search(source, "v4999")["found"] == [{"text": "v4999", "variable": "v4999", "place": ()}]
+
+
+RNG = np.random.default_rng(1)
+TREES = {
+    "thousands of variables": {f"v{i}": (["chain", "draw"], RNG.normal(size=(2, 20))) for i in range(5000)},
+    "no draws": {"x": (["chain", "draw"], np.zeros((4, 0)))},
+    "one chain": {"x": (["chain", "draw"], RNG.normal(size=(1, 100)))},
+    "not finite": {n: (["chain", "draw"], np.full((4, 100), v)) for n, v in (("x", np.nan), ("y", np.inf))},
+    "names": {n.replace("/", "") or "x": (["chain", "draw"], RNG.normal(size=(2, 50))) for n in NAMES},
+    "words, moments, complex numbers": {
+        "words": (["chain", "draw"], np.full((2, 20), "a")),
+        "moments": (["chain", "draw"], np.full((2, 20), np.datetime64("2020-01-01", "ns"))),
+        "complex": (["chain", "draw"], np.full((2, 20), 1j)),
+    },
+    "no chains": {"x": (["draw"], RNG.normal(size=20))},
+    "nothing": {},
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_of_any_tree_there_is_a_page(tmp_path: Path, name: str) -> None:
+    tree = xr.DataTree(children={"posterior": xr.DataTree(xr.Dataset(TREES[name]))})
+    tree["posterior"].attrs["status"] = "not_converged"
+    began = time.process_time()
+    pm.report(tree, tmp_path / "a.html")
+    assert time.process_time() - began < 20  # of thousands of variables minutes, where a tree is asked for each
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert text.count("<script") == 3
+    assert len(text) < 1_000_000
 
 
 def test_a_full_disk_ends_what_is_told_and_not_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,8 +67,10 @@ def test_a_run_is_followed_paused_asked_for_more_and_stopped(seen: Seen) -> None
         page.wait_for_selector(".badge:has-text('sampling')")
         page.wait_for_selector("article.trace canvas")
         page.fill("input[aria-label='Search parameters']", "onerror")
-        page.click(".found button:has-text('<img src=x onerror=alert(1)>')")
-        page.wait_for_selector("article[aria-label='theta[<img src=x onerror=alert(1)>]']")
+        card = "article[aria-label='theta[<img src=x onerror=alert(1)>]']"
+        for pressed in (False, True):  # all of so few are shown at first
+            page.click(f".found button[aria-pressed={str(not pressed).lower()}]:has-text('<img src=x onerror')")
+            page.wait_for_selector(card, state="visible" if pressed else "detached")
         page.click("button:has-text('Pause')")
         page.wait_for_selector(".badge:has-text('paused')")
         assert run.progress.paused

@@ -183,6 +183,13 @@ def shared(
     Returns
     -------
     TensorVariable
+        A tensor whose value functions read anew at each call.
+
+    See Also
+    --------
+    In : An input with settings of its own.
+    Out : An output.
+    Mode : How a function is compiled.
 
     Examples
     --------

@@ -32,6 +32,10 @@ def ebfmi(energy: npt.ArrayLike) -> FloatArray:
     --------
     examine : Diagnostics of parameters.
 
+    References
+    ----------
+    Betancourt (2016), arXiv:1604.00695.
+
     Examples
     --------
     >>> import numpy as np

@@ -58,6 +58,15 @@ def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw; NaN where it is not defined.
+
+    See Also
+    --------
+    mcse_sd : Monte Carlo standard error of the standard deviation.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
     Examples
     --------
@@ -93,6 +102,10 @@ def mcse_sd(draws: npt.ArrayLike) -> FloatArray:
     --------
     mcse_mean : Of the mean.
 
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
+
     Examples
     --------
     >>> import numpy as np
@@ -125,6 +138,10 @@ def mcse_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
     --------
     mcse_mean : Of the mean.
     ess_quantile : As a number of draws.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
     Examples
     --------

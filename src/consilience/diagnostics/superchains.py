@@ -56,6 +56,10 @@ def nested_rhat(draws: npt.ArrayLike, superchains: int) -> FloatArray:
     As R-hat the larger of that of draws and of their distances from the median. NaN where it is not defined, see
     `split_rhat`. Raises ShapeError for other numbers of superchains.
 
+    References
+    ----------
+    Margossian, Hoffman, Sountsov, Riou-Durand, Vehtari, Gelman (2024), Bayesian Analysis, on nested R-hat.
+
     Examples
     --------
     >>> import numpy as np

@@ -61,6 +61,11 @@ def draw(
     object
         An array, or a list of arrays for several nodes.
 
+    See Also
+    --------
+    sample_prior_predictive : Draw all variables from the prior.
+    logp : Log density (or log mass) at a value.
+
     Examples
     --------
     >>> import consilience as pm

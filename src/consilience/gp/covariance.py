@@ -65,18 +65,19 @@ _taking = naming(
 
 
 class BaseCovariance:
-    """A covariance function of points.
-
-    cov(X)             the covariance matrix of the rows of X, shape (n, n)
-    cov(X, Xs)         covariances of the rows of X and those of Xs, shape (n, m)
-    cov(X, diag=True)  the variances of the rows of X, shape (n,)
-
-    `a + b`, `a * b`, `a**number` combine; numbers, arrays and covariance matrices may stand on either side.
+    """A covariance function of points, which is called with them.
 
     See Also
     --------
     Covariance : Of some columns of the inputs.
     Stationary : Of the distance.
+
+    Notes
+    -----
+    `cov(X)` is the covariance matrix of the rows of X, shape (n, n); `cov(X, Xs)` are covariances of the rows of X and
+    those of Xs, shape (n, m); `cov(X, diag=True)` are the variances of the rows of X, shape (n,).
+
+    `a + b`, `a * b`, `a**number` combine; numbers, arrays and covariance matrices may stand on either side.
 
     Examples
     --------
@@ -287,6 +288,10 @@ class Add(Combination):
     factor_list : sequence
         The functions to combine; numbers and arrays may be among them.
 
+    See Also
+    --------
+    Prod : Product of covariance functions.
+
     Examples
     --------
     >>> import consilience as pm
@@ -314,6 +319,10 @@ class Prod(Combination):
     ----------
     factor_list : sequence
         The functions to combine; numbers and arrays may be among them.
+
+    See Also
+    --------
+    Add : Sum of covariance functions.
 
     Examples
     --------

@@ -185,6 +185,15 @@ class HSGP(GaussianProcess):
     cov_func : object, optional
         As for `Latent`; the covariance function needs a spectral density.
 
+    See Also
+    --------
+    Latent : A process f of mean and covariance functions.
+    approx_hsgp_hyperparams : Least m and c for HSGP of one column.
+
+    References
+    ----------
+    Solin, Särkkä (2020), Statistics and Computing 30, 419, doi:10.1007/s11222-019-09886-w.
+
     Examples
     --------
     >>> import consilience as pm
@@ -341,6 +350,10 @@ class HSGPPeriodic(GaussianProcess):
     --------
     HSGP : For functions that are not periodic.
 
+    References
+    ----------
+    Riutort-Mayol, Bürkner, Andersen, Solin, Vehtari (2023), Statistics and Computing 33, 17.
+
     Examples
     --------
     >>> import numpy as np
@@ -456,6 +469,12 @@ def approx_hsgp_hyperparams(
     Returns
     -------
     tuple of (int, float)
+        Both numbers, `m` and `c`, for `HSGP`.
+
+    See Also
+    --------
+    HSGP : A process as a sum of products of sines or cosines on a box.
+    Latent : A process f of mean and covariance functions.
 
     Examples
     --------

@@ -62,6 +62,10 @@ class MarginalApprox(ObservedWithNoise):
     --------
     Marginal : Without approximation.
 
+    References
+    ----------
+    Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes (2009).
+
     Examples
     --------
     >>> import numpy as np

@@ -79,6 +79,10 @@ class LatentKron(OnGrid):
     --------
     MarginalKron : Observed with normal noise.
 
+    References
+    ----------
+    Saatci: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
+
     Examples
     --------
     >>> import numpy as np
@@ -130,6 +134,10 @@ class MarginalKron(OnGrid):
     See Also
     --------
     LatentKron : Values are variables.
+
+    References
+    ----------
+    Saatci: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
 
     Examples
     --------

@@ -30,6 +30,11 @@ class Latent(GaussianProcess):
     cov_func : object, optional
         Of `pm.gp.cov`.
 
+    See Also
+    --------
+    approx_hsgp_hyperparams : Least m and c for HSGP of one column.
+    HSGP : A process as a sum of products of sines or cosines on a box.
+
     Examples
     --------
     >>> import consilience as pm
@@ -121,6 +126,10 @@ class TP(GaussianProcess):
     -----
     Given f at n points, f at others is again t, with nu + n degrees of freedom (Shah, Wilson and Ghahramani 2014;
     here `scale_func` is the scale matrix, as in `pm.MvStudentT`).
+
+    References
+    ----------
+    Shah, Wilson, Ghahramani: Student-t Processes as Alternatives to Gaussian Processes (2014).
 
     Examples
     --------

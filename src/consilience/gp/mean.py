@@ -58,6 +58,11 @@ class MeanFunction:
 class ZeroMean(MeanFunction):
     """0 everywhere.
 
+    See Also
+    --------
+    Constant : The number c.
+    Linear : X coeffs + intercept.
+
     Examples
     --------
     >>> import consilience as pm
@@ -76,6 +81,11 @@ class ConstantMean(MeanFunction):
     ----------
     c : TensorLike, default 0.0
         Constant value.
+
+    See Also
+    --------
+    Linear : X coeffs + intercept.
+    Zero : 0 everywhere.
 
     Examples
     --------
@@ -102,6 +112,11 @@ class LinearMean(MeanFunction):
         One number for each column of the inputs, or one for all.
     intercept : TensorLike, default 0.0
         Value where the inputs are 0.
+
+    See Also
+    --------
+    Zero : 0 everywhere.
+    Constant : The number c.
 
     Examples
     --------

@@ -24,6 +24,10 @@ class ConstantCovariance(BaseCovariance):
     c : TensorLike
         Constant value.
 
+    See Also
+    --------
+    WhiteNoise : Variance sigma^2 for a point with itself.
+
     Examples
     --------
     >>> import consilience as pm
@@ -48,6 +52,10 @@ class WhiteNoise(BaseCovariance):
     ----------
     sigma : TensorLike
         Standard deviation >= 0.
+
+    See Also
+    --------
+    Constant : The constant c >= 0.
 
     Examples
     --------
@@ -79,6 +87,10 @@ class LinearCovariance(Covariance):
         Centre, one number or one for each active column.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Polynomial : Powers of a linear function.
 
     Examples
     --------
@@ -117,6 +129,14 @@ class Polynomial(LinearCovariance):
         Offset.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Linear : Sum (x - c) (x' - c) over the active columns.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
     Examples
     --------
@@ -273,6 +293,10 @@ class Gibbs(Covariance):
     --------
     WarpedInput : Another way to vary a lengthscale.
 
+    References
+    ----------
+    Gibbs: Bayesian Gaussian Processes for Regression and Classification, thesis, Cambridge (1997).
+
     Examples
     --------
     >>> import consilience as pm
@@ -327,6 +351,10 @@ class Coregion(Covariance):
     See Also
     --------
     Kron : With a covariance of the inputs, on a grid.
+
+    References
+    ----------
+    Bonilla, Chai, Williams: Multi-task Gaussian Process Prediction (2007).
 
     Examples
     --------

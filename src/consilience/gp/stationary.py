@@ -37,6 +37,10 @@ class Stationary(Covariance):
     ExpQuad : The smoothest one.
     Matern52 : Twice differentiable.
 
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
+
     Examples
     --------
     >>> import consilience as pm
@@ -109,6 +113,16 @@ class ExpQuad(Stationary):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Matern52 : Twice differentiable.
+    Matern32 : Once differentiable.
+    RatQuad : A mixture of lengthscales.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
+
     Examples
     --------
     >>> import consilience as pm
@@ -139,6 +153,16 @@ class RatQuad(Stationary):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    ExpQuad : `exp(-r^2 / 2)`.
+    Matern52 : Twice differentiable.
+    Matern32 : Once differentiable.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
     Examples
     --------
@@ -204,6 +228,15 @@ class Matern12(Matern):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Matern32 : Once differentiable.
+    Exponential : `exp(-r / 2)`.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
+
     Examples
     --------
     >>> import consilience as pm
@@ -230,6 +263,16 @@ class Matern32(Matern):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    RatQuad : A mixture of lengthscales.
+    ExpQuad : `exp(-r^2 / 2)`.
+    Matern52 : Twice differentiable.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
     Examples
     --------
@@ -259,6 +302,16 @@ class Matern52(Matern):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Matern32 : Once differentiable.
+    RatQuad : A mixture of lengthscales.
+    ExpQuad : `exp(-r^2 / 2)`.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
+
     Examples
     --------
     >>> import consilience as pm
@@ -286,6 +339,15 @@ class ExponentialCovariance(Matern):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Matern12 : `exp(-r)`.
+    Matern32 : Once differentiable.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
     Examples
     --------
@@ -318,6 +380,10 @@ class Cosine(Stationary):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Periodic : `exp(-sum (sin(pi (x - x') / period) / ls)^2 / 2)`.
+
     Examples
     --------
     >>> import consilience as pm
@@ -344,6 +410,14 @@ class Periodic(Stationary):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Cosine : `cos(2 pi r)`.
+
+    References
+    ----------
+    MacKay: Introduction to Gaussian Processes (1998).
 
     Examples
     --------
@@ -449,6 +523,10 @@ class CircularCovariance(Covariance):
     Notes
     -----
     After Padonou and Roustant, Polar Gaussian Processes (2015).
+
+    References
+    ----------
+    Padonou, Roustant: Polar Gaussian Processes for Predicting on Circular Domains (2016).
 
     Examples
     --------

@@ -167,6 +167,10 @@ class AdaptiveMetropolis(Kernel):
     Metropolis : Without learning the covariance.
     MALA : With gradients.
 
+    References
+    ----------
+    Haario, Saksman, Tamminen (2001), Bernoulli 7, 223.
+
     Examples
     --------
     >>> import consilience as pm

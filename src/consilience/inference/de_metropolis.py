@@ -128,6 +128,10 @@ class DEMetropolis(Kernel):
     The points are at most 1000 of all that the chains have passed since the middle of tuning. PyMC takes those where
     the other chains are now, which would bind chains to each other after every transition.
 
+    References
+    ----------
+    Ter Braak (2006), Statistics and Computing 16, 239.
+
     Examples
     --------
     >>> import consilience as pm

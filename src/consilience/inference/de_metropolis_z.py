@@ -194,6 +194,10 @@ class DEMetropolisZ(Kernel):
     -----
     At most 1000 past points are kept, spread over the whole past.
 
+    References
+    ----------
+    Ter Braak, Vrugt (2008), Statistics and Computing 18, 435.
+
     Examples
     --------
     >>> import consilience as pm

@@ -155,6 +155,10 @@ class EllipticalSlice(Kernel):
     --------
     Slice : Without a normal prior.
 
+    References
+    ----------
+    Murray, Adams, MacKay: Elliptical Slice Sampling (2010).
+
     Examples
     --------
     >>> import numpy as np

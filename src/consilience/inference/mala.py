@@ -32,6 +32,10 @@ class MALA(LeapfrogPath):
     --------
     NUTS : Moves further per gradient.
 
+    References
+    ----------
+    Roberts, Tweedie (1996), Bernoulli 2, 341.
+
     Examples
     --------
     >>> import consilience as pm

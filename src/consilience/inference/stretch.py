@@ -190,6 +190,10 @@ class StretchEnsemble(Kernel):
     walkers need time to come from around the starting point to the target: give `tune` accordingly. In more than some
     50 dimensions they mix badly.
 
+    References
+    ----------
+    Goodman, Weare (2010), Communications in Applied Mathematics and Computational Science 5, 65.
+
     Examples
     --------
     >>> import consilience as pm

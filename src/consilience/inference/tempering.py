@@ -322,6 +322,10 @@ class ParallelTempering(Kernel):
     many levels serve best. Where the replica at `hottest` spreads ten thousand times as far as the draws, its density
     is taken for improper, as a Cauchy density to the power 1/2 is, and the run ends with a SamplingError.
 
+    References
+    ----------
+    Swendsen, Wang (1986), Physical Review Letters 57, 2607.
+
     Examples
     --------
     >>> import consilience as pm

@@ -68,6 +68,11 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     MissingRuleError
         That names the node which stops the derivation.
 
+    See Also
+    --------
+    draw : Independent draws of variables.
+    sample_prior_predictive : Draw all variables from the prior.
+
     Examples
     --------
     >>> import consilience as pm
@@ -100,6 +105,13 @@ def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric
     Returns
     -------
     TensorVariable
+        Of the shape of `value` and of the parameters, broadcast; NaN for parameters out of range.
+
+    See Also
+    --------
+    logccdf : Log P(X > value).
+    icdf : The quantile of a probability.
+    logp : Log density (or log mass) at a value.
 
     Examples
     --------
@@ -133,6 +145,13 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
     Returns
     -------
     TensorVariable
+        Of the shape of `value` and of the parameters, broadcast; NaN for parameters out of range.
+
+    See Also
+    --------
+    icdf : The quantile of a probability.
+    logp : Log density (or log mass) at a value.
+    logcdf : Log P(X <= value).
 
     Examples
     --------
@@ -166,6 +185,11 @@ def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     Returns
     -------
     TensorVariable
+        Of the shape of `value` and of the parameters, broadcast.
+
+    See Also
+    --------
+    find_constrained_prior : Parameters of a prior with given mass in an interval.
 
     Examples
     --------

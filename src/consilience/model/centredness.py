@@ -74,6 +74,10 @@ def centredness(
     --------
     noncenter : Takes it.
 
+    References
+    ----------
+    Papaspiliopoulos, Roberts, Sköld (2007), Statistical Science 22, 59.
+
     Examples
     --------
     >>> import numpy as np

@@ -69,6 +69,12 @@ def do(
     ModelError
         For what is no variable of the model, or interventions that depend on each other in a circle.
 
+    See Also
+    --------
+    Data : Data under a name that can be exchanged later with `set_data`.
+    set_data : Exchange the values of several data slots.
+    Minibatch : The same random rows of several arrays.
+
     Examples
     --------
     >>> import consilience as pm
@@ -133,6 +139,12 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
     ShapeError
     SupportError
         As at definition.
+
+    See Also
+    --------
+    do : A model in which variables have been set from outside.
+    Data : Data under a name that can be exchanged later with `set_data`.
+    set_data : Exchange the values of several data slots.
 
     Examples
     --------
@@ -381,6 +393,10 @@ def change_value_transforms(model: Model, vars_to_transforms: Mapping[str | Node
         For what is no free variable.
     TypeError
         For what is no transform.
+
+    See Also
+    --------
+    remove_value_transforms : A model whose free variables.
 
     Examples
     --------

@@ -79,6 +79,11 @@ class Model(ModelFunctions):
     model
         The model of which this is a part; the one around by default.
 
+    See Also
+    --------
+    modelcontext : The innermost model.
+    Data : Data under a name that can be exchanged later with `set_data`.
+
     Examples
     --------
     >>> import consilience as pm
@@ -311,6 +316,12 @@ def modelcontext(model: Model | None = None) -> Model:
     Returns
     -------
     Model
+        The model; TypeError where there is none.
+
+    See Also
+    --------
+    Data : Data under a name that can be exchanged later with `set_data`.
+    Model : A probabilistic model in PyMC's vocabulary.
 
     Examples
     --------
@@ -379,6 +390,12 @@ def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: 
     Returns
     -------
     TensorVariable
+        The expression under its name.
+
+    See Also
+    --------
+    Potential : Add a term to the model's log density.
+    Data : Data under a name that can be exchanged later with `set_data`.
 
     Examples
     --------
@@ -409,6 +426,12 @@ def Potential(name: str, var: TensorLike, model: Model | None = None, dims: Dime
     Returns
     -------
     TensorVariable
+        The term under its name.
+
+    See Also
+    --------
+    Data : Data under a name that can be exchanged later with `set_data`.
+    Deterministic : Keep the values of an expression under a name.
 
     Examples
     --------
@@ -652,6 +675,13 @@ def Data(
     Returns
     -------
     TensorVariable
+        The data, an input whose value `set_data` exchanges.
+
+    See Also
+    --------
+    set_data : Exchange the values of several data slots.
+    Minibatch : The same random rows of several arrays.
+    observe : A model in which variables have data.
 
     Examples
     --------
@@ -697,6 +727,13 @@ def set_data(
     Returns
     -------
     None
+        Nothing: the model has the new values.
+
+    See Also
+    --------
+    Minibatch : The same random rows of several arrays.
+    observe : A model in which variables have data.
+    do : A model in which variables have been set from outside.
 
     Examples
     --------

@@ -101,6 +101,10 @@ def noncenter(model: Model, var_names: Names | Mapping[str, Any] | Mapping[str |
     recenter : The inverse.
     centredness : How far to go.
 
+    References
+    ----------
+    Papaspiliopoulos, Roberts, Sköld (2007), Statistical Science 22, 59.
+
     Examples
     --------
     >>> import consilience as pm

@@ -171,6 +171,7 @@ def solve(
     Returns
     -------
     TensorVariable or OdeResult
+        The states at the times, or with `full_output` a record of them and of the way there.
 
     See Also
     --------
@@ -185,6 +186,10 @@ def solve(
 
     Raises ParameterError for times out of order and settings out of range, ShapeError and DtypeError for states, times
     and derivatives that do not fit.
+
+    References
+    ----------
+    Dormand, Prince (1980), Journal of Computational and Applied Mathematics 6, 19, on the method "rk45".
 
     Examples
     --------

@@ -64,6 +64,10 @@ def sde(
     solve : Equations without noise.
     EulerMaruyama : The path as a distribution.
 
+    References
+    ----------
+    Kloeden, Platen: Numerical Solution of Stochastic Differential Equations (1992).
+
     Examples
     --------
     >>> import consilience as pm

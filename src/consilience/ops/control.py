@@ -254,6 +254,12 @@ def ifelse(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> No
     Returns
     -------
     TensorVariable or list of TensorVariable
+        In the form of `then`.
+
+    See Also
+    --------
+    cond : `then` where the scalar condition holds.
+    switch : `ift` where `cond` holds (is not zero).
 
     Examples
     --------

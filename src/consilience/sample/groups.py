@@ -55,6 +55,12 @@ class Stop(Record):
     SamplingError
         For values out of range.
 
+    See Also
+    --------
+    Tuning : How chains tune.
+    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
+    Save : What is written to the disk while a run goes on.
+
     Notes
     -----
     Where `pm.sample(draws=…)` fixes the length, the rule judges the draws and does not end the run.
@@ -165,6 +171,12 @@ class Save(Record):
         For other values.
     StorageError
         By the run, where something cannot be written.
+
+    See Also
+    --------
+    Stop : When draws are good enough.
+    Tuning : How chains tune.
+    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
 
     Examples
     --------

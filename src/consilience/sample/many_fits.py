@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,17 +30,13 @@ from consilience.model.signature import signature
 from consilience.output.storage.datatree import DimensionedArray
 from consilience.output.storage.files import failure
 from consilience.output.storage.plain_values import pack, unpack
-from consilience.output.storage.study_file import StudyFile, bytes_at
+from consilience.output.storage.study_file import FITS, StudyFile, bytes_at
 from consilience.run.many import Many
 from consilience.sample.posterior import sample
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
     import xarray
-
-
-FILE: Final = "fits.jsonl"
-"""Of a folder: a line for each fit."""
 
 
 class Fits(Mapping[str, Any]):
@@ -57,7 +53,7 @@ class Fits(Mapping[str, Any]):
         if name in self.errors:
             raise SamplingError(f"the fit `{name}` failed: {self.errors[name]}")
         one = self._found[name]
-        return _tree(one["packed"] if self._folder is None else bytes_at(self._folder / FILE, one["at"]))
+        return unpacked(one["packed"] if self._folder is None else bytes_at(self._folder / FITS, one["at"]))
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in self._found if name not in self.errors)
@@ -263,7 +259,7 @@ class _ManyFits(Many[Fits]):
             except OSError as error:
                 raise failure(folder, error, "nothing was computed") from error
             about = {"study": "fits", "sampling": {key: repr(value) for key, value in sorted(sampling.items())}}
-            self.file = StudyFile(folder / FILE, about, None if random_seed is None else seed, seed)
+            self.file = StudyFile(folder / FITS, about, None if random_seed is None else seed, seed)
             seed = self.file.seed
             known = {one["name"]: one for one in self.file.found.values() if not (retry and "error" in one)}
             there = {k: known[name] for k, name in enumerate(self._names) if name in known}
@@ -350,7 +346,8 @@ def _plain(labels: Any) -> Any:
     return np.asarray([str(one) for one in array.ravel()]).reshape(array.shape) if array.dtype.hasobject else array
 
 
-def _tree(packed: bytes) -> xarray.DataTree:
+def unpacked(packed: bytes) -> xarray.DataTree:
+    """The result that a study keeps as bytes."""
     import xarray
 
     groups = {}

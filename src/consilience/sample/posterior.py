@@ -210,6 +210,12 @@ def sample(
     ConvergenceWarning
         Where the draws should not be trusted as they are.
 
+    See Also
+    --------
+    Save : What is written to the disk while a run goes on.
+    Stop : When draws are good enough.
+    Tuning : How chains tune.
+
     Examples
     --------
     >>> import consilience as pm

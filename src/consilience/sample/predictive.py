@@ -69,6 +69,11 @@ def sample_prior_predictive(
     ConsilienceWarning
         Where the model has potentials, which have no part in this, and where draws are NaN.
 
+    See Also
+    --------
+    logp : Log density (or log mass) at a value.
+    draw : Independent draws of variables.
+
     Examples
     --------
     >>> import consilience as pm
@@ -184,6 +189,12 @@ def sample_posterior_predictive(
     ImplicitFreezeWarning
         Where draws of the trace are kept for a variable on which something acts that has changed since, or is drawn
         anew.
+
+    See Also
+    --------
+    sample_smc : Draws of the posterior by particles that are moved from the prior to it.
+    fit : Approximate the posterior of a model by a simpler distribution.
+    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
 
     Examples
     --------
@@ -468,6 +479,7 @@ def compute_log_prior(
     Returns
     -------
     object
+        The tree with a group `log_prior`; that group alone unless `extend_inferencedata`.
 
     See Also
     --------

@@ -64,6 +64,8 @@ class Account(str):
 def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) -> Account:
     """A readable account of a run of `pm.sample`: what came of it, how far that can be trusted, and what happened.
 
+    Of draws that came otherwise, as of `pm.sample_smc`, there is their page, and an account of a line or two.
+
     The parts: the status with what it promises, and how often results of this status were wrong in the study of
     `docs/understand/certificates.md`, with the interval of 95 %; why; the draws that were given up, and for what;
     chains that went on elsewhere; divergences, before and among the draws; separate regions of the posterior with
@@ -72,7 +74,7 @@ def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) 
     Parameters
     ----------
     result : xarray.DataTree
-        What `pm.sample` or `pm.resume` gave, or the same read from a store.
+        What `pm.sample` or `pm.resume` gave, or the same read from a store; with `path` any that has a posterior.
     path : str or os.PathLike, optional
         ".html": where its page is written too, as one file that needs no server or network: `docs/do/watching.md`.
 
@@ -88,26 +90,40 @@ def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) 
     StorageError
         Where the page can't be written.
 
+    See Also
+    --------
+    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
+    challenge : Attack a posterior with what could falsify it.
+
     Examples
     --------
     >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x")
     ...     result = pm.sample(random_seed=1, progressbar=False)
-    >>> pm.report(result).splitlines()[1][:22]
-    'status      converged,'
+    >>> "converged" in pm.report(result)
+    True
     """
     groups = held(result)
-    if "posterior" not in groups or "status" not in groups["posterior"].attrs:
+    judged = "posterior" in groups and "status" in groups["posterior"].attrs
+    if not judged and (path is None or "posterior" not in groups):
         raise SamplingError(
             "`report` tells of a result of `pm.sample`, whose group `posterior` has the attribute `status`; got "
-            f"{'a tree without it' if hasattr(result, 'children') else type(result).__name__}."
+            f"{'a tree without it' if hasattr(result, 'children') else type(result).__name__}. Of other draws "
+            '`pm.summary(result)` tells, and `pm.report(result, "report.html")` writes their page; an '
+            "approximation has draws by `sample(1000)`, many fits have each by its name."
         )
     if path is not None:
         if Path(path).suffix != ".html":
             raise SamplingError(f'`path` must end in ".html", got {str(path)!r}.')
         face("page of a result")(result, path)
     attributes = {str(name): value for name, value in groups["posterior"].attrs.items()}
+    if not judged:
+        sizes = groups["posterior"].sizes
+        count = f"{sizes.get('chain', 0)} × {sizes.get('draw', 0):,}"
+        return Account(
+            f"{attributes.get('method', 'Posterior')}, {count} draws, which did not judge themselves: {path}"
+        )
     parts = [("run", line) for line in _run(groups, attributes)]
     parts += [("status", line) for line in _status(attributes)]
     parts += [("course", line) for line in _course(attributes)]

@@ -63,6 +63,12 @@ def grad(
         An expression, or a list (for a tuple: a tuple) of them; for a sparse variable a sparse one, of the derivatives
         with respect to its entries.
 
+    See Also
+    --------
+    jacobian : Derivative of every element.
+    hessian : Second derivatives of a scalar with respect to each tensor by itself.
+    value_and_grad : The cost and its derivative.
+
     Notes
     -----
     Float tensor of rank 0; None if `known_grads` says where derivatives begin.
@@ -206,6 +212,13 @@ def value_and_grad(cost: Node, wrt: Nodes) -> tuple[Node, Any]:
     Returns
     -------
     tuple of (TensorVariable, object)
+        The cost, and the derivative in the form of `wrt`.
+
+    See Also
+    --------
+    grad : Derivative of a scalar with respect to one or several tensors.
+    jacobian : Derivative of every element.
+    hessian : Second derivatives of a scalar with respect to each tensor by itself.
 
     Examples
     --------
@@ -257,6 +270,13 @@ def jacobian(
     Returns
     -------
     object
+        In the form of `wrt`.
+
+    See Also
+    --------
+    hessian : Second derivatives of a scalar with respect to each tensor by itself.
+    value_and_grad : The cost and its derivative.
+    grad : Derivative of a scalar with respect to one or several tensors.
 
     Examples
     --------
@@ -288,6 +308,13 @@ def hessian(cost: Node, wrt: Nodes, consider_constant: Nodes | None = None, disc
     Returns
     -------
     object
+        In the form of `wrt`.
+
+    See Also
+    --------
+    value_and_grad : The cost and its derivative.
+    grad : Derivative of a scalar with respect to one or several tensors.
+    jacobian : Derivative of every element.
 
     Examples
     --------
@@ -563,6 +590,13 @@ def zero_grad(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The value, of the shape and dtype of `x`.
+
+    See Also
+    --------
+    disconnected_grad : The value itself.
+    grad_clip : The value itself.
+    grad_scale : The value itself.
 
     Examples
     --------
@@ -618,6 +652,13 @@ def grad_scale(x: TensorLike, multiplier: float) -> Node:
     Returns
     -------
     TensorVariable
+        The value, of the shape and dtype of `x`.
+
+    See Also
+    --------
+    consider_constant : The value itself with zero derivative.
+    disconnected_grad : The value itself.
+    grad_clip : The value itself.
 
     Examples
     --------
@@ -645,6 +686,13 @@ def grad_clip(x: TensorLike, lower_bound: float, upper_bound: float) -> Node:
     Returns
     -------
     TensorVariable
+        The value, of the shape and dtype of `x`.
+
+    See Also
+    --------
+    grad_scale : The value itself.
+    consider_constant : The value itself with zero derivative.
+    disconnected_grad : The value itself.
 
     Examples
     --------

@@ -98,6 +98,12 @@ def hessian_diag(f: Node, vars: Sequence[Node] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        A vector, the elements of all variables in order.
+
+    See Also
+    --------
+    hessian : Second derivatives of a scalar with respect to each tensor by itself.
+    grad : Derivative of a scalar with respect to one or several tensors.
 
     Examples
     --------
@@ -202,6 +208,11 @@ def intX(X: TensorLike) -> Any:
     Returns
     -------
     object
+        A tensor of a tensor, an array of anything else.
+
+    See Also
+    --------
+    floatX : An expression or array as floats of `config.floatX`.
 
     Examples
     --------

@@ -163,6 +163,14 @@ def scan(
     Returns
     -------
     object
+        The outputs of all steps, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs
+        alone.
+
+    See Also
+    --------
+    map : `fn` of every element along the first axis of `sequences`.
+    reduce : The last outputs alone.
+    foldl : `reduce` from the first element to the last.
 
     Notes
     -----
@@ -486,6 +494,13 @@ def map(
     Returns
     -------
     object
+        What `fn` gives, stacked along a new first axis, and a dict of updates; with `return_updates=False` no dict.
+
+    See Also
+    --------
+    reduce : The last outputs alone.
+    foldl : `reduce` from the first element to the last.
+    foldr : `reduce` from the last element to the first.
 
     Examples
     --------
@@ -533,6 +548,13 @@ def reduce(
     Returns
     -------
     object
+        The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
+
+    See Also
+    --------
+    foldl : `reduce` from the first element to the last.
+    foldr : `reduce` from the last element to the first.
+    scan : Repeat a step.
 
     Examples
     --------
@@ -583,6 +605,13 @@ def foldl(
     Returns
     -------
     object
+        The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
+
+    See Also
+    --------
+    foldr : `reduce` from the last element to the first.
+    scan : Repeat a step.
+    map : `fn` of every element along the first axis of `sequences`.
 
     Examples
     --------
@@ -626,6 +655,13 @@ def foldr(
     Returns
     -------
     object
+        The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
+
+    See Also
+    --------
+    scan : Repeat a step.
+    map : `fn` of every element along the first axis of `sequences`.
+    reduce : The last outputs alone.
 
     Examples
     --------

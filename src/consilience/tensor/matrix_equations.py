@@ -65,6 +65,12 @@ def solve_sylvester(A: TensorLike, B: TensorLike, Q: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of Q.
+
+    See Also
+    --------
+    solve_continuous_lyapunov : X with A X + X A' = Q.
+    solve_discrete_lyapunov : X with X = A X A' + Q.
 
     Examples
     --------
@@ -87,6 +93,12 @@ def solve_continuous_lyapunov(A: TensorLike, Q: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of Q.
+
+    See Also
+    --------
+    solve_discrete_lyapunov : X with X = A X A' + Q.
+    solve_sylvester : X with A X + X B = Q.
 
     Examples
     --------
@@ -115,6 +127,12 @@ def solve_discrete_lyapunov(A: TensorLike, Q: TensorLike, method: str = "bilinea
     Returns
     -------
     TensorVariable
+        Of the shape of Q.
+
+    See Also
+    --------
+    solve_sylvester : X with A X + X B = Q.
+    solve_continuous_lyapunov : X with A X + X A' = Q.
 
     Examples
     --------
@@ -155,6 +173,11 @@ def solve_discrete_are(
     Returns
     -------
     TensorVariable
+        A symmetric matrix of the shape of A.
+
+    See Also
+    --------
+    solve_continuous_are : Of a continuous system.
 
     Notes
     -----
@@ -188,6 +211,11 @@ def solve_continuous_are(A: TensorLike, B: TensorLike, Q: TensorLike, R: TensorL
     Returns
     -------
     TensorVariable
+        A symmetric matrix of the shape of A.
+
+    See Also
+    --------
+    solve_discrete_are : Of a discrete system.
 
     Notes
     -----
@@ -235,6 +263,11 @@ def solve_banded(l_and_u: Sequence[int], ab: TensorLike, b: TensorLike, *, b_ndi
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
+
+    See Also
+    --------
+    solve_toeplitz : `y` with T y = b for the Toeplitz matrix T of a first column.
 
     Examples
     --------
@@ -376,6 +409,11 @@ def solve_toeplitz(
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
+
+    See Also
+    --------
+    solve_banded : `y` with A y = b for A with l diagonals below the main one and u above it.
 
     Notes
     -----

@@ -13,7 +13,7 @@ from consilience.distributions.documentation import with_dims
 from consilience.record import Record
 
 
-class Row(Record):
+class Drawn(Record):
     """What a function draws, the distribution of models for it, an example, and what is shown of it.
 
     Shown is the log density at a value, or an expression of the variable `x`.
@@ -27,116 +27,116 @@ class Row(Record):
 
 
 ROWS: Final = {
-    "bernoulli": Row("1 with probability p, else 0", "Bernoulli", "0.3", "1", "-1.204"),
-    "beta": Row("Numbers in (0, 1) of a beta distribution", "Beta", "2.0, 3.0", "0.4", "0.547"),
-    "betabinom": Row(
+    "bernoulli": Drawn("1 with probability p, else 0", "Bernoulli", "0.3", "1", "-1.204"),
+    "beta": Drawn("Numbers in (0, 1) of a beta distribution", "Beta", "2.0, 3.0", "0.4", "0.547"),
+    "betabinom": Drawn(
         "Numbers of successes in n trials of a beta-distributed probability",
         "BetaBinomial", "10, 2.0, 3.0", "4", "-1.9671",
     ),
-    "binomial": Row("Numbers of successes in n trials", "Binomial", "10, 0.3", "4", "-1.6088"),
-    "categorical": Row(
+    "binomial": Drawn("Numbers of successes in n trials", "Binomial", "10, 0.3", "4", "-1.6088"),
+    "categorical": Drawn(
         "Numbers of categories, from 0 on, with given probabilities",
         "Categorical", "[0.2, 0.3, 0.5]", "2", "-0.6931",
     ),
-    "cauchy": Row("Real numbers of a Cauchy distribution", "Cauchy", "0.0, 1.0", "0.5", "-1.3679"),
-    "chisquare": Row("Positive numbers of a chi-squared distribution", "ChiSquared", "3.0", "2.0", "-1.5724"),
-    "choice": Row(
+    "cauchy": Drawn("Real numbers of a Cauchy distribution", "Cauchy", "0.0, 1.0", "0.5", "-1.3679"),
+    "chisquare": Drawn("Positive numbers of a chi-squared distribution", "ChiSquared", "3.0", "2.0", "-1.5724"),
+    "choice": Drawn(
         "Elements of an array, or whole numbers below `a`, drawn with or without replacement",
         "Categorical", "5, size=3", "x.eval().shape", "(3,)",
     ),
-    "dirichlet": Row("Vectors of shares that sum to 1", "Dirichlet", "[1.0, 2.0, 3.0]", "[0.2, 0.3, 0.5]", "1.5041"),
-    "exponential": Row(
+    "dirichlet": Drawn("Vectors of shares that sum to 1", "Dirichlet", "[1.0, 2.0, 3.0]", "[0.2, 0.3, 0.5]", "1.5041"),
+    "exponential": Drawn(
         "Positive numbers of an exponential distribution, of given mean",
         "Exponential", "2.0", "1.0", "-1.1931",
     ),
-    "gamma": Row("Positive numbers of a gamma distribution", "Gamma", "2.0, scale=0.5", "1.0", "-0.6137"),
-    "gengamma": Row("Positive numbers of a generalised gamma distribution", "Gamma", "2.0, 1.5, 1.0", "1.0", "-0.4813"),
-    "geometric": Row("Numbers of trials up to the first success, which is counted", "Geometric", "0.3", "2", "-1.5606"),
-    "gumbel": Row("Real numbers of a Gumbel distribution of maxima", "Gumbel", "0.0, 1.0", "0.5", "-1.1065"),
-    "halfcauchy": Row(
+    "gamma": Drawn("Positive numbers of a gamma distribution", "Gamma", "2.0, scale=0.5", "1.0", "-0.6137"),
+    "gengamma": Drawn("Numbers of a generalised gamma distribution", "Gamma", "2.0, 1.5, 1.0", "1.0", "-0.4813"),
+    "geometric": Drawn("Numbers of trials up to the first success, counted", "Geometric", "0.3", "2", "-1.5606"),
+    "gumbel": Drawn("Real numbers of a Gumbel distribution of maxima", "Gumbel", "0.0, 1.0", "0.5", "-1.1065"),
+    "halfcauchy": Drawn(
         "Numbers above `loc` of the upper half of a Cauchy distribution",
         "HalfCauchy", "0.0, 1.0", "0.5", "-0.6747",
     ),
-    "halfnormal": Row(
+    "halfnormal": Drawn(
         "Numbers above `loc` of the upper half of a normal distribution",
         "HalfNormal", "0.0, 1.0", "0.5", "-0.3508",
     ),
-    "hypergeometric": Row(
+    "hypergeometric": Drawn(
         "Numbers of good elements in a sample without replacement",
         "HyperGeometric", "6, 4, 3", "2", "-0.6931",
     ),
-    "integers": Row(
+    "integers": Drawn(
         "Whole numbers from `low` up to `high`, which is left out, all with one probability",
         "DiscreteUniform", "0, 6", "2", "-1.7918",
     ),
-    "invgamma": Row(
+    "invgamma": Drawn(
         "Positive numbers whose reciprocals have a gamma distribution",
         "InverseGamma", "3.0, 1.0", "0.5", "0.0794",
     ),
-    "laplace": Row("Real numbers of a Laplace distribution", "Laplace", "0.0, 1.0", "0.5", "-1.1931"),
-    "logistic": Row("Real numbers of a logistic distribution", "Logistic", "0.0, 1.0", "0.5", "-1.4482"),
-    "lognormal": Row(
+    "laplace": Drawn("Real numbers of a Laplace distribution", "Laplace", "0.0, 1.0", "0.5", "-1.1931"),
+    "logistic": Drawn("Real numbers of a logistic distribution", "Logistic", "0.0, 1.0", "0.5", "-1.4482"),
+    "lognormal": Drawn(
         "Positive numbers whose logarithms have a normal distribution",
         "LogNormal", "0.0, 1.0", "1.5", "-1.4066",
     ),
-    "multinomial": Row("Counts of n trials by category", "Multinomial", "5, [0.2, 0.3, 0.5]", "[1, 2, 2]", "-2.0025"),
-    "multivariate_hypergeometric": Row(
+    "multinomial": Drawn("Counts of n trials by category", "Multinomial", "5, [0.2, 0.3, 0.5]", "[1, 2, 2]", "-2.0025"),
+    "multivariate_hypergeometric": Drawn(
         "Counts by colour in a sample without replacement",
         "HyperGeometric", "[3, 4, 5], 4", "x.eval().sum().item()", "4",
     ),
-    "multivariate_normal": Row(
+    "multivariate_normal": Drawn(
         "Vectors of a multivariate normal distribution",
         "MvNormal", "[0.0, 1.0], [[1.0, 0.5], [0.5, 1.0]]", "[0.5, 0.5]", "-2.194",
     ),
-    "nbinom": Row("Numbers of failures before the n-th success", "NegativeBinomial", "2.0, 0.4", "4", "-2.2664"),
-    "negative_binomial": Row(
+    "nbinom": Drawn("Numbers of failures before the n-th success", "NegativeBinomial", "2.0, 0.4", "4", "-2.2664"),
+    "negative_binomial": Drawn(
         "Numbers of failures before the n-th success",
         "NegativeBinomial", "2.0, 0.4", "4", "-2.2664",
     ),
-    "normal": Row("Real numbers of a normal distribution", "Normal", "0.0, 1.0", "0.5", "-1.0439"),
-    "pareto": Row("Numbers from `scale` up whose tail falls with a power", "Pareto", "3.0, 1.0", "1.5", "-0.5232"),
-    "permutation": Row(
+    "normal": Drawn("Real numbers of a normal distribution", "Normal", "0.0, 1.0", "0.5", "-1.0439"),
+    "pareto": Drawn("Numbers from `scale` up whose tail falls with a power", "Pareto", "3.0, 1.0", "1.5", "-0.5232"),
+    "permutation": Drawn(
         "The elements of an axis in random order; of a whole number n, those of 0, ..., n - 1",
         "Categorical", "5", "sorted(x.eval().tolist())", "[0, 1, 2, 3, 4]",
     ),
-    "poisson": Row("Counts of a Poisson distribution", "Poisson", "3.0", "4", "-1.7836"),
-    "power": Row("Numbers in (0, 1) whose density grows with the power a - 1", "Beta", "2.0", "0.4", "-0.2231"),
-    "random": Row("Numbers in [0, 1), all with one density", "Uniform", "size=3", "x.eval().shape", "(3,)"),
-    "rayleigh": Row(
+    "poisson": Drawn("Counts of a Poisson distribution", "Poisson", "3.0", "4", "-1.7836"),
+    "power": Drawn("Numbers in (0, 1) whose density grows with the power a - 1", "Beta", "2.0", "0.4", "-0.2231"),
+    "random": Drawn("Numbers in [0, 1), all with one density", "Uniform", "size=3", "x.eval().shape", "(3,)"),
+    "rayleigh": Drawn(
         "Lengths of vectors of two independent normal numbers of mean 0",
         "Weibull", "1.0", "0.5", "-0.8181",
     ),
-    "shuffle": Row(
+    "shuffle": Drawn(
         "The elements of an axis in random order, as a new tensor",
         "Categorical", "5", "sorted(x.eval().tolist())", "[0, 1, 2, 3, 4]",
     ),
-    "standard_cauchy": Row(
+    "standard_cauchy": Drawn(
         "Real numbers of the Cauchy distribution of location 0 and scale 1",
         "Cauchy", "", "0.5", "-1.3679",
     ),
-    "standard_exponential": Row(
+    "standard_exponential": Drawn(
         "Positive numbers of the exponential distribution of mean 1",
         "Exponential", "", "0.5", "-0.5",
     ),
-    "standard_gamma": Row("Positive numbers of a gamma distribution of scale 1", "Gamma", "2.0", "1.0", "-1.0"),
-    "standard_normal": Row("Real numbers of mean 0 and standard deviation 1", "Normal", "", "0.5", "-1.0439"),
-    "standard_t": Row(
+    "standard_gamma": Drawn("Positive numbers of a gamma distribution of scale 1", "Gamma", "2.0", "1.0", "-1.0"),
+    "standard_normal": Drawn("Real numbers of mean 0 and standard deviation 1", "Normal", "", "0.5", "-1.0439"),
+    "standard_t": Drawn(
         "Real numbers of Student's t distribution of location 0 and scale 1",
         "StudentT", "3.0", "0.5", "-1.161",
     ),
-    "t": Row("Real numbers of Student's t distribution", "StudentT", "3.0, 0.0, 1.0", "0.5", "-1.161"),
-    "triangular": Row(
+    "t": Drawn("Real numbers of Student's t distribution", "StudentT", "3.0, 0.0, 1.0", "0.5", "-1.161"),
+    "triangular": Drawn(
         "Numbers between two bounds whose density rises and falls in straight lines",
         "Triangular", "0.0, 0.3, 1.0", "0.5", "0.3567",
     ),
-    "truncexpon": Row(
+    "truncexpon": Drawn(
         "Numbers of an exponential distribution that ends at `loc + b scale`",
         "Exponential", "2.0, 0.0, 1.0", "0.5", "-0.3546",
     ),
-    "uniform": Row("Numbers between two bounds, all with one density", "Uniform", "0.0, 2.0", "0.5", "-0.6931"),
-    "vonmises": Row("Angles of a von Mises distribution, in radians", "VonMises", "0.0, 2.0", "0.5", "-0.9067"),
-    "wald": Row("Positive numbers of an inverse Gaussian distribution", "Wald", "1.0, 2.0", "0.5", "-0.0326"),
-    "weibull": Row("Positive numbers of a Weibull distribution of scale 1", "Weibull", "2.0", "0.5", "-0.25"),
+    "uniform": Drawn("Numbers between two bounds, all with one density", "Uniform", "0.0, 2.0", "0.5", "-0.6931"),
+    "vonmises": Drawn("Angles of a von Mises distribution, in radians", "VonMises", "0.0, 2.0", "0.5", "-0.9067"),
+    "wald": Drawn("Positive numbers of an inverse Gaussian distribution", "Wald", "1.0, 2.0", "0.5", "-0.0326"),
+    "weibull": Drawn("Positive numbers of a Weibull distribution of scale 1", "Weibull", "2.0", "0.5", "-0.25"),
 }  # fmt: skip
 """Of each function: what it draws, the distribution, arguments, a value and the log density there to four digits."""
 
@@ -254,7 +254,7 @@ def documented(name: str, shown: inspect.Signature, *, named: bool = False) -> s
     return "\n".join([*lines, *(_with_dims(name, row) if named else _plain(name, row))])
 
 
-def _plain(name: str, row: Row) -> list[str]:
+def _plain(name: str, row: Drawn) -> list[str]:
     of_variable = "x." in row.shown
     shown = row.shown if of_variable else f"pm.logp(x, {row.shown}).eval().round(4).item()"
     imported = (
@@ -263,7 +263,7 @@ def _plain(name: str, row: Row) -> list[str]:
     return [f">>> {imported}", f">>> x = pt.random.{name}({row.given})", f">>> {shown}", row.result]
 
 
-def _with_dims(name: str, row: Row) -> list[str]:
+def _with_dims(name: str, row: Drawn) -> list[str]:
     """An example whose parameters have dims where they are vectors or matrices."""
     given, core = with_dims(row.given.replace("size=3", ""), "px.as_xtensor")
     told = [given] if given else []

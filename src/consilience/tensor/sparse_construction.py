@@ -497,6 +497,10 @@ def transpose(x: Any) -> SparseVariable:
     SparseVariable
         Of format "csc" where `x` is "csr", and the other way round.
 
+    See Also
+    --------
+    conjugate : The complex conjugate of the stored entries.
+
     Examples
     --------
     >>> import scipy.sparse
@@ -519,6 +523,12 @@ def neg(x: Any) -> SparseVariable:
     -------
     SparseVariable
         A matrix with entries at the same places.
+
+    See Also
+    --------
+    sub : The difference.
+    true_div : A sparse matrix divided by a number.
+    mul : The product element by element.
 
     Examples
     --------
@@ -544,6 +554,11 @@ def cast(variable: Any, dtype: npt.DTypeLike) -> SparseVariable:
     -------
     SparseVariable
         The same places with entries of that type.
+
+    See Also
+    --------
+    clean : The same matrix without entries that are zero.
+    ensure_sorted_indices : The same matrix with entries in order.
 
     Examples
     --------
@@ -627,6 +642,11 @@ def ensure_sorted_indices(x: Any) -> SparseVariable:
     SparseVariable
         Entries in order; values at one place are added up.
 
+    See Also
+    --------
+    cast : Entries of another type.
+    clean : The same matrix without entries that are zero.
+
     Examples
     --------
     >>> import consilience.sparse as sparse
@@ -650,6 +670,11 @@ def clean(x: Any) -> SparseVariable:
     -------
     SparseVariable
         The entries that are not zero.
+
+    See Also
+    --------
+    ensure_sorted_indices : The same matrix with entries in order.
+    cast : Entries of another type.
 
     Examples
     --------

@@ -64,6 +64,13 @@ def eigh(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Eigenvalues, and matrices of eigenvectors.
+
+    See Also
+    --------
+    eigvals : Complex eigenvalues of square matrices.
+    eigvalsh : Eigenvalues in ascending order of symmetric matrices.
+    eig : Complex eigenvalues.
 
     Notes
     -----
@@ -106,6 +113,13 @@ def eigvalsh(a: TensorLike, b: TensorLike | None = None, lower: bool = True, UPL
     Returns
     -------
     TensorVariable
+        A vector per matrix.
+
+    See Also
+    --------
+    eig : Complex eigenvalues.
+    eigh : Eigenvalues in ascending order.
+    eigvals : Complex eigenvalues of square matrices.
 
     Examples
     --------
@@ -142,6 +156,13 @@ def eig(x: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Eigenvalues, and matrices of eigenvectors.
+
+    See Also
+    --------
+    eigh : Eigenvalues in ascending order.
+    eigvals : Complex eigenvalues of square matrices.
+    eigvalsh : Eigenvalues in ascending order of symmetric matrices.
 
     Examples
     --------
@@ -167,6 +188,13 @@ def eigvals(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A vector per matrix.
+
+    See Also
+    --------
+    eigvalsh : Eigenvalues in ascending order of symmetric matrices.
+    eig : Complex eigenvalues.
+    eigh : Eigenvalues in ascending order.
 
     Examples
     --------
@@ -209,6 +237,12 @@ def schur(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        T and Z.
+
+    See Also
+    --------
+    qr : Q with orthonormal columns and upper triangular R with A = Q R.
+    qr_full : `qr` with mode "full".
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Runs below a path: a store, a file with a result, or a folder of these enters; sources by name leave.
+"""Runs below a path: a store, a file with a result, a study, or a folder of these enters; sources by name leave.
 
 Names are those that were found here, so that no question of a page leads to another place. Links are not followed.
 """
@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from consilience.errors import StorageError
 from consilience.output.storage import state_file
+from consilience.output.storage.study_file import FITS
 from consilience.watch.source import RunSource, StoreSource, TreeSource
+from consilience.watch.study import Study
 
 DEEPEST: Final = 4  # folders below the path
 MOST_RUNS: Final = 2000
@@ -31,7 +34,9 @@ class Folder:
         if not self.path.exists():
             raise StorageError(f"{str(path)!r} is not there: give a store, a file of draws, or a folder of runs.")
         self._open: dict[str, RunSource] = {}
-        self.single = _kind(self.path) != ""
+        self._places: dict[str, Path | tuple[Study, str]] = {}  # of runs, and of the fits of studies
+        self._studies: dict[Path, Study] = {}
+        self.single = _kind(self.path) not in ("", "study")
         if not self.single and not self.path.is_dir():
             raise StorageError(f"{str(path)!r} is no store and no file of draws; give a store, or a folder of runs.")
 
@@ -41,10 +46,26 @@ class Folder:
 
     def names(self) -> list[str]:
         """Of all runs, as paths below the folder."""
+        self._places = dict(islice(self._found(), MOST_RUNS))
+        return sorted(self._places)
+
+    def _found(self) -> Iterator[tuple[str, Path | tuple[Study, str]]]:
         if self.single:
-            return [self.path.name]
-        found = (str(path.relative_to(self.path)) for path in _below(self.path, 0))
-        return sorted(name for name, _ in zip(found, range(MOST_RUNS), strict=False))
+            yield self.path.name, self.path
+            return
+        for path in [self.path] if _kind(self.path) else _below(self.path, 0):
+            inner = "" if path == self.path else str(path.relative_to(self.path))
+            if _kind(path) == "study":
+                study = self._studies.setdefault(path, Study(path))
+                for fit in study.fits:
+                    yield f"{inner}/{fit}" if inner else fit, (study, fit)
+            else:
+                yield inner, path
+
+    def brief(self, name: str) -> RunSource:
+        """A run by its name, for the list of runs: of a fit, what its study says, without its draws."""
+        place = self._places.get(name)
+        return place[0].opened(place[1], name, False) if isinstance(place, tuple) else self.source(name)
 
     def version(self, name: str) -> object:
         """Another value whenever a run may have something new; it is not read."""
@@ -53,11 +74,14 @@ class Folder:
     def source(self, name: str) -> RunSource:
         """A run by its name, as it is now; KeyError where there is none, StorageError where it cannot be read."""
         if name not in self._open:
-            if name not in self.names():
+            if name not in self._places and name not in self.names():
                 raise KeyError(name)
             while len(self._open) >= MOST_OPEN:
                 del self._open[next(iter(self._open))]
-            self._open[name] = opened(self.path if self.single else self.path / name, name)
+            place = self._places[name]
+            self._open[name] = (
+                place[0].opened(place[1], name, True) if isinstance(place, tuple) else opened(place, name)
+            )
         found = self._open[name]
         try:
             found.refresh()
@@ -68,7 +92,9 @@ class Folder:
 
 
 def opened(path: Path, name: str) -> RunSource:
-    """The run at a path."""
+    """The run at a path; KeyError where a link lies on the way by now."""
+    if path.resolve() != path:
+        raise KeyError(name)
     match _kind(path):
         case "store":
             return StoreSource(path, name)
@@ -117,7 +143,10 @@ class CheckpointSource(TreeSource):
 
 def _kind(path: Path) -> str:
     if path.is_dir():
-        return "store" if (path / "zarr.json").is_file() else ""
+        if (path / "zarr.json").is_file():
+            return "store"
+        parts = [path / FITS, (path / FITS).with_suffix(".data")]
+        return "study" if parts[0].is_file() and not any(part.is_symlink() for part in parts) else ""
     try:
         with path.open("rb") as file:
             start = file.read(8)

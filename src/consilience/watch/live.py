@@ -141,6 +141,8 @@ class Page:
         self._source.refresh()
         return self._source
 
+    brief = source
+
     def clock(self) -> float:
         """Of this process while the run goes on; afterwards looking takes nothing from it."""
         return time.process_time() + self.work.running.finished * time.monotonic()

@@ -134,10 +134,10 @@ class RunSource(ABC):
     def locate(self, name: str) -> tuple[str, Place] | None:
         """StoredVariable and place of an element's name; None where there is none, as of coordinates of simplexes."""
         variables = self.groups.get("posterior", {})
-        if name in variables and not variables[name].shape:
+        if name in variables and variables[name].sampled and not variables[name].shape:
             return name, ()
         for own in variables.values():
-            if own.shape and name.startswith(f"{own.name}["):
+            if own.sampled and own.shape and name.startswith(f"{own.name}["):
                 for found, place in islice(self.elements(own), MOST_NAMES):
                     if found == name:
                         return own.name, place
@@ -155,16 +155,16 @@ class StoreSource(RunSource):
         self._created: object = None
         self.refresh()
 
-    def version(self) -> object:
-        return _stamp(self.path / "zarr.json"), _stamp(self.path / journal.NAME)
+    def version(self) -> tuple[object, object]:
+        return stamp(self.path / "zarr.json"), stamp(self.path / journal.NAME)
 
     def refresh(self) -> None:
         if (now := self.version()) == self._seen:
             return
         self.records = list(journal.records(_end_of(self.path / journal.NAME)))
-        if (stamp := _stamp(self.path / "zarr.json")) != self._draws_seen:
+        if now[0] != self._draws_seen:
             self._read_members()
-            self._draws_seen = stamp
+            self._draws_seen = now[0]
         self._seen = now
 
     def _read_members(self) -> None:
@@ -181,7 +181,7 @@ class StoreSource(RunSource):
                         self.attributes = dict(about.get("attributes", {}))
                     continue
                 dims, shape = tuple(about.get("dimension_names") or ()), tuple(map(int, about["shape"]))
-                if dims != (name,) and name != "draw":  # no labels
+                if dims != (name,) and name != "draw" and is_number(about["data_type"]):  # no labels
                     sampled = dims[:2] == SAMPLE
                     own = slice(2 if sampled else 0, None)
                     names = (
@@ -287,13 +287,18 @@ class TreeSource(RunSource):
         self._tree, self.stride, self.diverged = tree, 1, (0, 0)
         posterior = tree.children.get("posterior")
         self.attributes = {} if posterior is None else {str(k): v for k, v in posterior.attrs.items()}
+        self._arrays = {
+            str(group): {str(n): v for n, v in data.variables.items() if n not in data.coords and is_number(v.dtype)}
+            for group, node in tree.children.items()
+            for data in [node.dataset]
+        }
         self.groups = {
-            str(group): {
-                str(name): StoredVariable(str(name), own, tuple(a.sizes[d] for d in own), a.dims[:2] == SAMPLE)
-                for name, a in node.data_vars.items()
+            group: {
+                name: StoredVariable(name, own, a.shape[a.ndim - len(own) :], a.dims[:2] == SAMPLE)
+                for name, a in arrays.items()
                 for own in [tuple(str(d) for d in a.dims[2 * (a.dims[:2] == SAMPLE) :])]
             }
-            for group, node in tree.children.items()
+            for group, arrays in self._arrays.items()
         }
         sizes = {} if posterior is None else posterior.sizes
         self.chains, self.draws = int(sizes.get("chain", 0)), int(sizes.get("draw", 0))
@@ -313,7 +318,7 @@ class TreeSource(RunSource):
     def part(
         self, group: str, name: str, place: Place | None, step: int = 1, last: int | None = None, first: int = 0
     ) -> Array:
-        array = self._tree.children[group][name].variable
+        array = self._arrays[group][name]
         if self.groups[group][name].sampled:
             array = array[(slice(None), slice(first, last, step))]
         if place is not None:
@@ -325,7 +330,13 @@ class TreeSource(RunSource):
         return np.asarray(array.values)
 
 
-def _stamp(file: Path) -> object:
+def is_number(dtype: Any) -> bool:
+    """Whether arrays of a type, of NumPy or by its name, are real numbers or truth values."""
+    return str(dtype).startswith(("bool", "int", "uint", "float"))
+
+
+def stamp(file: Path) -> object:
+    """Another value whenever a file was written to; None where there is none."""
     try:
         found = file.stat()
     except OSError:

@@ -35,8 +35,9 @@ RANK_BINS: Final = 20
 PATIENCE: Final = 15.0  # seconds without a word, besides three times what lies between two
 
 OF_THE_RUN: Final = (
-    "created_at", "creation_library_version", "seed", "sampler", "settings", "gradients", "tuning_steps",
-    "sampling_time", "time_compile", "time_warmup", "time_sampling", "time_checks", "metric_rank", "step_size",
+    "created_at", "creation_library_version", "seed", "method", "sampler", "settings", "gradients", "tuning_steps",
+    "elbo", "pareto_k", "sampling_time", "time_compile", "time_warmup", "time_sampling", "time_checks", "metric_rank",
+    "step_size",
 )  # fmt: skip
 """Attributes that are shown as they are."""
 
@@ -86,7 +87,7 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
     found: dict[str, Any] = finite(
         {
             "name": source.name,
-            "status": status or "unknown",
+            "status": status or str(attributes.get("method", "unknown")),
             "reason": _why(status, attributes, ended, check, began),
             "promise": PROMISES.get(status, ""),
             "help": HELP.get(status, ""),
@@ -211,7 +212,7 @@ def _worst(source: RunSource, checks: Sequence[Mapping[str, Any]]) -> list[dict[
 def search(source: RunSource, query: str) -> dict[str, Any]:
     """Elements whose names have all words of a query, in either case; those of fewer elements first."""
     words = query.casefold().split()
-    variables = sorted(source.groups.get("posterior", {}).values(), key=lambda v: v.size)
+    variables = sorted((v for v in source.groups.get("posterior", {}).values() if v.sampled), key=lambda v: v.size)
     found, left, cut = [], MOST_NAMES, False
     for variable in variables:
         if left <= 0:
@@ -319,8 +320,6 @@ def summary(source: RunSource, group: str = "posterior") -> dict[str, Any]:
             if not wide
             else np.stack([source.part(group, variable.name, place, step) for _, place in elements], axis=2)
         )
-        if draws.dtype.kind not in "biuf":
-            continue
         flat = draws.reshape(*draws.shape[:2], -1)[:, :, : len(elements)]
         if batch and (batch[0].shape[1] != flat.shape[1] or sum(a.size for a in batch) > FEWER_NUMBERS):
             describe_batch()

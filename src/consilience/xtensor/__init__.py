@@ -48,6 +48,10 @@ def where(cond: Any, x: Any, y: Any) -> XTensorVariable:
     XTensorVariable
         With the dims of all operands.
 
+    See Also
+    --------
+    dot : Sum of products over dims.
+
     Examples
     --------
     >>> import consilience.xtensor as px

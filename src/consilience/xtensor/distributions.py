@@ -48,26 +48,23 @@ class _OfEach:
 
 
 class DimDistribution(Record, eq=False):
-    __doc__ = _OfEach(
-        """A distribution whose parameters and values have named dims; calling it makes a variable of a model.
+    """A distribution whose parameters and values have named dims; calling it makes a variable of a model.
 
-        Parameters
-        ----------
-        plain : type
-            The distribution of tensors without names.
+    Parameters
+    ----------
+    plain : type
+        The distribution of tensors without names.
 
-        See Also
-        --------
-        XTensorVariable : What it makes.
+    See Also
+    --------
+    XTensorVariable : What it makes.
 
-        Examples
-        --------
-        >>> import consilience as pm
-        >>> isinstance(pm.dims.Normal, pm.dims.DimDistribution), pm.dims.Normal.plain is pm.Normal
-        (True, True)
-        """.replace("\n        ", "\n"),
-        lambda self: import_module(DOCUMENTATION).documented(self.plain, inspect.signature(self), named=True),
-    )
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> isinstance(pm.dims.Normal, pm.dims.DimDistribution), pm.dims.Normal.plain is pm.Normal
+    (True, True)
+    """
 
     plain: type[Distribution]
 
@@ -273,6 +270,12 @@ class DimDistribution(Record, eq=False):
         rank = self.plain.support.event_rank
         of_vectors = [own[0] for v in values if len(own := [dim for dim in core if dim in v.dims]) == 1]
         return tuple(dict.fromkeys(of_vectors))[:1] if rank == 1 and of_vectors else core[:rank]
+
+
+DimDistribution.__doc__ = _OfEach(  # type: ignore[assignment]  # each object has the text of its distribution
+    DimDistribution.__doc__,
+    lambda self: import_module(DOCUMENTATION).documented(self.plain, inspect.signature(self), named=True),
+)
 
 
 def _is_component(tensor: Named) -> bool:

@@ -64,6 +64,10 @@ def cast(x: Any, dtype: npt.DTypeLike) -> XTensorVariable:
     XTensorVariable
         With the dims of `x`.
 
+    See Also
+    --------
+    identity : The tensor itself.
+
     Examples
     --------
     >>> import consilience.xtensor as px
@@ -85,6 +89,10 @@ def identity(x: Any) -> XTensorVariable:
     -------
     XTensorVariable
         What `as_xtensor` makes of `x`.
+
+    See Also
+    --------
+    cast : The same numbers as another element type.
 
     Examples
     --------
@@ -109,6 +117,10 @@ def dot(*arrays: Any, dim: SomeDims = None) -> XTensorVariable:
     -------
     XTensorVariable
         Without the dims that are summed over.
+
+    See Also
+    --------
+    where : `x` where a condition holds.
 
     Examples
     --------

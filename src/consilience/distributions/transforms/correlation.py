@@ -136,6 +136,10 @@ class CorrelationPartials(Transform):
     --------
     CholeskyCorrTransform : By ratios of elements.
 
+    References
+    ----------
+    Lewandowski, Kurowicka, Joe (2009), Journal of Multivariate Analysis 100, 1989, doi:10.1016/j.jmva.2009.04.008.
+
     Examples
     --------
     >>> import consilience.distributions.transforms as tr

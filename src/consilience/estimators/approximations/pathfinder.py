@@ -107,6 +107,10 @@ def fit_pathfinder(
     fit_laplace : At the mode.
     sample : Starts from it by `init`.
 
+    References
+    ----------
+    Zhang, Carpenter, Gelman, Vehtari (2022), Journal of Machine Learning Research 23(306).
+
     Examples
     --------
     >>> import consilience as pm

@@ -313,6 +313,10 @@ def fit_INLA(
     Source: Rue, Martino and Chopin (2009), Approximate Bayesian inference for latent Gaussian models by using
     integrated nested Laplace approximations, Journal of the Royal Statistical Society B 71, 319-392.
 
+    References
+    ----------
+    Rue, Martino, Chopin (2009), Journal of the Royal Statistical Society B 71, 319.
+
     Examples
     --------
     >>> import consilience as pm

@@ -77,6 +77,10 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
     Half of the draws tell mean and covariance of a normal distribution on the unconstrained scale, the other half is
     compared with draws of it. Constants of priors count, so that differences are logs of Bayes factors.
 
+    References
+    ----------
+    Meng, Wong (1996), Statistica Sinica 6, 831.
+
     Examples
     --------
     >>> import consilience as pm

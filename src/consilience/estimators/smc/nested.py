@@ -119,6 +119,10 @@ def sample_nested(
     -----
     Costs grow with the information: the posterior is as good as that of other methods, the evidence is what it is for.
 
+    References
+    ----------
+    Skilling (2006), Bayesian Analysis 1, 833.
+
     Examples
     --------
     >>> import consilience as pm

@@ -121,6 +121,10 @@ def sample_smc(
     sample : Draws by Markov chains.
     sample_nested : The evidence by nested sampling.
 
+    References
+    ----------
+    Del Moral, Doucet, Jasra (2006), Journal of the Royal Statistical Society B 68, 411.
+
     Examples
     --------
     >>> import consilience as pm

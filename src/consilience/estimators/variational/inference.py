@@ -381,6 +381,10 @@ class ADVI(Inference):
     FullRankADVI : With a full covariance matrix.
     fit : Fits by the name of a method.
 
+    References
+    ----------
+    Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Journal of Machine Learning Research 18(14).
+
     Examples
     --------
     >>> import consilience as pm
@@ -415,6 +419,10 @@ class FullRankADVI(Inference):
     --------
     ADVI : With independent coordinates.
     fit : Fits by the name of a method.
+
+    References
+    ----------
+    Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Journal of Machine Learning Research 18(14).
 
     Examples
     --------
@@ -459,6 +467,10 @@ class LowRankADVI(Inference):
     Notes
     -----
     Source: Ong, Nott, Smith (2018), Gaussian variational approximation with a factor covariance structure.
+
+    References
+    ----------
+    Ong, Nott, Smith (2018), Journal of Computational and Graphical Statistics 27, 465.
 
     Examples
     --------
@@ -525,6 +537,10 @@ class SVGD(Inference):
     -----
     Source: Liu and Wang (2016), Stein variational gradient descent. Spreads come out too small where the dimension is
     not small against the number of particles.
+
+    References
+    ----------
+    Liu, Wang: Stein Variational Gradient Descent (2016).
 
     Examples
     --------
@@ -597,6 +613,10 @@ class ASVGD(Inference):
     -----
     Source: Feng, Wang, Liu (2017), Learning to draw samples with amortized Stein variational gradient descent.
 
+    References
+    ----------
+    Feng, Wang, Liu: Learning to Draw Samples with Amortized Stein Variational Gradient Descent (2017).
+
     Examples
     --------
     >>> import consilience as pm
@@ -652,6 +672,10 @@ class NFVI(Inference):
     Source: Rezende and Mohamed (2015), Variational inference with normalizing flows; Dinh, Sohl-Dickstein, Bengio
     (2017), Density estimation using real NVP; Kingma et al. (2016), Improved variational inference with inverse
     autoregressive flow.
+
+    References
+    ----------
+    Rezende, Mohamed: Variational Inference with Normalizing Flows (2015).
 
     Examples
     --------

@@ -123,6 +123,13 @@ def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    momentum : Gradient steps with momentum (Polyak 1964).
+    nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
+    adam : Moving averages of gradients over those of their squares.
 
     Examples
     --------
@@ -153,6 +160,13 @@ def momentum(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
+    adam : Moving averages of gradients over those of their squares.
+    sgd : Steps along the gradient (Robbins and Monro 1951).
 
     Examples
     --------
@@ -183,6 +197,13 @@ def nesterov_momentum(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    adam : Moving averages of gradients over those of their squares.
+    sgd : Steps along the gradient (Robbins and Monro 1951).
+    momentum : Gradient steps with momentum (Polyak 1964).
 
     Examples
     --------
@@ -213,6 +234,13 @@ def adagrad(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    rmsprop : Steps over the root of a moving average of squared gradients.
+    adagrad_window : As `adagrad`.
+    adadelta : As `rmsprop`.
 
     Examples
     --------
@@ -287,6 +315,12 @@ def rmsprop(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    adam : Moving averages of gradients over those of their squares.
+    adamax : As `adam`.
 
     Examples
     --------
@@ -323,6 +357,13 @@ def adadelta(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    adagrad : Steps over the root of the sum of squared gradients.
+    rmsprop : Steps over the root of a moving average of squared gradients.
+    adagrad_window : As `adagrad`.
 
     Examples
     --------
@@ -362,6 +403,13 @@ def adam(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    sgd : Steps along the gradient (Robbins and Monro 1951).
+    momentum : Gradient steps with momentum (Polyak 1964).
+    nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
 
     Examples
     --------
@@ -401,6 +449,12 @@ def adamax(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    rmsprop : Steps over the root of a moving average of squared gradients.
+    adam : Moving averages of gradients over those of their squares.
 
     Examples
     --------

@@ -120,6 +120,10 @@ def dense_from_sparse(x: Any) -> Node:
     TensorVariable
         A dense matrix.
 
+    See Also
+    --------
+    csr_from_dense : The entries of a dense matrix that are not zero.
+
     Examples
     --------
     >>> import scipy.sparse
@@ -250,6 +254,10 @@ def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Node:
     -------
     TensorVariable
         A number, or a vector of sums.
+
+    See Also
+    --------
+    diag : The main diagonal.
 
     Examples
     --------

@@ -73,6 +73,12 @@ def sub(x: Any, y: Any) -> Any:
     object
         Sparse where both operands are, else a dense tensor.
 
+    See Also
+    --------
+    true_div : A sparse matrix divided by a number.
+    mul : The product element by element.
+    neg : The negative matrix.
+
     Examples
     --------
     >>> import scipy.sparse
@@ -153,6 +159,12 @@ def true_div(x: Any, y: TensorLike) -> SparseVariable:
     -------
     SparseVariable
         Quotients at the places of the entries.
+
+    See Also
+    --------
+    mul : The product element by element.
+    neg : The negative matrix.
+    sub : The difference.
 
     Examples
     --------
@@ -302,6 +314,11 @@ def structured_add(x: Any, y: TensorLike) -> SparseVariable:
     SparseVariable
         A matrix with entries at the same places.
 
+    See Also
+    --------
+    structured_minimum : The smaller of each stored entry and a number.
+    structured_maximum : The greater of each stored entry and a number.
+
     Examples
     --------
     >>> import scipy.sparse
@@ -327,6 +344,11 @@ def structured_minimum(x: Any, y: TensorLike) -> SparseVariable:
     -------
     SparseVariable
         A matrix with entries at the same places.
+
+    See Also
+    --------
+    structured_maximum : The greater of each stored entry and a number.
+    structured_add : A number.
 
     Examples
     --------
@@ -354,6 +376,11 @@ def structured_maximum(x: Any, y: TensorLike) -> SparseVariable:
     SparseVariable
         A matrix with entries at the same places.
 
+    See Also
+    --------
+    structured_add : A number.
+    structured_minimum : The smaller of each stored entry and a number.
+
     Examples
     --------
     >>> import scipy.sparse
@@ -380,6 +407,10 @@ def structured_pow(x: Any, y: TensorLike) -> SparseVariable:
     SparseVariable
         A matrix with entries at the same places.
 
+    See Also
+    --------
+    mul : The product element by element.
+
     Examples
     --------
     >>> import scipy.sparse
@@ -404,6 +435,10 @@ def conjugate(x: Any) -> SparseVariable:
     -------
     SparseVariable
         A matrix with entries at the same places.
+
+    See Also
+    --------
+    transpose : Rows and columns exchanged.
 
     Examples
     --------

@@ -163,6 +163,7 @@ def cholesky(A: Any) -> SparseFactor:
     Returns
     -------
     SparseFactor
+        The factor: its `solve` and `logdet` are expressions.
 
     Raises
     ------
@@ -217,6 +218,7 @@ def solve(A: Any, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
 
     See Also
     --------
@@ -244,6 +246,7 @@ def logdet(A: Any) -> Node:
     Returns
     -------
     TensorVariable
+        A scalar.
 
     See Also
     --------

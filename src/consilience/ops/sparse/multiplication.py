@@ -256,6 +256,10 @@ def sampling_dot(x: TensorLike, y: TensorLike, p: Any) -> SparseVariable:
     SparseVariable
         The products at the places of the entries of `p`.
 
+    See Also
+    --------
+    dot : The matrix product of x and y.
+
     Examples
     --------
     >>> import scipy.sparse

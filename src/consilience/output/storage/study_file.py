@@ -11,12 +11,15 @@ import os
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from consilience.errors import StorageError
 from consilience.output.storage.files import failure, lock
+
+FITS: Final = "fits.jsonl"
+"""The file of a study of fits, in its folder."""
 
 
 class StudyFile:

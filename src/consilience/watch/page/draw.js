@@ -55,6 +55,18 @@ export function clock(seconds) {
   return s < 3600 ? `${Math.floor(s / 60)}:${two(s % 60)}` : `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
 }
 
+// Puts new elements in a place; whoever stands in its table with the keyboard stays there.
+export function renew(place, ...inside) {
+  const old = place.querySelector(".scroll"), here = old !== null && old === document.activeElement;
+  const moved = old ? [old.scrollLeft, old.scrollTop] : null;
+  place.replaceChildren(...inside);
+  const table = place.querySelector(".scroll");
+  if (here) table?.focus({ preventScroll: true });
+  if (moved && table) [table.scrollLeft, table.scrollTop] = moved;
+}
+
+export const scrolled = (label, ...inside) => make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, inside);
+
 export function legend(labels) {
   return make("ul", { class: "legend" }, labels.map((label, i) => make("li", {}, make("i", { class: `swatch${i % 8}` }), label)));
 }

@@ -1,7 +1,7 @@
 // The page of one run. It is made once; what is new is put in its places.
 
 import { act, ask, embedded, follow, mayControl, trace } from "./data.js";
-import { bars, clock, forest, legend, Lines, make, number, overlaid, pairs, parallel, ranks, size } from "./draw.js";
+import { bars, clock, forest, legend, Lines, make, number, overlaid, pairs, parallel, ranks, renew, scrolled, size } from "./draw.js";
 import { modelPicture } from "./model.js";
 
 export const TONES = {
@@ -213,7 +213,7 @@ export class RunPage {
       if (told) lines.show(p.at, rows, p.chains.map((c) => `chain ${c}`));
     }
     const last = (row) => row[row.length - 1];
-    this.part.tuning.lastChild.replaceChildren(this.metric(this.run.metric) ?? "", make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ["chain", "phase", "steps", "draws", "diverged", "step size", "depth"].map((t) => make("th", {}, t)))),
+    renew(this.part.tuning.lastChild, this.metric(this.run.metric) ?? "", scrolled("Where the chains are", make("table", {}, make("thead", {}, make("tr", {}, ["chain", "phase", "steps", "draws", "diverged", "step size", "depth"].map((t) => make("th", {}, t)))),
       make("tbody", {}, p.chains.slice(0, 64).map((c, i) => make("tr", {}, [c, p.phase[i], last(p.done[i]), last(p.draws[i]), last(p.divergences[i]), number(last(p.step_size[i])), number(last(p.tree_depth[i]))].map((v) => make("td", {}, String(v)))))))));
   }
 
@@ -238,7 +238,7 @@ export class RunPage {
     const restarts = events.some((e) => e.kind === "restarted") ? [] : this.run.restarts.map((n) => ["", "began again", n]);
     rows.push(...restarts);
     this.hide("events", !rows.length);
-    this.part.events.replaceChildren(make("div", { class: "scroll" }, make("table", {}, make("tbody", {}, rows.map(([t, what, why]) => make("tr", {}, t ? make("td", {}, t) : "", make("td", { class: "words", colspan: t ? 1 : 2 }, what), make("td", { class: "words" }, why)))))));
+    renew(this.part.events, scrolled("Table of events", make("table", {}, make("tbody", {}, rows.map(([t, what, why]) => make("tr", {}, t ? make("td", {}, t) : "", make("td", { class: "words", colspan: t ? 1 : 2 }, what), make("td", { class: "words" }, why)))))));
   }
 
   async find() {
@@ -350,12 +350,13 @@ export class RunPage {
     let rows = this.rows.filter((r) => r.name.toLowerCase().includes(wanted));
     const { column, down } = this.sort;
     if (column) rows.sort((a, b) => (column === "name" ? a.name.localeCompare(b.name) : (a[column] ?? -Infinity) - (b[column] ?? -Infinity)) * (down ? -1 : 1));
-    const heading = ([c, label]) => make("th", { "aria-sort": column === c ? (down ? "descending" : "ascending") : "none" },
+    // Printed, a head is repeated on each page only if there are no buttons in it.
+    const heading = ([c, label]) => make("th", { "data-printed": label, "aria-sort": column === c ? (down ? "descending" : "ascending") : "none" },
       make("button", { onclick: () => { this.sort = { column: c, down: this.sort.column === c ? !down : c !== "name" }; this.table(); this.part.summary.querySelector(`[data-column=${c}]`)?.focus(); }, "data-column": c }, `${label}${column === c ? (down ? " ↓" : " ↑") : ""}`));
     const shown = rows.slice(0, 400);
     const tone = (c, v) => (c === "r_hat" && v > 1.01 ? "bad" : "");
     const cell = (c, v) => (c === "r_hat" && v !== null ? v.toFixed(3) : number(v));
-    this.part.summary.replaceChildren(make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of the summary" }, make("table", {},
+    this.part.summary.replaceChildren(scrolled("Table of the summary", make("table", {},
       make("thead", {}, make("tr", {}, [["name", "parameter"], ...COLUMNS].map(heading))),
       make("tbody", {}, shown.map((r) => make("tr", {}, make("td", { title: r.name.slice(0, 300) }, r.name.slice(0, 200)), COLUMNS.map(([c]) => make("td", { class: tone(c, r[c]) }, cell(c, r[c])))))))),
     make("p", { class: "dim" }, `${shown.length} of ${(this.total ?? 0).toLocaleString("en")} rows${this.total > this.rows.length ? `; the first ${this.rows.length.toLocaleString("en")} are sorted and filtered here, all are found by the search above` : ""}${this.step > 1 ? `; of one draw in ${this.step}, so effective draws are at least these` : ""}`));

@@ -1,7 +1,7 @@
 // The list of runs, and two of them side by side.
 
 import { ask } from "./data.js";
-import { clock, make, number } from "./draw.js";
+import { clock, make, number, scrolled } from "./draw.js";
 import { modelPicture } from "./model.js";
 import { badge, LIVE } from "./run.js";
 
@@ -103,7 +103,7 @@ export class RunsPage {
     const head = (labels) => make("thead", {}, make("tr", {}, labels.map((t) => (t ? make("th", { scope: "col" }, t) : make("td", {})))));
     this.beside.replaceChildren(make("section", { "aria-label": "Side by side" }, make("h2", {}, "Side by side"),
       make("table", { class: "facts" }, head(["", ...names.map((n) => n.slice(0, 60))]), make("tbody", {}, facts.map(([label, of]) => make("tr", {}, make("th", { scope: "row" }, label), runs.map((r) => make("td", {}, r ? of(r) : "–")))))),
-      make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Parameters of both" }, make("table", {},
+      scrolled("Parameters of both", make("table", {},
         head(["parameter", "mean 1", "mean 2", "sd 1", "sd 2", "R-hat 1", "R-hat 2", "means apart, standard errors"]),
         make("tbody", {}, rows.map(([n, i, j]) => make("tr", {}, make("td", {}, n.slice(0, 200)), [number(a.columns.mean[i]), number(b.columns.mean[j]), number(a.columns.sd[i]), number(b.columns.sd[j]), number(a.columns.r_hat[i], 4), number(b.columns.r_hat[j], 4)].map((v) => make("td", {}, v)),
           make("td", { class: Math.abs(apart(i, j)) > 4 ? "bad" : "" }, number(apart(i, j), 2)))))))));

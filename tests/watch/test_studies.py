@@ -1,0 +1,87 @@
+"""Fits of a study are runs of the list, and results that did not judge themselves have a page, too."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import consilience as pm
+from consilience.errors import StorageError
+from consilience.output.storage.study_file import FITS
+from consilience.watch import views
+from consilience.watch.folder import Folder
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+
+def one_of(row: list[float]) -> pm.Model:
+    """A normal with its data."""
+    with pm.Model() as model:
+        x = pm.Normal("x")
+        pm.Normal("y", x, 1, observed=np.asarray(row) if len(row) else 1 / 0)
+    return model
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    rows = {"shop/1": [0.1, 0.2], "<b>": [1.0], "broken": []}
+    pm.sample_many(
+        one_of, rows, store=tmp_path / "runs" / "study", random_seed=1, progressbar=False, draws=100, tune=100
+    )
+    return tmp_path / "runs" / "study"
+
+
+def test_fits_of_a_study_are_listed_and_read(study: Path) -> None:
+    folder, clock = Folder(study), views.Clock()
+    assert folder.names() == ["<b>", "broken", "shop/1"]
+    found = {name: views.overview(folder.brief(name), clock) for name in folder.names()}
+    assert found["broken"]["status"] == "failed"
+    assert "division by zero" in found["broken"]["reason"]
+    assert found["shop/1"]["seconds"] > 0
+    whole = views.run(folder.source("shop/1"), clock)
+    assert (whole["draws"], whole["status"]) == (100, found["shop/1"]["status"])
+    assert views.run(folder.source("broken"), clock)["status"] == "failed"
+    assert Folder(study.parent).names() == ["study/<b>", "study/broken", "study/shop/1"]
+    with pytest.raises(KeyError):
+        folder.source("shop/2")
+
+
+def test_a_study_that_grows_is_read_anew_and_a_damaged_one_is_said(study: Path) -> None:
+    folder = Folder(study)
+    folder.names()
+    lines = (study / FITS).read_text().splitlines()
+    line = next(json.loads(line) for line in lines if "shop/1" in line)
+    line["found"]["name"] = "later"
+    with (study / FITS).open("a") as file:
+        file.write(json.dumps(line) + "\n" + '{"replication": 9, "fou')
+    assert "later" in folder.names()
+    (study / FITS).with_suffix(".data").write_bytes(b"nothing")
+    with pytest.raises(StorageError, match="is damaged at byte"):
+        folder.source("later")
+
+
+def test_a_study_behind_a_link_is_not_read(study: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    for name in (FITS, "fits.data"):
+        os.symlink(study / name, tmp_path / "other" / name)
+    assert Folder(tmp_path / "other").names() == []
+
+
+def test_draws_that_did_not_judge_themselves_have_a_page(tmp_path: Path) -> None:
+    with pm.Model():
+        x = pm.Normal("x")
+        pm.Normal("y", x, 1, observed=np.zeros(4))
+        particles = pm.sample_smc(draws=100, random_seed=1, progressbar=False)
+        fitted = pm.fit(200, random_seed=1, progressbar=False)
+    assert pm.report(particles, tmp_path / "a.html").startswith("SMC, ")
+    assert pm.report(fitted.sample(100, random_seed=1), tmp_path / "b.html").startswith("MeanField, 1 × 100 draws")
+    assert "</html>" in (tmp_path / "a.html").read_text(encoding="utf-8")
+    with pytest.raises(pm.SamplingError, match=r"got MeanField.*`sample\(1000\)`"):
+        pm.report(fitted, tmp_path / "c.html")
+    with pytest.raises(pm.SamplingError, match="a tree without it"):
+        pm.report(particles)
