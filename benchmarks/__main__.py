@@ -27,6 +27,7 @@ NAMES = [
     "order",
     "signal",
     "structure",
+    "sufficient_statistics",
     "linear_algebra",
     "monitor",
     "decisions",

@@ -58,8 +58,8 @@ _NAMES: Final = {
     "consilience.estimators.inla": "fit_INLA",
     "consilience.model": """
         Data Deterministic Minibatch Model Point Potential R2D2 RegularizedHorseshoe do
-        centredness freeze_dims_and_data marginalize model_to_graphviz model_to_mermaid model_to_networkx modelcontext
-        noncenter observe recenter set_data
+        centredness collapse freeze_dims_and_data marginalize model_to_graphviz model_to_mermaid model_to_networkx
+        modelcontext noncenter observe recenter set_data
     """,
     "consilience.backends.printing": "dprint pp pprint",
     "consilience.plots": """

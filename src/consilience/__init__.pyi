@@ -196,6 +196,7 @@ from consilience.model import Potential as Potential
 from consilience.model import R2D2 as R2D2
 from consilience.model import RegularizedHorseshoe as RegularizedHorseshoe
 from consilience.model import centredness as centredness
+from consilience.model import collapse as collapse
 from consilience.model import do as do
 from consilience.model import freeze_dims_and_data as freeze_dims_and_data
 from consilience.model import marginalize as marginalize

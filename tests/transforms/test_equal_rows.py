@@ -39,10 +39,20 @@ REPEATED: dict[str, Write] = {
     "censored": lambda a, u, s: pm.Censored(
         "y", pm.Normal.dist(u[GROUP], s), lower=None, upper=1.0, observed=np.minimum(ROUNDED, 1.0)
     ),
+    "categorical": lambda a, u, s: pm.Categorical(
+        "y", logit_p=pm.math.stack([u[GROUP], a * u[GROUP], np.zeros(ROWS)], axis=1), observed=LEVEL
+    ),
+    "categorical of a matrix": lambda a, u, s: pm.Categorical(
+        "y", p=pm.math.softmax((u[:3] * a)[None, :] * X, axis=1), observed=LEVEL
+    ),
+    "ordered": lambda a, u, s: pm.OrderedLogistic("y", eta=u[GROUP], cutpoints=[-1.0, a**2], observed=LEVEL),
 }
 AS_WRITTEN: dict[str, Write] = {
-    "categorical": lambda a, u, s: pm.Categorical("y", logit_p=(u[:3] * a)[None, :] * X, observed=LEVEL),
-    "continuous data": lambda a, u, s: pm.Normal("y", u[GROUP], s, observed=CONTINUOUS),
+    "categorical of continuous predictors": lambda a, u, s: pm.Categorical(
+        "y", logit_p=u[:3] * CONTINUOUS[:, None], observed=LEVEL
+    ),
+    "row numbers": lambda a, u, s: pm.Potential("y", (a * pm.math.arange(ROWS) * TRUTH - u[GROUP]) ** 4),
+    "continuous data": lambda a, u, s: pm.StudentT("y", 4.0, u[GROUP], s, observed=CONTINUOUS),
     "a parameter per row": lambda a, u, s: pm.Normal("y", pm.Normal("own", shape=ROWS), s, observed=TRUTH),
     "rows that are joined": lambda a, u, s: pm.Potential(
         "y", (constant(ROUNDED)[1:] * a - constant(ROUNDED)[:-1]) ** 2

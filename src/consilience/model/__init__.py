@@ -13,7 +13,7 @@ load_on_use(
         """,
         "freezing": "freeze_dims_and_data freeze_model",
         "log_density": "ModelDensity model_density",
-        "marginalization": "marginalize",
+        "marginalization": "collapse marginalize",
         "minibatch": "Minibatch",
         "model": """
             Data Deterministic Model Point Potential clone_model model_to_graphviz model_to_mermaid

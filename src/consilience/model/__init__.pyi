@@ -13,6 +13,7 @@ from consilience.model.shrinkage import RegularizedHorseshoe as RegularizedHorse
 from consilience.model.centredness import centredness as centredness
 from consilience.model.conditioning import change_value_transforms as change_value_transforms
 from consilience.model.model import clone_model as clone_model
+from consilience.model.marginalization import collapse as collapse
 from consilience.model.conditioning import do as do
 from consilience.model.conditioning import extract_deterministics as extract_deterministics
 from consilience.model.freezing import freeze_dims_and_data as freeze_dims_and_data

@@ -30,7 +30,7 @@ from consilience.ops.reduce import reduce, softmax
 from consilience.ops.shape import broadcast_to, concatenate, reshape
 from consilience.record import Record
 from consilience.rewrite.rules import simplify
-from consilience.transforms.equal_rows import equal_rows_counted
+from consilience.transforms.equal_rows import counts_rows, equal_rows_counted
 from consilience.transforms.equal_terms import equal_terms_batched
 from consilience.transforms.gradient import gradient
 from consilience.transforms.vectorize import vectorize
@@ -96,7 +96,10 @@ def total(terms: Sequence[Node]) -> Node:
     sums = [cast(reduce("sum", t), "float64") if t.ndim else cast(t, "float64") for t in terms]
     if not sums:
         return constant(0.0)
-    sums = equal_rows_counted(sums)
+    if any(counts_rows(node) for node in topological(sums)):
+        from consilience.model.row_statistics import by_statistics  # long data alone need it
+
+        sums = equal_rows_counted(by_statistics(sums))
     return equal_terms_batched([sums[0] if len(sums) == 1 else Node(Elementwise("add"), *sums)])[0]
 
 

@@ -36,6 +36,7 @@ from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
 
 if TYPE_CHECKING:
+    from consilience.model.gaussian_integral import Integral
     from consilience.model.ranges import Range, Ranges
 
 # Combinations of values of one variable's elements that are summed together at most.
@@ -85,7 +86,7 @@ def summed_out(
     given: Mapping[Node, Node],
     values: Mapping[str, int],
     sampled: bool = False,
-) -> tuple[list[Node], list[Sum]]:
+) -> tuple[list[Node], list[Sum | Integral]]:
     """The factors without the variables, as many as before, and the sums in their order.
 
     Parameters
@@ -102,9 +103,9 @@ def summed_out(
 
     Returns
     -------
-    tuple of (list of TensorVariable, list of Sum)
-        For each sum the joint log density in place of the first factor that depends on the variable, and 0 in place of
-        the others.
+    tuple of (list of TensorVariable, list of Sum or Integral)
+        Integrals of continuous variables first. For each sum the joint log density in place of the first factor that
+        depends on the variable, and 0 in place of the others.
 
     Raises
     ------
@@ -113,6 +114,15 @@ def summed_out(
     """
     from consilience.model.branches import hoisted  # few models need it
 
+    integrals: list[Integral] = []
+    continuous = [v for v in variables if v.continuous]
+    variables = [v for v in variables if not v.continuous]
+    if continuous:
+        from consilience.model.gaussian_integral import integrated  # few models need it
+
+        others = [given[v.node] for v in variables]
+        others += substitute([supported_density(v.node, given[v.node]) for v in variables], given)
+        factors, integrals = integrated(factors, continuous, others, given)
     densities = substitute([supported_density(v.node, given[v.node]) for v in variables], given)
     from consilience.model.ranges import ranges_of  # few models need it
 
@@ -121,7 +131,7 @@ def summed_out(
     ranges = ranges_of(variables, values)
     pool = [_parts(factor, variables, given, ranges) for factor in (*factors, *densities)]
     own = {v.name: len(factors) + place for place, v in enumerate(variables)}
-    sums = []
+    sums: list[Sum | Integral] = [*integrals]
     for variable in _order(variables, ranges):
         leaf = given[variable.node]
         place = own[variable.name]
@@ -279,17 +289,20 @@ def _added(parts: Sequence[Node]) -> Node:
     return result
 
 
-def drawn_again(sums: Sequence[Sum], key: Node) -> dict[Node, tuple[Node, Node]]:
+def drawn_again(sums: Sequence[Sum | Integral], key: Node) -> dict[Node, tuple[Node, Node | None]]:
     """Draws of the variables given everything else, by their placeholders, last sum first.
 
     Returns
     -------
-    dict of TensorVariable to tuple of (TensorVariable, TensorVariable)
+    dict of TensorVariable to tuple of (TensorVariable, TensorVariable or None)
         Per variable its draw, and log probabilities of its values (*shape, count), given the draws of those variables
-        that were summed out later. Those on which nothing depends are left out.
+        that were summed out later; continuous ones have none. Those on which nothing depends are left out.
     """
-    found: dict[Node, tuple[Node, Node]] = {}
+    found: dict[Node, tuple[Node, Node | None]] = {}
     for place, one in reversed(list(enumerate(sums))):
+        if not isinstance(one, Sum):
+            found[one.leaf] = (one.drawn(fold_in(key, 0)), None)
+            continue
         known = {leaf: value for leaf, (value, _) in found.items()}
         if one.chain is not None and one.chain.pairs is not None:
             states, pairs = substitute([one.chain.states, one.chain.pairs], known)
@@ -313,7 +326,9 @@ def drawn_again(sums: Sequence[Sum], key: Node) -> dict[Node, tuple[Node, Node]]
     return found
 
 
-def recovered(sums: Sequence[Sum], known: Mapping[Node, Node], outputs: Sequence[Node], key: Node) -> list[Node]:
+def recovered(
+    sums: Sequence[Sum | Integral], known: Mapping[Node, Node], outputs: Sequence[Node], key: Node
+) -> list[Node]:
     """Expressions of random variables, with draws of those that were summed out given all others.
 
     Parameters

@@ -1,15 +1,18 @@
-"""Models in which discrete variables are summed out of the density: a model and names in, a new model out."""
+"""Models in which variables are summed or integrated out of the density: a model and names in, a new model out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from consilience.distributions.constraints import Real, RealVector
+from consilience.distributions.densities import support_of
 from consilience.errors import ModelError
 from consilience.ir import Node, topological
 from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt, names_in
 from consilience.model.model import Model
 from consilience.model.terms import terms_of
+from consilience.model.variables import FreeVariable
 
 
 def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | Node]) -> Model:
@@ -69,6 +72,85 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
     return made
 
 
+def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -> Model:
+    """A model whose density is integrated over all values of normal variables, which chains then need not move.
+
+    The log density has to be quadratic in the variables: they have normal distributions (or Flat, MvNormal, a random
+    walk …), and other normal distributions depend on them by their means, linearly. All that is not quadratic in
+    them, such as scales, may depend on anything else. Elements that are independent of each other given all others,
+    as effects of groups, are integrated one by one; others together, by a factorisation of their precision at each
+    evaluation. `pm.recover_marginals` draws the variables afterwards.
+
+    Parameters
+    ----------
+    model : Model
+        The model; by default that of the enclosing `with` block.
+    rvs_to_collapse : str or TensorVariable or sequence of str or TensorVariable
+        Free variables on the whole real line, or their names: integrated out together.
+
+    Returns
+    -------
+    Model
+        A new model, which shares its data with the old one. The variables are in `model.marginalized`, no more among
+        its free ones; deterministics of them wait for `recover_marginals`. Log likelihoods of single observations are
+        those of the old model, with the draws that were recovered.
+
+    Raises
+    ------
+    KeyError
+        For unknown names.
+    ModelError
+        For variables that are not free, not continuous or have a bounded support, and where a term of the density is
+        not quadratic in them, with its name.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     slope, scale = pm.Normal("slope"), pm.HalfNormal("scale")
+    ...     y = pm.Normal("y", slope * [1.0, 2.0, 3.0], scale, observed=[1.1, 1.9, 3.2])
+    >>> [variable.name for variable in pm.collapse(model, "slope").free_RVs]
+    ['scale']
+    """
+    names = names_in(model, rvs_to_collapse)
+    found = {v.name: v for v in model.free}
+    for name in names:
+        _check_random(model, name, "integrate over")
+        variable = found[name]
+        if not variable.continuous:
+            raise ModelError(f"`{name}` ({variable.node.op!r}) is discrete; `pm.marginalize` sums it out.")
+        if variable.transform is not None or not isinstance(support_of(variable.node), Real | RealVector):
+            raise ModelError(
+                f"`{name}` ({variable.node.op!r}) does not have all real numbers as values, so no integral of a normal "
+                "density is known; only variables with a normal distribution can be collapsed."
+            )
+        if not all(isinstance(n, int) for n in variable.node.static_shape):
+            raise ModelError(
+                f"`{name}` has a length that data decide, {variable.node.static_shape}; `pm.freeze_dims_and_data` "
+                "fixes it."
+            )
+    with without_sources():
+        _check_quadratic(model, [found[name] for name in names])
+        made = without_variables(model, names)
+        terms_of(made)  # what cannot be integrated is refused now, not when the model is used
+    return made
+
+
+def _check_quadratic(model: Model, chosen: Sequence[FreeVariable]) -> None:
+    from consilience.model.gaussian_integral import is_quadratic, listed  # few models need it
+
+    terms = terms_of(model)
+    leaves = [value for value, v in zip(terms.values, model.free, strict=True) if v in chosen]
+    titles = [v.name for v in model.free] + [v.name for v in model.observed] + list(model.named_potentials)
+    for title, term in zip(titles, terms.all, strict=True):
+        if not is_quadratic(term, leaves):
+            raise ModelError(
+                f"the log density of `{title}` is not quadratic in {listed(chosen)}, as it is where variables have "
+                "normal distributions and nothing but the means of normal distributions depends on them, linearly; "
+                "collapse other variables, or none of those on which it depends."
+            )
+
+
 def without_variables(model: Model, names: Sequence[str]) -> Model:
     """The model with discrete variables among the marginalized ones, whether or not they can be summed."""
     made = Rebuilt(model, {}, set()).model()
@@ -82,15 +164,20 @@ def without_variables(model: Model, names: Sequence[str]) -> Model:
     return made
 
 
-def _check_free(model: Model, name: str) -> None:
+def _check_random(model: Model, name: str, what: str) -> None:
     if name in {v.name for v in model.marginalized}:
         raise ModelError(f"`{name}` is marginalized already.")
     if name in {v.name for v in model.observed}:
-        raise ModelError(f"`{name}` is observed, so there is nothing to sum over.")
-    found = {v.name: v for v in model.free}
-    if name not in found:
+        raise ModelError(f"`{name}` is observed, so there is nothing to {what}.")
+    if name not in {v.name for v in model.free}:
         raise ModelError(f"`{name}` is not a random variable, so it cannot be marginalized.")
+
+
+def _check_free(model: Model, name: str) -> None:
+    _check_random(model, name, "sum over")
+    found = {v.name: v for v in model.free}
     if found[name].continuous:
         raise ModelError(
-            f"`{name}` ({found[name].node.op!r}) is continuous; only discrete variables can be summed over."
+            f"`{name}` ({found[name].node.op!r}) is continuous; only discrete variables can be summed over; "
+            "`pm.collapse` integrates over normal ones."
         )

@@ -189,6 +189,12 @@ def _alone(
 ) -> list[Node]:
     """Log densities of the named variables with marginalized ones summed out; ModelError where these tie several."""
     for variable in model.marginalized:
+        if variable.continuous and given[variable.node] in set(topological([terms[n] for n in names])):
+            raise ModelError(
+                f"observations have no log likelihoods of their own where `{variable.name}` is integrated out: they "
+                f"depend on each other. `pm.recover_marginals` draws `{variable.name}`; with these draws the model "
+                "before `pm.collapse` has them."
+            )
         tied = [n for n, term in terms.items() if given[variable.node] in set(topological([term]))]
         if len(tied) > 1 and not set(tied).isdisjoint(names):
             raise ModelError(
@@ -260,15 +266,16 @@ def _recovered(
             _, sums = summed_out(terms, model.marginalized, given_nodes, model.summed_values)
             stream = fold_in(seed_input, number)
             found = drawn_again(sums, stream)
-            weighed = [v for v in model.marginalized if given_nodes[v.node] in found]
+            weights = {v.name: found.get(given_nodes[v.node], (None, None))[1] for v in model.marginalized}
+            weighed = {name: each for name, each in weights.items() if each is not None}
             endless = [(one.variable.name, one.settled) for one in sums if one.settled is not None]
-            names = ([v.name for v in model.marginalized], [v.name for v in weighed], [name for name, _ in endless])
+            names = ([v.name for v in model.marginalized], list(weighed), [name for name, _ in endless])
             if draws:
                 known = {node: found[leaf][0] for node, leaf in given_nodes.items() if leaf in found}
                 outputs = substitute([v.node for v in model.marginalized], at | known)
                 # What is still random has nothing that depends on it.
                 random = {n: fold_in(stream, -1 - i) for i, n in enumerate(random_variables(outputs))}
-                outputs = [*realise(outputs, random), *(found[given_nodes[v.node]][1] for v in weighed)]
+                outputs = [*realise(outputs, random), *weighed.values()]
             else:
                 drawn = {leaf: value for leaf, (value, _) in found.items()}
                 outputs = substitute([settled for _, settled in endless], drawn)

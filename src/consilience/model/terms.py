@@ -6,6 +6,7 @@ A model in; expressions of one value node per free variable and of the data out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from consilience.distributions.densities import density, density_of_data, supported_density
 from consilience.distributions.parameters import parameter_checks
@@ -23,6 +24,9 @@ from consilience.ops.reduce import reduce
 from consilience.record import Record
 from consilience.rewrite.facts import assume
 
+if TYPE_CHECKING:
+    from consilience.model.gaussian_integral import Integral
+
 
 class Terms(Record):
     """The pieces of a log density over one value node per free variable.
@@ -34,7 +38,7 @@ class Terms(Record):
     potentials     the potentials; of all that depends on a marginalized variable the first has the joint log density,
                    and the others are 0
     deterministics the named expressions
-    sums           how each marginalized variable was summed out
+    sums           how each marginalized variable was summed out, or integrated
     known          what stands for each random variable: its value, its data, or the placeholder of a sum
     """
 
@@ -44,7 +48,7 @@ class Terms(Record):
     likelihoods: list[Node]
     potentials: list[Node]
     deterministics: list[Node]
-    sums: list[Sum]
+    sums: list[Sum | Integral]
     known: dict[Node, Node]
 
     @property
@@ -98,7 +102,7 @@ def _terms(model: ModelVariables, jacobian: bool, sampled: bool) -> Terms:
     likelihoods = [_likelihood(v) for v in model.observed]
     replacements = {**constrained, **data, **placeholders(model.marginalized)}
     groups = [priors, likelihoods, list(model.named_potentials.values()), list(model.named_deterministics.values())]
-    sums: list[Sum] = []
+    sums: list[Sum | Integral] = []
     done = [released(substitute(group, replacements)) for group in groups]
     if model.marginalized:
         factors, sums = summed_out(

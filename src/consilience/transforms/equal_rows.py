@@ -8,26 +8,27 @@ later are no constants, and stay.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import expm1, isqrt, sqrt
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ir import Constant, Node, constant, is_leaf, rebuild, topological
+from consilience.ir import Constant, Node, TensorType, constant, is_leaf, rebuild, topological
 from consilience.ir.side_tables import carry, without_sources
 from consilience.ir.types import ALGEBRAIC, FLOATS
 from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import Cast, Elementwise
 from consilience.ops.index import FULL, Gather, Index
 from consilience.ops.linalg import MatMul
-from consilience.ops.reduce import Reduce, reduce
-from consilience.ops.shape import ExpandDims, Squeeze
+from consilience.ops.reduce import Reduce, Softmax, reduce
+from consilience.ops.shape import BroadcastTo, Concatenate, ExpandDims, Iota, Squeeze, broadcast_to
 
 # Sums over fewer rows cost next to nothing.
 FEWEST: Final = 500
 # Distinct rows may be this part of all.
 SHARE: Final = 0.25
-# Rows that are looked at first: continuous data show there that they are.
+# Rows that are looked at first, at least: continuous data show there that they are.
 SAMPLE: Final = 4096
 
 
@@ -47,13 +48,11 @@ def equal_rows_counted(outputs: Sequence[Node]) -> list[Node]:
         One expression per output, of its type.
     """
     order = topological(outputs)
-    if not any(_counts_rows(node) for node in order):
-        return list(outputs)
     found: dict[Node, Node] = {}
     with without_sources():
         for node in order:
             here = node if is_leaf(node) else rebuild(node, tuple([found[i] for i in node.inputs]))
-            if _counts_rows(here):
+            if counts_rows(here):
                 counted = _counted(here)
                 if counted is not None:
                     here = counted
@@ -62,7 +61,8 @@ def equal_rows_counted(outputs: Sequence[Node]) -> list[Node]:
     return [found[output] for output in outputs]
 
 
-def _counts_rows(node: Node) -> bool:
+def counts_rows(node: Node) -> bool:
+    """Whether a node is a sum over the first axis, long enough to be worth a look."""
     op = node.op
     if not isinstance(op, Reduce) or op.kind != "sum" or 0 not in op.axes or node.dtype not in FLOATS:
         return False
@@ -76,7 +76,7 @@ def _counted(total: Node) -> Node | None:
     (each,) = total.inputs
     rows = each.static_shape[0]
     assert isinstance(rows, int)
-    along = _along_rows(each, rows)
+    along = along_rows(each, rows)
     if along is None:
         return None
     data = [node for node in along if isinstance(node.op, Constant)]
@@ -84,17 +84,29 @@ def _counted(total: Node) -> Node | None:
     if chosen is None:
         return None
     first, counts = chosen
+    (distinct,) = at_rows([each], along, first)
+    weights = constant(counts.astype(each.dtype).reshape(-1, *[1] * (each.ndim - 1)))
+    return reduce("sum", weights * distinct, total.op.axes)
+
+
+def at_rows(outputs: Sequence[Node], along: Sequence[Node], places: npt.NDArray[np.int64]) -> list[Node]:
+    """Expressions with one value per row for some of the rows, given all of `along_rows` that they are made of."""
     made: dict[Node, Node] = {}
     for node in along:
-        if isinstance(node.op, Constant):
-            made[node] = constant(node.op.array[first])
+        op = node.op
+        if isinstance(op, Constant):
+            made[node] = constant(op.array[places])
+        elif isinstance(op, BroadcastTo) and node.inputs[0] not in made:
+            made[node] = broadcast_to(node.inputs[0], (len(places), *node.static_shape[1:]))
         else:
-            made[node] = rebuild(node, tuple([made.get(i, i) for i in node.inputs]))
-    weights = constant(counts.astype(each.dtype).reshape(-1, *[1] * (each.ndim - 1)))
-    return reduce("sum", weights * made[each], total.op.axes)
+            inputs = [made.get(i, i) for i in node.inputs]
+            if _reads_own_row(node):
+                inputs[1] = Node(Iota(len(places)))
+            made[node] = rebuild(node, tuple(inputs))
+    return [made.get(output, output) for output in outputs]
 
 
-def _along_rows(each: Node, rows: int) -> list[Node] | None:
+def along_rows(each: Node, rows: int) -> list[Node] | None:
     """What has one value per row, inputs first; None where an op joins rows, or where a row has what is no constant."""
     along: dict[Node, None] = {}
     for node in topological([each], stop=lambda n: isinstance(n.op, Constant)):
@@ -105,11 +117,28 @@ def _along_rows(each: Node, rows: int) -> list[Node] | None:
             continue
         inside = [i in along for i in node.inputs]
         if not any(inside):
+            if isinstance(op, BroadcastTo) and node.static_shape[:1] == (rows,) and _same_for_rows(node):
+                along[node] = None
             continue
-        if node.ndim == 0 or node.static_shape[0] != rows or not _keeps_rows(node, inside):
+        of = node.type
+        if not isinstance(of, TensorType) or of.shape[:1] != (rows,) or not _keeps_rows(node, inside):
             return None
         along[node] = None
     return list(along) if each in along else None
+
+
+def _same_for_rows(node: Node) -> bool:
+    return node.inputs[0].ndim < node.ndim or node.inputs[0].static_shape[0] == 1
+
+
+def _reads_own_row(node: Node) -> bool:
+    """Whether it is x[0, k[0]], x[1, k[1]], …: one value of each row."""
+    op = node.op
+    return (
+        isinstance(op, Index)
+        and op.specification == (Gather(), Gather())
+        and node.inputs[1].op == Iota(node.inputs[0].static_shape[0])
+    )
 
 
 def _keeps_rows(node: Node, inside: Sequence[bool]) -> bool:
@@ -129,10 +158,16 @@ def _keeps_rows(node: Node, inside: Sequence[bool]) -> bool:
         return inside[0] and not inside[1] and x.ndim == 2 and other.ndim <= 2
     if isinstance(op, Reduce):
         return 0 not in op.axes
-    if isinstance(op, ExpandDims | Squeeze):
+    if isinstance(op, ExpandDims | Squeeze | Softmax):
         return 0 not in op.axes
+    if isinstance(op, Concatenate):
+        return op.axis != 0 and all(inside)
+    if isinstance(op, BroadcastTo):
+        return node.inputs[0].ndim == node.ndim
     if isinstance(op, Index):
         gathers = [e for e in op.specification if isinstance(e, Gather)]
+        if inside[0] and _reads_own_row(node):
+            return inside[2] and node.inputs[2].ndim == 1
         if inside[0]:
             return op.specification[0] == FULL and not gathers
         # Parameters of the row's group: x[group], or x[group, level].
@@ -141,23 +176,40 @@ def _keeps_rows(node: Node, inside: Sequence[bool]) -> bool:
     return False
 
 
+def some_rows(rows: int) -> npt.NDArray[np.int64]:
+    """Places of rows that are looked at first, spread over all of them without any order; few rows all count."""
+    count = max(SAMPLE, 4 * isqrt(rows))
+    if rows <= count:
+        return np.arange(rows)
+    return np.unique(np.arange(count) * 0x9E3779B1 % rows)
+
+
+def too_different(distinct: int, looked_at: int, rows: int) -> bool:
+    """Whether so many of the rows that were looked at are distinct that more than a share of all must be."""
+    most = SHARE * rows
+    if looked_at == rows:
+        return distinct > most
+    expected = most * -expm1(-looked_at / most)  # of rows that fall into so many kinds at random
+    return distinct > expected + 3 * sqrt(looked_at - expected)
+
+
 def _distinct(
     arrays: Sequence[npt.NDArray[Any]], rows: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
     """The first place of each distinct row, in order, and how often it occurs; None where most occur once."""
     columns = [array.reshape(rows, -1)[:, k] for array in arrays for k in range(array[:1].size)]
-    few = min(rows, SAMPLE)
-    for length in dict.fromkeys((few, rows)):
-        code = np.zeros(length, np.int64)
+    first, counts = np.zeros(1, np.int64), np.full(1, rows)
+    for places in (some_rows(rows), slice(None)):
+        code = np.zeros(rows, np.int64)[places]
         for column in columns:
-            _, own = np.unique(column[:length], return_inverse=True)
+            _, own = np.unique(column[places], return_inverse=True)
             _, first, code, counts = np.unique(
                 code * (int(own.max()) + 1) + own, return_index=True, return_inverse=True, return_counts=True
             )
-            if len(first) > SHARE * length:
+            if too_different(len(first), len(code), rows):
                 return None
     order = np.argsort(first)
     return first[order], counts[order]
 
 
-__all__ = ["equal_rows_counted"]
+__all__ = ["along_rows", "at_rows", "counts_rows", "equal_rows_counted", "some_rows", "too_different"]
