@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -77,3 +80,19 @@ def test_the_page_of_a_run_in_the_background_shows_its_result_at_the_end() -> No
     found = shown(page)
     assert (found["status"], found["draws"]) == (result.status, result.posterior.sizes["draw"])
     assert found["prior"]
+
+
+def test_in_a_notebook_the_page_stands_below_the_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    shell = SimpleNamespace(
+        get_ipython=lambda: SimpleNamespace(kernel=object()), display=SimpleNamespace(display=seen.append)
+    )
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    with pm.Model():
+        pm.Normal("x")
+        run = pm.sample(random_seed=1, progressbar=False, blocking=False)
+    server = run.watch(port=0)
+    run.wait(60)
+    server.close()
+    assert seen == [server]
+    assert f'<iframe src="{server.address}"' in server._repr_html_()
