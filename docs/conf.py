@@ -32,7 +32,7 @@ maximum_signature_line_length = 90
 add_module_names = False
 python_use_unqualified_type_names = True
 highlight_language = "none"
-docstrings_are_numpydoc = False  # True: a docstring of another form stops the build
+docstrings_are_numpydoc = True  # a docstring of another form stops the build
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Consilience"

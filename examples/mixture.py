@@ -12,6 +12,8 @@ arguments = options(__doc__)
 # The flipper lengths of 342 penguins have two peaks. Suppose that nobody had noted the species: how many penguins
 # belong to the larger kind, how long are its flippers, and which penguins are these? Summing over the two kinds leaves
 # continuous parameters only.
+#
+# **Data.** Penguins of the Palmer Archipelago (Gorman, Williams and Fraser 2014), taken from palmerpenguins; CC0 1.0.
 
 # %%
 import numpy as np

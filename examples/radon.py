@@ -12,6 +12,8 @@ arguments = options(__doc__)
 # Radon was measured in houses of Minnesota, in the basement or on the floor above. Both the level of a county and the
 # effect of the floor vary by county. The uranium of a county's soil predicts its level; counties with few houses borrow
 # from the others.
+#
+# **Data.** 919 houses (Gelman and Hill 2006), taken from posteriordb; BSD 3-Clause.
 
 # %%
 import json

@@ -18,6 +18,10 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 by_name = pytest.mark.parametrize("script", scripts(), ids=lambda path: path.stem)
+QUICK = {"eight_schools", "gaussian_process", "mixture", "radon", "regression", "robust"}
+"""Examples that run with every change; the others run among the slow tests, and whenever the site is built."""
+LICENCES = ("BSD 3-Clause", "CC0 1.0", "CC BY 4.0", "MIT", "public domain", '"Unlimited"')
+LARGEST_DATA = 100_000
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +46,10 @@ def test_the_code_of_the_readme_prints_what_it_says(seed: int, capsys: pytest.Ca
     assert any(line.startswith("theta[H]") for line in printed)
 
 
-@by_name
+@pytest.mark.parametrize(
+    "script", [pytest.param(p, marks=[] if p.stem in QUICK else pytest.mark.slow, id=p.stem) for p in scripts()]
+)
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # ArviZ uses it
 def test_an_example_runs_to_its_picture(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,6 +90,24 @@ def test_a_notebook_is_what_its_script_says(script: Path) -> None:
     """`python tools/notebooks.py` would change nothing."""
     text = script.read_text(encoding="utf-8")
     assert script.with_suffix(".ipynb").read_text(encoding="utf-8") == notebook(text)
+
+
+@by_name
+def test_an_example_names_source_and_licence_of_its_data(script: Path) -> None:
+    """In its text; a file of data is small, and stands with its source in `NOTICE`."""
+    text = script.read_text(encoding="utf-8")
+    (told,) = re.findall(r"^# \*\*Data\.\*\* (.+(?:\n# .+)*)$", text, re.MULTILINE)
+    assert any(licence in told.replace("\n# ", " ") for licence in LICENCES)
+    notice = (ROOT / "examples" / "data" / "NOTICE").read_text(encoding="utf-8")
+    for name in re.findall(r'DATA / "([^"]+)"', text):
+        assert f"`{name}`" in notice
+        assert (ROOT / "examples" / "data" / name).stat().st_size < LARGEST_DATA
+
+
+def test_every_file_of_data_is_used_by_an_example() -> None:
+    """None is left over, and none lacks."""
+    used = {name for p in scripts() for name in re.findall(r'DATA / "([^"]+)"', p.read_text(encoding="utf-8"))}
+    assert used | {"NOTICE"} == {path.name for path in (ROOT / "examples" / "data").iterdir()}
 
 
 @by_name

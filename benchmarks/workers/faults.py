@@ -30,6 +30,7 @@ from consilience.events import WorkerNotice
 NETWORK, SCHEDULER, PORT = "10.88.0", 10, 8786
 ADDRESS = f"tcp://{NETWORK}.{SCHEDULER}:{PORT}"
 SECONDS, TUNE, DRAWS = 0.005, 200, 1000
+LONG = 5000  # draws of runs that what happens has to find under way: two minutes of three workers
 KILLS = 50
 
 
@@ -152,7 +153,7 @@ def beside(work: Callable[[threading.Event], str]) -> tuple[threading.Event, lis
     return over, said, thread
 
 
-def during(happens: Callable[[threading.Event], str], reference: Any) -> str:
+def during(happens: Callable[[threading.Event], str], reference: Any, draws: int = DRAWS) -> str:
     """Sample while something happens: what is to be said of it."""
     notices: list[str] = []
 
@@ -164,7 +165,7 @@ def during(happens: Callable[[threading.Event], str], reference: Any) -> str:
     with client() as executor:
         began = time.monotonic()
         thread.start()
-        result = drawn(executor=executor, callback=listen)
+        result = drawn(executor=executor, callback=listen, draws=draws)
         took = time.monotonic() - began
         over.set()
         thread.join()
@@ -196,7 +197,8 @@ def freeze(hosts: Hosts) -> Callable[[threading.Event], str]:
     """A worker stopped, for as long as the run lasts."""
 
     def work(over: threading.Event) -> str:
-        over.wait(15)
+        if over.wait(15):
+            return "the run ended before anything happened"
         frozen = hosts.working(1)
         for process in frozen:
             os.kill(process, signal.SIGSTOP)
@@ -214,9 +216,9 @@ def cut(hosts: Hosts) -> Callable[[threading.Event], str]:
     def work(over: threading.Event) -> str:
         over.wait(3)
         sh("ip", "link", "set", "vc1", "down")
-        over.wait(20)
+        early = over.wait(20)
         sh("ip", "link", "set", "vc1", "up")
-        return "a link cut for 20 s"
+        return "the run ended while a link was cut" if early else "a link cut for 20 s"
 
     return work
 
@@ -284,16 +286,14 @@ def main(names: list[str]) -> None:
         with client() as executor:
             drawn(executor=executor, save=pm.Save(checkpoint=names[1]))
         return
-    began = time.monotonic()
-    reference = drawn(cores=6)
-    print(f"threads: {time.monotonic() - began:.0f} s", flush=True)
+    long = {"freeze": freeze, "cut": cut, "join": join}
+    references = {draws: drawn(cores=6, draws=draws) for draws in {LONG if name in long else DRAWS for name in names}}
     for name in names:
         with Hosts() as hosts:
-            match name:
-                case "kills" | "scheduler" | "driver":
-                    told = {"kills": kills, "scheduler": scheduler, "driver": driver}[name](hosts, reference)
-                case _:
-                    told = during({"freeze": freeze, "cut": cut, "join": join}[name](hosts), reference)
+            if name in long:
+                told = during(long[name](hosts), references[LONG], LONG)
+            else:
+                told = {"kills": kills, "scheduler": scheduler, "driver": driver}[name](hosts, references[DRAWS])
         print(f"{name}: {told}", flush=True)
 
 

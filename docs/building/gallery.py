@@ -34,6 +34,7 @@ def front(path: Path) -> dict[str, str]:
     return {
         "title": field(path, text, r"^# # (.+)$", "a heading, `# # Title`, in its first cell of text"),
         "subject": field(path, text, r"^# Subject: (.+)$", "a line `# Subject: …` above its first cell"),
+        "data": field(path, text, r"^# \*\*Data\.\*\* (.+)$", "a paragraph `**Data.** …` with source and licence"),
         "shows": field(path, text, r'\A"""(.+?)(?:"""|\n)', "a first line that says what it shows"),
         "alt": field(
             path, text, r'^# %% alt="(.+)"$', 'a picture, in a cell that begins with `# %% alt="what it shows"`'

@@ -99,16 +99,19 @@ def page(entry: Entry, facts: dict[str, list[dict[str, str]]]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def members(cls: type) -> dict[str, Any]:
+    """What the library defines for a class under a public name, as it stands in the class or in one of its bases."""
+    found: dict[str, Any] = {}
+    for base in cls.__mro__:
+        if base.__module__.startswith("consilience"):
+            found |= {name: member for name, member in vars(base).items() if name[0] != "_" and name not in found}
+    return found
+
+
 def methods(entry: Entry) -> list[str]:
     """Public methods and properties that the library defines for a class, with their docstrings."""
-    found: dict[str, Any] = {}
-    for base in entry.thing.__mro__:
-        if base.__module__.startswith("consilience"):
-            for name, member in vars(base).items():
-                if not name.startswith("_") and name not in found:
-                    found[name] = member
     lines: list[str] = []
-    for name, member in sorted(found.items()):
+    for name, member in sorted(members(entry.thing).items()):
         thing = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         if isinstance(thing, property) or not inspect.isroutine(thing):
             if not isinstance(thing, property) or not docstrings.text_of(thing.fget):
@@ -333,8 +336,10 @@ def of_another_form(app: Any) -> None:
 
     if app.config.docstrings_are_numpydoc:
         for entry in entries().values():
-            if not docstrings.is_numpydoc(docstrings.text_of(entry.thing)):
-                logging.getLogger(__name__).warning("%s: its docstring is not of numpydoc's form", short(entry.name))
+            for name, thing in {"": entry.thing, **(members(entry.thing) if entry.kind == "class" else {})}.items():
+                if not docstrings.is_numpydoc(docstrings.text_of(getattr(thing, "fget", thing))):
+                    where = ".".join(filter(None, [short(entry.name), name]))
+                    logging.getLogger(__name__).warning("%s: its docstring is not of numpydoc's form", where)
 
 
 def setup(app: Any) -> dict[str, Any]:

@@ -35,6 +35,12 @@ def get_mode(mode: Mode | str | None = None) -> Mode:
     Returns
     -------
     Mode
+        The mode of that name.
+
+    See Also
+    --------
+    get_default_mode : The mode of functions that are given none.
+    Mode : How a function is compiled.
 
     Examples
     --------
@@ -51,6 +57,12 @@ def get_default_mode() -> Mode:
     Returns
     -------
     Mode
+        The mode; `pm.config.mode` names it.
+
+    See Also
+    --------
+    Mode : How a function is compiled.
+    get_mode : The mode with a name such as "FAST_RUN" or "JAX".
 
     Examples
     --------

@@ -37,7 +37,21 @@ if TYPE_CHECKING:
 
 
 class ConsilienceError(Exception):
-    """Base of all errors raised by this library."""
+    """Base of all errors raised by this library.
+
+    See Also
+    --------
+    ConsilienceWarning : Base of all warnings.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> try:
+    ...     pm.Normal.dist(0.0, -1.0)
+    ... except pm.ConsilienceError as error:
+    ...     print(type(error).__name__)
+    ParameterError
+    """
 
 
 class GraphError(ConsilienceError):
@@ -45,7 +59,21 @@ class GraphError(ConsilienceError):
 
 
 class ShapeError(GraphError, ValueError):
-    """Lengths of axes that do not fit together."""
+    """Lengths of axes that do not fit together.
+
+    See Also
+    --------
+    ConsilienceError : Base of all errors.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> try:
+    ...     pt.dot([1.0, 2.0], [1.0, 2.0, 3.0])
+    ... except pm.ShapeError as error:
+    ...     print(type(error).__name__)
+    ShapeError
+    """
 
 
 class AxisError(ShapeError, IndexError):
@@ -65,11 +93,43 @@ class UnusedInputError(GraphError, ValueError):
 
 
 class DisconnectedInputError(GraphError, ValueError):
-    """A derivative with respect to something that the cost does not depend on."""
+    """A derivative with respect to something that the cost does not depend on.
+
+    See Also
+    --------
+    grad : Raises it.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> from consilience.gradient import DisconnectedInputError
+    >>> x, y = pt.dscalars("x", "y")
+    >>> try:
+    ...     pm.grad(2 * x, y)
+    ... except DisconnectedInputError as error:
+    ...     print(type(error).__name__)
+    DisconnectedInputError
+    """
 
 
 class NullTypeGradError(GraphError, TypeError):
-    """A derivative passes a place where it was declared undefined."""
+    """A derivative passes a place where it was declared undefined.
+
+    See Also
+    --------
+    undefined_grad : Declares a derivative undefined.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> from consilience.gradient import NullTypeGradError, undefined_grad
+    >>> x = pt.dscalar("x")
+    >>> try:
+    ...     pm.grad(undefined_grad(x) ** 2, x)
+    ... except NullTypeGradError as error:
+    ...     print(type(error).__name__)
+    NullTypeGradError
+    """
 
 
 class MissingRuleError(GraphError, NotImplementedError):
@@ -77,7 +137,22 @@ class MissingRuleError(GraphError, NotImplementedError):
 
 
 class GradientError(ConsilienceError, ArithmeticError):
-    """A derivative differs from the one found by differences of values."""
+    """A derivative differs from the one found by differences of values.
+
+    See Also
+    --------
+    verify_grad : Raises it.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import GradientError, verify_grad
+    >>> try:
+    ...     verify_grad(lambda x: x**2 + pt.stop_gradient(x), [3.0])
+    ... except GradientError as error:
+    ...     print(type(error).__name__)
+    GradientError
+    """
 
 
 class ParseError(ConsilienceError, ValueError):
@@ -131,23 +206,99 @@ class NativeError(ConsilienceError):
 
 
 class ModelError(ConsilienceError, ValueError):
-    """A model that is not well formed."""
+    """A model that is not well formed.
+
+    See Also
+    --------
+    ConsilienceError : Base of all errors.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> try:
+    ...     pm.Normal("x")
+    ... except pm.ModelError as error:
+    ...     print(type(error).__name__)
+    ModelError
+    """
 
 
 class ParameterError(ModelError):
-    """A distribution parameter lies outside its range."""
+    """A distribution parameter lies outside its range.
+
+    See Also
+    --------
+    SupportError : For observed values.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> try:
+    ...     pm.Normal.dist(0.0, -1.0)
+    ... except pm.ParameterError as error:
+    ...     print(error)
+    Normal: sigma must be > 0, got -1.0.
+    """
 
 
 class SupportError(ModelError):
-    """An observed value lies outside the support of its distribution."""
+    """An observed value lies outside the support of its distribution.
+
+    See Also
+    --------
+    ParameterError : For parameters.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     try:
+    ...         pm.Exponential("y", 1.0, observed=[-1.0])
+    ...     except pm.SupportError as error:
+    ...         print(type(error).__name__)
+    SupportError
+    """
 
 
 class SamplingError(ConsilienceError):
-    """A run cannot start or go on."""
+    """A run cannot start or go on.
+
+    See Also
+    --------
+    InitialPointError : Where no starting point is found.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Normal("x")
+    ...     try:
+    ...         pm.sample(step=pm.EllipticalSlice([x], prior_cov=[1.0]), progressbar=False)
+    ...     except pm.SamplingError as error:
+    ...         print(error)
+    prior_cov needs a square matrix of finite numbers, got the shape (1,).
+    """
 
 
 class InitialPointError(SamplingError, ValueError):
-    """No starting point with a finite log density was found."""
+    """No starting point with a finite log density was found.
+
+    See Also
+    --------
+    Model : `debug` tells where a density is not finite.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", initval=1.0)
+    ...     y = pm.Potential("y", float("-inf") * x**2)
+    ...     try:
+    ...         pm.sample(progressbar=False)
+    ...     except pm.InitialPointError as error:
+    ...         print(type(error).__name__)
+    InitialPointError
+    """
 
 
 class TimeLimitError(SamplingError, TimeoutError):
@@ -159,7 +310,21 @@ class WorkerLostError(SamplingError):
 
 
 class StorageError(ConsilienceError):
-    """A file or directory of results cannot be written or read."""
+    """A file or directory of results cannot be written or read.
+
+    See Also
+    --------
+    resume : Reads checkpoints.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> try:
+    ...     pm.resume("no_such_file", model=pm.Model())
+    ... except pm.StorageError as error:
+    ...     print(type(error).__name__)
+    StorageError
+    """
 
 
 class MissingPackageError(ConsilienceError, ImportError):
@@ -177,19 +342,73 @@ class MissingPackageError(ConsilienceError, ImportError):
 
 
 class ConsilienceWarning(UserWarning):
-    """Base of all warnings issued by this library."""
+    """Base of all warnings issued by this library.
+
+    See Also
+    --------
+    ConsilienceError : Base of all errors.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> issubclass(pm.ConvergenceWarning, pm.ConsilienceWarning)
+    True
+    """
 
 
 class ConvergenceWarning(ConsilienceWarning):
-    """The draws of a run should not be trusted as they are."""
+    """The draws of a run should not be trusted as they are.
+
+    See Also
+    --------
+    ConsilienceWarning : Base of all warnings.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import consilience as pm
+    >>> with warnings.catch_warnings(record=True) as told, pm.Model():
+    ...     warnings.simplefilter("always", pm.ConvergenceWarning)
+    ...     x = pm.Normal("x")
+    ...     result = pm.sample(draws=10, tune=10, random_seed=1, progressbar=False)
+    >>> told[0].category.__name__, result.status == "converged"
+    ('ConvergenceWarning', False)
+    """
 
 
 class ImputationWarning(ConsilienceWarning):
-    """Observed data have missing values, which become a free variable."""
+    """Observed data have missing values, which become a free variable.
+
+    See Also
+    --------
+    ConsilienceWarning : Base of all warnings.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import consilience as pm
+    >>> with warnings.catch_warnings(record=True) as told, pm.Model() as model:
+    ...     warnings.simplefilter("always", pm.ImputationWarning)
+    ...     y = pm.Normal("y", observed=[1.0, float("nan")])
+    >>> [one.category.__name__ for one in told], [v.name for v in model.free_RVs]
+    (['ImputationWarning'], ['y_unobserved'])
+    """
 
 
 class ImplicitFreezeWarning(ConsilienceWarning):
-    """Draws of the trace are used for a variable although something that it depends on has changed."""
+    """Draws of the trace are used for a variable although something that it depends on has changed.
+
+    See Also
+    --------
+    resampled_variables : Tells what is drawn anew, and why.
+    sample_posterior_predictive : Warns so.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> issubclass(pm.ImplicitFreezeWarning, pm.ConsilienceWarning)
+    True
+    """
 
 
 class CacheWarning(ConsilienceWarning):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from consilience import module_paths
 from consilience.errors import GraphError
 from consilience.ir import Constant, Input, Node, Shared, is_leaf, topological, with_lengths
 from consilience.ir import dimension as dims
+from consilience.ir.arithmetic import like, plain
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe
 from consilience.ops import as_tensor
@@ -16,7 +17,31 @@ from consilience.rewrite.rules import simplify
 from consilience.tensor.python_ops import Apply, Op
 from consilience.transforms.vectorize import vectorize_graph
 
-Variable = Node
+if TYPE_CHECKING:
+    Variable = Node
+else:
+
+    class _OfGraphs(type):
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, Node) or plain(value) is not value
+
+    class AnyVariable(metaclass=_OfGraphs):
+        """A value of a graph, with named dims or without, for `isinstance`.
+
+        See Also
+        --------
+        ancestors : All those that a graph computes.
+
+        Examples
+        --------
+        >>> import consilience.tensor as pt, consilience.xtensor as px
+        >>> from consilience.graph import Variable
+        >>> isinstance(pt.dscalar("x"), Variable), isinstance(px.as_xtensor(1.0), Variable), isinstance(1.0, Variable)
+        (True, True, False)
+        """
+
+    Variable = AnyVariable
+
 
 __all__ = [
     "Apply",
@@ -54,17 +79,32 @@ def clone_replace(
     Returns
     -------
     object
+        In the form of `output`.
+
+    See Also
+    --------
+    graph_replace : Refuses nodes that are not there.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import clone_replace
+    >>> x = pt.dscalar("x")
+    >>> clone_replace(2 * x, {x: pt.as_tensor(5.0)}).eval().item()
+    10.0
     """
-    single = isinstance(output, Node)
-    outputs: list[Node] = [output] if isinstance(output, Node) else list(output)
-    pairs = dict(replace or {})
+    single = not isinstance(output, list | tuple)
+    given: list[Any] = [output] if single else list(cast(Any, output))
+    outputs = [plain(one) for one in given]
+    pairs = {plain(old): plain(new) for old, new in dict(replace or {}).items()}
     for old, new in pairs.items():
         if isinstance(new, Node) and new.dtype != old.dtype:
             raise GraphError(f"{describe(old)} can be replaced by an expression of its dtype, got {describe(new)}.")
-    new = {old: as_tensor(given) for old, given in pairs.items()}
+    new = {old: as_tensor(value) for old, value in pairs.items()}
     # Loops are closed: what their bodies know of the lengths of an input that goes has to be told them.
     told = with_lengths([*outputs, *new], _lengths(new), frozenset(new))
     found = substitute(told[: len(outputs)], dict(zip(told[len(outputs) :], new.values(), strict=True)))
+    found = [like(one, node) for one, node in zip(given, found, strict=True)]
     return found[0] if single else found
 
 
@@ -100,8 +140,21 @@ def graph_replace(
     Returns
     -------
     object
+        In the form of `outputs`.
+
+    See Also
+    --------
+    clone_replace : Takes any nodes.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import graph_replace
+    >>> x = pt.dscalar("x")
+    >>> graph_replace([2 * x], {x: pt.as_tensor(5.0)})[0].eval().item()
+    10.0
     """
-    listed = [outputs] if isinstance(outputs, Node) else list(outputs)
+    listed = [plain(one) for one in (outputs if isinstance(outputs, list | tuple) else [outputs])]
     if strict:
         there = set(topological(listed))
         missing = next((old for old in dict(replace or {}) if old not in there), None)
@@ -123,8 +176,22 @@ def ancestors(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) ->
     Returns
     -------
     iterator of TensorVariable
+        Each once.
+
+    See Also
+    --------
+    graph_inputs : Those without inputs.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import ancestors
+    >>> x = pt.dscalar("x")
+    >>> y = pt.exp(2 * x)
+    >>> x in list(ancestors([y])), len(list(ancestors([y])))
+    (True, 4)
     """
-    return iter(topological(graphs, stop=_stops(blockers)))
+    return iter(topological([plain(one) for one in graphs], stop=_stops(blockers)))
 
 
 def graph_inputs(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) -> Iterator[Node]:
@@ -140,6 +207,19 @@ def graph_inputs(graphs: Iterable[Node], blockers: Iterable[Node] | None = None)
     Returns
     -------
     iterator of TensorVariable
+        Each once.
+
+    See Also
+    --------
+    explicit_graph_inputs : Without constants and shared variables.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import graph_inputs
+    >>> x = pt.dscalar("x")
+    >>> x in list(graph_inputs([2 * x]))
+    True
     """
     return (node for node in ancestors(graphs, blockers) if not node.inputs)
 
@@ -155,8 +235,21 @@ def explicit_graph_inputs(graph: Node | Iterable[Node]) -> Iterator[Node]:
     Returns
     -------
     iterator of TensorVariable
+        Each once.
+
+    See Also
+    --------
+    graph_inputs : With constants and shared variables.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import explicit_graph_inputs
+    >>> x = pt.dscalar("x")
+    >>> [v.name for v in explicit_graph_inputs(2 * x + 1)]
+    ['x']
     """
-    graphs = [graph] if isinstance(graph, Node) else list(graph)
+    graphs = [plain(one) for one in (graph if isinstance(graph, list | tuple) else [graph])]
     return (
         node
         for node in graph_inputs(graphs)
@@ -177,6 +270,19 @@ def orphans_between(ins: Iterable[Node], outs: Iterable[Node]) -> Iterator[Node]
     Returns
     -------
     iterator of TensorVariable
+        Each once.
+
+    See Also
+    --------
+    graph_inputs : All leaves.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import orphans_between
+    >>> x, y = pt.dscalars("x", "y")
+    >>> [v.name for v in orphans_between([x], [x + y])]
+    ['y']
     """
     given = set(ins)
     return (node for node in graph_inputs(outs, given) if node not in given)
@@ -201,11 +307,24 @@ def equal_computations(
     Returns
     -------
     bool
+        Whether all pairs are equal.
 
     Raises
     ------
     ValueError
         Where the lists have unequal lengths.
+
+    See Also
+    --------
+    rewrite_graph : Simplifies graphs before they are compared.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import equal_computations
+    >>> x, y = pt.dscalars("x", "y")
+    >>> equal_computations([2 * x], [2 * y], [x], [y])
+    True
     """
     if len(xs) != len(ys) or len(in_xs) != len(in_ys):
         raise ValueError(
@@ -243,13 +362,28 @@ def rewrite_graph(
     Returns
     -------
     object
+        In the form of `graph`.
+
+    See Also
+    --------
+    function : Compiles from this form.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import rewrite_graph
+    >>> x = pt.dscalar("x")
+    >>> rewrite_graph(pt.log(pt.exp(x))) is x
+    True
     """
     if custom_rewrite is not None:
         raise TypeError("`custom_rewrite` is a rewriter of PyTensor's graphs; rules are written in the library here.")
-    listed = [graph] if isinstance(graph, Node) else list(graph)
-    found = simplify(listed, exclude=exclude)
-    return found[0] if isinstance(graph, Node) else found
+    single = not isinstance(graph, list | tuple)
+    given: list[Any] = [graph] if single else list(cast(Any, graph))
+    simple = simplify([plain(one) for one in given], exclude=exclude)
+    found = [like(one, node) for one, node in zip(given, simple, strict=True)]
+    return found[0] if single else found
 
 
 def _stops(blockers: Iterable[Node] | None) -> Callable[[Node], bool] | None:
-    return None if blockers is None else set(blockers).__contains__
+    return None if blockers is None else {plain(one) for one in blockers}.__contains__

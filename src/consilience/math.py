@@ -18,7 +18,8 @@ from consilience.ops.sparse.coordinates import csr_from_dense as _csr_from_dense
 from consilience.ops.sparse.variable import Format as _Format
 from consilience.ops.sparse.variable import SparseVariable as _SparseVariable
 from consilience.ops.sparse.variable import is_sparse as _is_sparse
-from consilience.tensor import TensorLike, TensorVariable
+from consilience.tensor import TensorLike as TensorLike
+from consilience.tensor import TensorVariable as TensorVariable
 from consilience.tensor import keywords as _keywords
 from consilience.tensor.linalg import cho_solve as cho_solve
 from consilience.tensor.linalg import eigh as eigh
@@ -46,6 +47,11 @@ def flat_outer(a: TensorLike, b: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        A vector.
+
+    See Also
+    --------
+    cartesian : All combinations of the rows of several tensors.
 
     Examples
     --------
@@ -67,6 +73,17 @@ def flatten_list(tensors: Sequence[TensorLike]) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        One axis.
+
+    See Also
+    --------
+    concat : Joins along an axis that is there.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.flatten_list([[[1.0, 2.0], [3.0, 4.0]], 5.0]).eval().tolist()
+    [1.0, 2.0, 3.0, 4.0, 5.0]
     """
     return concatenate([ravel(tensor) for tensor in tensors])
 
@@ -82,6 +99,17 @@ def kronecker(*Ks: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        As many rows and columns as the products of theirs.
+
+    See Also
+    --------
+    kron_dot : The product times a matrix.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.kron([[1.0, 2.0]], [[1.0], [10.0]]).eval().tolist()
+    [[1.0, 2.0], [10.0, 20.0]]
     """
     return functools.reduce(_kron, Ks[1:], as_tensor(Ks[0]))
 
@@ -97,6 +125,11 @@ def kron_diag(*diags: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        A vector.
+
+    See Also
+    --------
+    kron_dot : The Kronecker product of matrices times a matrix.
 
     Examples
     --------
@@ -137,6 +170,17 @@ def kron_dot(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        As many columns as `m` has.
+
+    See Also
+    --------
+    kron : The Kronecker product itself.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.kron_dot([[[1.0, 0.0], [0.0, 2.0]], [[0.0, 1.0], [1.0, 0.0]]], [1.0, 2.0, 3.0, 4.0]).eval().tolist()
+    [[2.0], [1.0], [8.0], [6.0]]
     """
     return _kronecker_applied(krons, m, dot)
 
@@ -154,6 +198,17 @@ def kron_solve_lower(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariab
     Returns
     -------
     TensorVariable
+        Of the shape of the product's right side.
+
+    See Also
+    --------
+    kron_solve_upper : Upper triangular ones.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.kron_solve_lower([[[2.0, 0.0], [1.0, 1.0]], [[4.0]]], [8.0, 8.0]).eval().tolist()
+    [[1.0], [1.0]]
     """
     return _kronecker_applied(krons, m, functools.partial(solve_triangular, lower=True))
 
@@ -171,6 +226,17 @@ def kron_solve_upper(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariab
     Returns
     -------
     TensorVariable
+        Of the shape of the product's right side.
+
+    See Also
+    --------
+    kron_solve_lower : Lower triangular ones.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.kron_solve_upper([[[2.0, 1.0], [0.0, 1.0]], [[4.0]]], [8.0, 8.0]).eval().tolist()
+    [[0.0], [2.0]]
     """
     return _kronecker_applied(krons, m, functools.partial(solve_triangular, lower=False))
 
@@ -186,6 +252,12 @@ def batched_diag(C: TensorLike) -> TensorVariable:
     Returns
     -------
     TensorVariable
+        A matrix of diagonals, or diagonal matrices.
+
+    See Also
+    --------
+    block_diagonal : Matrices along the diagonal of one.
+    expand_packed_triangular : A triangular n x n matrix from its elements.
 
     Examples
     --------
@@ -219,6 +291,17 @@ def block_diagonal(
     Returns
     -------
     TensorVariable or _SparseVariable
+        As many rows and columns as all have together.
+
+    See Also
+    --------
+    kron : Kronecker product.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.math.block_diagonal([[[1.0, 2.0]], [[3.0]]]).eval().tolist()
+    [[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]]
     """
     if sparse:
         return _sparse_block_diag(*(m if _is_sparse(m) else _csr_from_dense(m) for m in matrices), format=format)
@@ -237,6 +320,10 @@ def cartesian(*arrays: TensorLike) -> typing.Any:
     -------
     typing.Any
         A tensor; an array where all of them are arrays.
+
+    See Also
+    --------
+    flat_outer : All products of the elements of two tensors along one axis.
 
     Examples
     --------
@@ -273,6 +360,12 @@ def expand_packed_triangular(
     Returns
     -------
     TensorVariable
+        A matrix, or a vector with `diagonal_only`.
+
+    See Also
+    --------
+    batched_diag : Rows of a matrix as diagonal matrices.
+    block_diagonal : Matrices along the diagonal of one.
 
     Examples
     --------

@@ -20,6 +20,22 @@ class Assert:
     ----------
     msg : str, default 'an assertion failed.'
         Message of the error.
+
+    See Also
+    --------
+    assert_op : With a message that is there already.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.raise_op import Assert
+    >>> x = pt.dscalar("x")
+    >>> checked = Assert("x must be positive")(x, x > 0)
+    >>> try:
+    ...     checked.eval({x: -1.0})
+    ... except AssertionError as error:
+    ...     print("x must be positive" in str(error))
+    True
     """
 
     def __init__(self, msg: str = "an assertion failed.") -> None:
@@ -37,3 +53,29 @@ class Assert:
 
 
 assert_op = Assert()
+assert_op.__doc__ = """The value, which fails with AssertionError where a condition does not hold for all elements.
+
+Parameters
+----------
+value : TensorLike
+    What is passed on.
+*conditions : TensorLike
+    Booleans, or numbers of which 0 is false.
+
+Returns
+-------
+TensorVariable
+    The value.
+
+See Also
+--------
+Assert : With a message of one's own.
+
+Examples
+--------
+>>> import consilience.tensor as pt
+>>> from consilience.raise_op import assert_op
+>>> x = pt.dscalar("x")
+>>> assert_op(x, x > 0).eval({x: 2.0}).item()
+2.0
+"""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray
-from scipy import stats
+from scipy import special, stats
 
 import consilience as pm
 from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError, StorageError
@@ -187,6 +187,43 @@ def test_compare_refits_what_importance_sampling_cannot_tell(model: pm.Model, re
         pm.compare({"mean": result, "sd": other}, draws=3)
     with pytest.raises(ModelError, match="`models` has `other`"):
         pm.compare({"mean": result, "sd": other}, models={"other": model})
+
+
+def test_observations_of_a_model_with_a_summed_variable_are_left_out() -> None:
+    """A change point is summed out of each refit's density; what is left out there has no part in it."""
+    counts = np.array([4, 5, 4, 6, 1, 0, 1, 0])
+    with pm.Model() as model:
+        change = pm.DiscreteUniform("change", 1, 7)
+        before, after = pm.Exponential("before", 0.5), pm.Exponential("after", 0.5)
+        rate = pm.math.switch(np.arange(8) < change, before, after)
+        pm.Poisson("y", rate, observed=counts)
+        found = pm.sample(random_seed=1, progressbar=False)
+        pm.compute_log_likelihood(found, progressbar=False)
+    refitted = pm.reloo(found, model=model, k_threshold=-np.inf, random_seed=2, pointwise=True, draws=1000)
+    assert refitted.errors == {}
+
+    def evidence(kept: Any) -> float:
+        """Log of the sum over change points of the integral over both rates, gamma by gamma."""
+        sides = [[counts[:c][kept[:c]], counts[c:][kept[c:]]] for c in range(1, 8)]
+        each = [
+            sum(
+                special.gammaln(y.sum() + 1) - (y.sum() + 1) * np.log(len(y) + 0.5) - special.gammaln(y + 1).sum()
+                for y in both
+            )
+            for both in sides
+        ]
+        return float(special.logsumexp(each))
+
+    whole = evidence(np.ones(8, bool))
+    expected = [whole - evidence(np.arange(8) != place) for place in range(8)]
+    assert np.abs(refitted.elpd_i.values - expected).max() < 0.1
+
+
+def test_nothing_is_refitted_where_importance_sampling_can_be_trusted(model: pm.Model, result: Any) -> None:
+    """`reloo` then says what `loo` says."""
+    plain = pm.loo(result)
+    again = pm.reloo(result, model=model, random_seed=2)
+    assert (again.elpd, again.errors) == (plain.elpd, {})
 
 
 def test_what_cannot_be_left_out_is_said(model: pm.Model, result: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import pickle
 import re
 import runpy
 from collections.abc import Callable
@@ -13,10 +15,12 @@ import pytest
 import xarray as xr
 
 import consilience as pm
+import consilience.tensor as pt
 import consilience.xtensor as px
 from consilience import distributions
 from consilience.distributions.distribution import Distribution
-from consilience.errors import ConvergenceWarning, ImputationWarning
+from consilience.errors import ConvergenceWarning, ImputationWarning, ShapeError
+from consilience.ir import Node
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "named-dims.md"
 COORDS = {"city": ["u", "v", "w"], "year": [2001, 2002, 2003, 2004], "k": [0, 1], "l": [0, 1]}
@@ -286,3 +290,77 @@ def test_the_page_of_named_dims_runs_as_it_is(tmp_path: Path, capsys: pytest.Cap
     runpy.run_path(str(script), run_name="page")
     said = [line.strip() for line in re.findall(r"print\(.*\)  # (.*)$", text, re.MULTILINE)]
     assert capsys.readouterr().out.splitlines() == said
+
+
+def test_a_hidden_markov_chain_takes_its_matrix_by_two_dims() -> None:
+    """Rows of the matrix of transitions are constrained one by one, and the matrix is one parameter of one series."""
+    rows, means = [[0.9, 0.1], [0.2, 0.8]], [0.0, 3.0]
+
+    def named() -> None:
+        pm.dims.HiddenMarkov(
+            "x",
+            px.as_xtensor([0.5, 0.5], "k"),
+            px.as_xtensor(rows, ("k", "l")),
+            pm.dims.Normal.dist(px.as_xtensor(means, "k"), 1.0),
+            core_dims=("k", "l", "year"),
+            dims="year",
+        )
+
+    def plain() -> None:
+        pm.HiddenMarkov("x", [0.5, 0.5], rows, pm.Normal.dist(means, 1.0), dims="year")
+
+    same_density(named, plain)
+
+
+def test_a_model_gives_back_variables_with_the_dims_they_were_made_with() -> None:
+    """Also after `do`, in copies by pickle, and where plain tensors are asked for by the same names."""
+    with pm.Model(coords={"city": ["Bern", "Rome", "Oslo"]}) as model:
+        data = pm.dims.Data("data", np.arange(3.0), dims="city")
+        x = pm.dims.Normal("x", dims="city")
+        scale = pm.dims.HalfNormal("scale")
+        mean = pm.dims.Deterministic("mean", x * scale)
+        pm.Normal("plain", 0.0, 1.0, dims="city")
+        y = pm.dims.Normal("y", mean, scale, observed=data)
+    for made in (model, pickle.loads(pickle.dumps(model)), pm.do(model, {"scale": 2.0})):
+        for name in ("data", "x", "scale", "mean", "y"):
+            if (name, made) != ("scale", made) or made.free_RVs == model.free_RVs:
+                assert isinstance(made[name], pm.dims.XTensorVariable), name
+        assert isinstance(made["plain"], Node)
+        assert made.x.dims == made.named_vars["mean"].dims == ("city",)
+    assert model["x"] is x
+    assert model["y"] is y
+    assert pm.draw(2.0 / model["scale"] - model["scale"] / 2.0, random_seed=1).shape == ()
+
+
+def test_numbers_without_dims_stand_on_either_side_of_an_operator() -> None:
+    """A plain scalar has no axis that a name could be missing for; a plain vector has, and is refused."""
+    number, named = pt.dscalar("a"), px.as_xtensor([1.0, 2.0], dims="city")
+    for function in (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.pow):
+        for left, right in ((number, named), (named, number)):
+            value = function(left, right)
+            assert value.dims == ("city",)
+            wanted = function(*[3.0 if one is number else np.array([1.0, 2.0]) for one in (left, right)])
+            np.testing.assert_allclose(value.values.eval({number: 3.0}), wanted)
+    with pytest.raises(TypeError, match="dims of"):
+        pt.dvector("v") * named
+
+
+def test_densities_of_variables_with_dims_align_their_values_by_name() -> None:
+    rv = pm.dims.Weibull.dist(px.as_xtensor([1.0, 2.0], dims="city"), 3.0)
+    at = px.as_xtensor([[0.5, 1.0], [2.0, 3.0], [4.0, 5.0]], dims=("year", "city"))
+    for name in ("logp", "logcdf", "logccdf"):
+        found = getattr(pm, name)(rv, at)
+        assert found.dims == ("year", "city")
+        wanted = getattr(pm, name)(pm.Weibull.dist(np.array([1.0, 2.0]), 3.0), at.values).eval()
+        np.testing.assert_allclose(found.eval(), wanted)
+
+
+def test_an_intervention_with_dims_stands_in_the_order_of_the_variable() -> None:
+    with pm.Model(coords={"city": ["Bern", "Rome"], "year": range(3)}) as model:
+        x = pm.dims.Data("x", np.zeros((2, 3)), dims=("city", "year"))
+        pm.dims.Deterministic("double", 2.0 * x)
+    given = px.as_xtensor(np.arange(6.0).reshape(3, 2), dims=("year", "city"))
+    found = pm.do(model, {"x": given})["double"]
+    np.testing.assert_array_equal(found.transpose("year", "city").eval(), 2.0 * np.arange(6.0).reshape(3, 2))
+    with pytest.raises(ShapeError, match="what is to replace it has"):
+        pm.do(model, {"x": px.as_xtensor(np.zeros(2), dims="city")})

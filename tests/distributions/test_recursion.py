@@ -12,7 +12,7 @@ import scipy.stats as st
 
 from consilience import distributions as pd
 from consilience.backends.function import function
-from consilience.distributions.densities import mean, variance
+from consilience.distributions.densities import drawn, mean, variance
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Node, tensor_input
 from consilience.transforms.gradient import gradient
@@ -130,6 +130,19 @@ def test_batches_are_their_members() -> None:
         value_of(pd.logp(pd.HiddenMarkov.dist(START, c, emission, steps=4), y)) for c, y in zip(chains, x, strict=True)
     ]
     assert both == pytest.approx(np.stack(alone))
+
+
+def test_a_hidden_chain_is_drawn_alike_whether_its_probabilities_are_numbers_or_an_input() -> None:
+    """Rows of P are judged one by one: a row that does not sum to 1 makes the whole series NaN."""
+    rows, key = tensor_input("float64", (2, 2), "rows"), tensor_input("key", (), "seed")
+    emission = pd.Normal.dist([0.0, 3.0], 1.0)
+    given = drawn(pd.HiddenMarkov.dist(START, rows, emission, steps=4), key)
+    known = drawn(pd.HiddenMarkov.dist(START, CHAIN, emission, steps=4), key)
+    both = function([key, rows], [given, known])
+    series, expected = both(3, CHAIN)
+    assert series.shape == (5,)
+    assert np.array_equal(series, expected)
+    assert np.isnan(both(3, np.array([[0.9, 0.1], [0.5, 0.6]]))[0]).all()
 
 
 def test_gradients_are_those_of_differences() -> None:

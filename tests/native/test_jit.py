@@ -6,6 +6,7 @@ import ctypes
 import gc
 import itertools
 import os
+import struct
 import subprocess
 import sys
 import threading
@@ -353,6 +354,23 @@ class TestErrors:
             load(constant(1), ["answer"], target=foreign)
 
 
+R_AARCH64_MOVW_UABS_G3 = 269
+RELATIVE_TO_A_PAGE = {275, 276, 311, 312}  # of the symbol, or of the table that holds its address
+
+
+def relocations(image: bytes) -> set[int]:
+    """The kinds of relocation that an object file in ELF's form of 64 bits asks for."""
+    (place,) = struct.unpack_from("<Q", image, 40)
+    (count,) = struct.unpack_from("<H", image, 60)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", image, place + 64 * i) for i in range(count)]
+    return {
+        struct.unpack_from("<I", image, offset + begin + 8)[0]
+        for _, kind, _, _, offset, size, _, _, _, _ in sections
+        if kind == 4
+        for begin in range(0, size, 24)
+    }
+
+
 class TestObjects:
     @pytest.mark.parametrize("name", CROSS)
     def test_every_target_gets_its_object_and_nothing_is_printed(
@@ -366,6 +384,32 @@ class TestObjects:
     def test_an_object_is_a_function_of_its_source(self) -> None:
         for target in CROSS.values():
             assert compile_object(SQUARES, target) == compile_object(SQUARES, target)
+
+    def test_addresses_on_aarch64_are_whole(self) -> None:
+        """The linker asserts, and ends the process, where one that is relative to a page is farther than 4 GB."""
+        text = """
+declare void @imported()
+define void @exported() {
+  ret void
+}
+define internal void @inside() {
+  ret void
+}
+define void @addresses(ptr %p) {
+  store ptr @imported, ptr %p
+  %q = getelementptr ptr, ptr %p, i64 1
+  store ptr @exported, ptr %q
+  %r = getelementptr ptr, ptr %p, i64 2
+  store ptr @inside, ptr %r
+  call void @imported()
+  ret void
+}
+"""
+        name = next(name for name in CROSS if name.startswith("neoverse"))
+        for level in range(4):
+            kinds = relocations(compile_object(text, CROSS[name], level))
+            assert R_AARCH64_MOVW_UABS_G3 in kinds
+            assert not kinds & RELATIVE_TO_A_PAGE
 
 
 def test_importing_brings_in_no_heavy_library() -> None:

@@ -97,8 +97,8 @@ def _example_cases(rule: Rule, rng: np.random.Generator) -> Iterable[tuple[Node,
     for example in rule.examples:
         samples = Samples()
         graph = example(samples)
-        extremes = _extremes([graph], rule.within)
-        yield graph, [samples.values(rng), samples.values(rng), *(samples.values(rng, e) for e in extremes)]
+        pool = extremes([graph], rule.within)
+        yield graph, [samples.values(rng), samples.values(rng), *(samples.values(rng, e) for e in pool)]
 
 
 def _pattern_cases(rule: Rule, rng: np.random.Generator) -> Iterable[tuple[Node, list[Values]]]:
@@ -108,7 +108,7 @@ def _pattern_cases(rule: Rule, rng: np.random.Generator) -> Iterable[tuple[Node,
         bound = {w.name: _input(w, shape, rule) for w, shape in zip(names, shapes, strict=True)}
         graph = instantiate(rule.left, bound)
         assert isinstance(graph, Node)
-        pool = _extremes([graph], rule.within)
+        pool = extremes([graph], rule.within)
         yield graph, [_draw(bound, rule, pool, rng) for _ in range(6)]
 
 
@@ -174,7 +174,8 @@ def _interval(wildcard: Wildcard, rule: Rule, claimed: bool = True) -> tuple[flo
     return low, high
 
 
-def _extremes(graphs: Sequence[Node], within: float) -> list[float]:
+def extremes(graphs: Sequence[Node], within: float) -> list[float]:
+    """Extreme numbers for which a rule makes a claim about some graphs."""
     functions = {n.op.function for n in topological(graphs) if isinstance(n.op, Elementwise)}
     largest = LARGEST_ARGUMENT if functions & GROWING else np.inf
     return [

@@ -199,7 +199,7 @@ def assert_written(path: Path) -> int:
         tree.load()
         groups = {name: node.to_dataset() for name, node in tree.children.items()}
     draws = int(groups["posterior"].sizes["draw"])
-    with xr.open_zarr(path, group="posterior") as alone:
+    with xr.open_zarr(path, group="posterior", chunks=None) as alone:
         assert_prefix(alone.load(), alone.sizes["draw"])
     for group in groups.values():
         assert_prefix(group, draws)

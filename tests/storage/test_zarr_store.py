@@ -18,6 +18,8 @@ from consilience.errors import ShapeError, StorageError
 from consilience.output.storage import tree_of, zarr_arrays
 from consilience.output.storage.zarr_store import ZarrStore
 from tests.storage.stores import (
+    COORDS,
+    DIMS,
     DRAWS,
     FIXED,
     POSTERIOR,
@@ -71,6 +73,19 @@ def test_a_variable_may_have_any_name(tmp_path: Path) -> None:
         assert np.array_equal(tree["posterior"]["none"], draws[1:])
 
 
+def test_dask_reads_what_is_there(tmp_path: Path) -> None:
+    """Where it is installed `open_zarr` cuts draws into its own pieces by default, and text becomes objects."""
+    pytest.importorskip("dask")
+    path = tmp_path / "run.zarr"
+    with create(path) as store:
+        store.append(blocks(0, DRAWS))
+        store.finish(FIXED)
+    for name, expected in tree_of({**blocks(0, DRAWS), **FIXED}, COORDS, DIMS).children.items():
+        with xr.open_zarr(path, group=name) as group:
+            assert name != "posterior" or group["mu"].chunks
+            xr.testing.assert_identical(group.load().drop_attrs(), expected.to_dataset().drop_attrs())
+
+
 ELEMENT_TYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 f2 f4 f8 c8 c16 >f8 >i4 >c16"
 
 
@@ -94,7 +109,7 @@ def test_missing_and_extreme_values_come_back(tmp_path: Path) -> None:
     whole = np.array([[0, -1, 2**63 - 1, -(2**63), 0, 0, 0]])
     with ZarrStore.create(tmp_path / "run.zarr", chains=1) as store:
         store.append({"posterior": {"reals": reals, "whole": whole}})
-    with xr.open_zarr(tmp_path / "run.zarr", group="posterior") as group:
+    with xr.open_zarr(tmp_path / "run.zarr", group="posterior", chunks=None) as group:
         assert group["reals"].values.tobytes() == reals.tobytes()
         np.testing.assert_array_equal(group["whole"], whole, strict=True)
 
@@ -118,7 +133,7 @@ def test_variables_of_no_elements_are_kept(tmp_path: Path) -> None:
     with ZarrStore.create(tmp_path / "run.zarr", chains=2) as store:
         store.append({"posterior": {"x": values}})
         store.append({"posterior": {"x": values}})
-    with xr.open_zarr(tmp_path / "run.zarr", group="posterior") as group:
+    with xr.open_zarr(tmp_path / "run.zarr", group="posterior", chunks=None) as group:
         assert group["x"].shape == (2, 18, 0, 3)
 
 

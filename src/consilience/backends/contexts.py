@@ -39,6 +39,19 @@ class Context:
     ----------
     updating
         Lock held by whoever computes new values from old ones, such as a function with updates.
+
+    See Also
+    --------
+    shared : A value in the context that is there by default.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pm.shared(2.0)
+    >>> own = pt.Context()
+    >>> own.set(x, 3.0)
+    >>> pm.function([], 2 * x, context=own)().item()
+    6.0
     """
 
     def __init__(self, parent: Context | None = None) -> None:
@@ -170,6 +183,13 @@ def shared(
     Returns
     -------
     TensorVariable
+        A tensor whose value functions read anew at each call.
+
+    See Also
+    --------
+    In : An input with settings of its own.
+    Out : An output.
+    Mode : How a function is compiled.
 
     Examples
     --------

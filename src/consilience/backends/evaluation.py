@@ -40,6 +40,10 @@ def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] 
     ndarray
         An array; random variables without a value are drawn, anew at every call.
 
+    See Also
+    --------
+    function : Compile expressions.
+
     Examples
     --------
     >>> import consilience.tensor as pt

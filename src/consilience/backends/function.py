@@ -47,6 +47,7 @@ from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe
 from consilience.ops.assertion import require
+from consilience.planning import as_chosen
 from consilience.rewrite.rules import simplify
 from consilience.transforms.equal_terms import equal_terms_batched
 
@@ -105,6 +106,10 @@ class Function(Inspected):
     profile : FunctionProfile, optional
         Times, if they were asked for.
 
+    See Also
+    --------
+    function : Compile expressions.
+
     Examples
     --------
     >>> import consilience.tensor as pt
@@ -144,7 +149,7 @@ class Function(Inspected):
         self._slots = tuple(slots_of([*self.optimised, *written, *sources]))
         if profile is not None:
             profile.graph_seconds += time.perf_counter() - began
-        self._compile = find_backend(mode.backend)
+        self._compile = as_chosen(find_backend(mode.backend), mode.plan)
         self._executables: OrderedDict[tuple[tuple[int, ...], ...], Bound] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -510,6 +515,7 @@ def function(
     backend: str | None = None,
     context: Context | None = None,
     random_key: Node | None = None,
+    plan: bool | int = True,
 ) -> Function:
     """Compile expressions.
 
@@ -556,16 +562,27 @@ def function(
     random_key : TensorVariable, optional
         Shared random key with which random variables that are no inputs are drawn, and which is updated, at every call;
         None makes one with a fresh seed.
+    plan : bool or int, default True
+        False: products and other dear values are computed in the order in which they are written, where machine code
+        is free to choose an equal one that is predicted to be cheaper. A number: a form that holds so many bytes at
+        most between its steps, and GraphError where none is found.
 
     Returns
     -------
     Function
+        A function of arrays, which takes values of `inputs` in their order and gives those of `outputs`.
 
     Raises
     ------
     GraphError
         For inputs, updates and givens that do not fit.
     UnusedInputError
+
+    See Also
+    --------
+    shared : A shared slot that starts with `value` in the default context.
+    In : An input with settings of its own.
+    Out : An output.
 
     Examples
     --------
@@ -588,9 +605,10 @@ def function(
         on_unused_input="ignore" if sparse and on_unused_input is None else on_unused_input,
         random_key=random_key,
     )
+    chosen = mode_named(mode, backend)
     compiled = Function(
         request,
-        mode=mode_named(mode, backend),
+        mode=chosen if plan is True else chosen.with_plan(plan),
         context=context,
         allow_downcast=allow_input_downcast,
         profile=profile if isinstance(profile, FunctionProfile) else FunctionProfile() if profile else None,

@@ -71,6 +71,7 @@ from consilience.ops.loop import Scan
 from consilience.ops.python_call import PythonCall, checked, lengths_of_results, results_of, settled
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import stack
+from consilience.planning import Forced, choosing, planned
 from consilience.rewrite.rules.loops import tidy_loops
 from consilience.transforms.complex_pairs import is_complex
 
@@ -84,11 +85,12 @@ KEPT_LENGTHS = 16
 
 
 def program_of(
-    inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = ()
+    inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = (), *, choice: bool | int | Forced = True
 ) -> tuple[Program, list[Node]]:
     """The steps of static outputs, and what of the data is computed before calls: the first of its constants."""
     check_sizes(sizes_of(topological(outputs)), {})
     with without_sources():
+        outputs = planned(outputs, data, choice)
         # At fixed lengths more is known of loops: that there is a last step, which needs no trace.
         primitive = fold(share_exponentials(in_numbers(expand(in_row_blocks(tidy_loops(outputs))))))
         cut, leaves, prepared = hoist(primitive, data)
@@ -108,6 +110,8 @@ class Compiled:
         Leaves whose values are bound before calls (`bind`); what depends on them alone is computed then.
     origins : sequence of TensorVariable, optional
         The outputs as users know them, for messages; `outputs` if not given.
+    choice : bool or int or callable, default True
+        Whether the program is planned (see `planning`).
 
     Attributes
     ----------
@@ -129,10 +133,12 @@ class Compiled:
         *,
         level: int = 2,
         origins: Sequence[Node] | None = None,
+        choice: bool | int | Forced = True,
     ) -> None:
         self._data = list(data)
+        self._written_for = inputs, outputs, level
         self.origins = outputs if origins is None else origins
-        program, self._prepared = program_of(inputs, outputs, self._data)
+        program, self._prepared = program_of(inputs, outputs, self._data, choice=choice)
         host = target.host()
         code = self._written(program, host)
         self.workspace = code.workspace + ALIGNMENT
@@ -151,7 +157,15 @@ class Compiled:
         return jit.load(emit(code.module, host), [code.entry], level=level)
 
     def bind(self, values: Sequence[Array] = ()) -> BoundCode:
-        """The code with a table of constants, for given values of the data leaves."""
+        """The code with a table of constants, for given values of the data leaves.
+
+        Matrices that are given to be read where they lie get code of their own, which reads them row by row.
+        """
+        if lying := {leaf: constant(value) for leaf, value in zip(self._data, values, strict=True) if _lies(value)}:
+            inputs, outputs, level = self._written_for
+            others = {leaf: value for leaf, value in zip(self._data, values, strict=True) if leaf not in lying}
+            own = type(self)(inputs, substitute(outputs, lying), list(others), level=level, origins=self.origins)
+            return own.bind(list(others.values()))
         prepared: list[Array] = []
         if self._prepared:
             prepared = reference.evaluate(self._prepared, dict(zip(self._data, values, strict=True)))
@@ -261,7 +275,11 @@ def _in_place(view: Node) -> bool:
     while view.inputs:
         view = view.inputs[0]
     array = constant_value(view)
-    return array is not None and array.ndim == 2 and min(array.shape) <= FEW_COLUMNS and stays(array, array.dtype)
+    return array is not None and _lies(array)
+
+
+def _lies(array: Array) -> bool:
+    return array.ndim == 2 and min(array.shape) <= FEW_COLUMNS and stays(array, array.dtype)
 
 
 def _size(node: Node) -> int:
@@ -563,5 +581,8 @@ def compile(
         results, memo = specialise([*outputs, *inputs, *data], lengths)
         results = settled(results[: len(outputs)])
     leaves, bound = [memo[i] for i in inputs], [memo[d] for d in data]
+    choice = choosing.get()
+    if choice is not True:
+        make = functools.partial(make, choice=choice)
     form = _Paired if any(map(is_complex, (*leaves, *bound, *results))) else staged
     return form(leaves, results, bound, level=level, origins=outputs, make=make)

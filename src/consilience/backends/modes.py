@@ -7,7 +7,7 @@ from typing import Final
 
 from consilience.backends.registry import BACKENDS
 from consilience.ir.settings import config
-from consilience.record import Record
+from consilience.record import Record, field_names
 
 _LINKERS: Final = {
     **dict.fromkeys(("cvm", "cvm_nogc", "vm", "vm_nogc", "c|py", "c|py_nogc", "numba", None), "llvm"),
@@ -36,10 +36,25 @@ class Mode(Record):
         A name of `registry.BACKENDS`; PyTensor's linkers, as in `Mode(linker="py")`, are taken too.
     simplified : bool, optional
         Whether the graph is rewritten before it is compiled; of PyTensor's `optimizer=`, None is False.
+    plan : bool or int, default True
+        Whether machine code computes the equal form that is predicted to be cheapest, of graphs that are rewritten; a
+        number: the cheapest that holds so many bytes at most.
+
+    See Also
+    --------
+    function : Takes it as `mode`.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> pm.function([x], pt.exp(x), mode=pm.Mode(backend="reference"))(0.0).item()
+    1.0
     """
 
     backend: str = "llvm"
     simplified: bool = True
+    plan: bool | int = True
 
     def __init__(
         self,
@@ -48,10 +63,12 @@ class Mode(Record):
         *,
         backend: str | None = None,
         simplified: bool | None = None,
+        plan: bool | int = True,
     ) -> None:
         chosen = linker if backend is None else backend
         object.__setattr__(self, "backend", _LINKERS.get(chosen, chosen))
         object.__setattr__(self, "simplified", bool(optimizer) if simplified is None else simplified)
+        object.__setattr__(self, "plan", self.simplified and plan)
 
     @property
     def linker(self) -> str:
@@ -69,6 +86,13 @@ class Mode(Record):
             super().__setattr__(name, value)
         _refuse_finite({name: value})
 
+    def with_plan(self, plan: bool | int) -> Mode:
+        """This mode with another `plan`."""
+        made = object.__new__(type(self))
+        for name in field_names(self):
+            object.__setattr__(made, name, getattr(self, name) if name != "plan" else self.simplified and plan)
+        return made
+
     def excluding(self, *tags: str) -> Mode:
         """This mode: PyTensor's tags of rewrites choose none here, where every rewrite keeps values and checks."""
         return self
@@ -85,12 +109,29 @@ class NanGuardMode(Mode):
         Name of the backend that computes.
     simplified : object, default True
         Whether the simplified expressions are checked.
+    plan : bool, default True
+        Whether machine code computes the equal form that is predicted to be cheapest, of graphs that are rewritten.
     nan_is_error : object, default True
         Whether NaN is wrong.
     inf_is_error : object, default True
         Whether infinities are wrong.
     big_is_error : object, default False
         Whether numbers beyond 1e10 are wrong (by default not, unlike PyTensor's).
+
+    See Also
+    --------
+    DebugMode : Compares values with NumPy's.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> f = pm.function([x], pt.log(x), mode=pm.NanGuardMode())
+    >>> try:
+    ...     f(-1.0)
+    ... except AssertionError as error:
+    ...     print(type(error).__name__)
+    NotFiniteError
     """
 
     nan_is_error: bool = True
@@ -114,6 +155,18 @@ class DebugMode(Mode):
         For other names.
     ValueError
         For `check_isfinite=True`.
+
+    See Also
+    --------
+    NanGuardMode : Looks for what is not finite.
+    Mode : How a function is compiled.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> pm.function([x], pt.exp(x), mode=pm.DebugMode())(0.0).item()
+    1.0
     """
 
     def __init__(self, optimizer: bool | str | None = True, **settings: object) -> None:

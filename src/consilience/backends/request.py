@@ -64,6 +64,19 @@ class In(Record, eq=False):
         Accepted, as is `mutable`: values are only read, and kept by nobody.
     mutable : bool, default False
         Taken for PyTensor's sake and without effect.
+
+    See Also
+    --------
+    Out : The same for an output.
+    function : Takes it among its inputs.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x, y = pt.dscalars("x", "y")
+    >>> f = pm.function([x, pm.In(y, value=10.0)], x + y)
+    >>> f(1.0).item(), f(1.0, 2.0).item()
+    (11.0, 3.0)
     """
 
     variable: Node
@@ -84,6 +97,17 @@ class Out(Record, eq=False):
         The expression.
     borrow : bool, default False
         Whether the array may be used as it is, without a copy.
+
+    See Also
+    --------
+    In : The same for an input.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> pm.function([x], pm.Out(2 * x, borrow=True))(3.0).item()
+    6.0
     """
 
     variable: Node

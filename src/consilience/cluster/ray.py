@@ -52,10 +52,30 @@ class Ray(Adapter):
 def ray(**options: Any) -> Ray:
     """An executor of the Ray cluster that this process is connected to; one on this machine if it is to none.
 
-    options   of `ray.remote` for each task: `num_cpus`, `memory`, `resources`, `runtime_env`
-    raises    MissingPackageError where Ray is not installed
+    Parameters
+    ----------
+    **options : object
+        Of `ray.remote` for each task: `num_cpus`, `memory`, `resources`, `runtime_env`.
 
-    Example: `pm.sbc(model, executor=pm.cluster.ray())`.
+    Returns
+    -------
+    Ray
+        For `executor=` of `pm.sample`, `pm.sbc`, `pm.sample_many` and others.
+
+    Raises
+    ------
+    MissingPackageError
+        Where Ray is not installed.
+
+    See Also
+    --------
+    Workers : Runs tasks on an executor.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> executor = pm.cluster.ray(num_cpus=1)  # doctest: +SKIP
+    >>> pm.sbc(model, executor=executor)  # doctest: +SKIP
     """
     try:
         module = import_module("ray")

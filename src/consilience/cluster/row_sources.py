@@ -1,14 +1,18 @@
-"""Tables and arrays of many rows, opened where they are read: memory-mapped, zarr, Dask, parquet.
+"""Tables and arrays of many rows, opened where they are read: memory-mapped files, zarr, Dask, parquet, lists of them.
 
 What a user gave for a data container in; a `RowSource`, which is little to send, and its rows on the worker out.
 """
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import itertools
 import math
 import mmap
 import os
 import socket
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -35,19 +39,23 @@ class RowSource:
 
     def __init__(self, name: str, given: Any, columns: str | list[str] | None = None) -> None:
         self.name, self.columns = name, columns
-        self.given = os.fspath(given) if isinstance(given, os.PathLike) else given
-        if _is_mapped(given):
-            self.given = _Mapped(str(given.filename), given.dtype.str, given.shape, given.offset)
+        self.given = _full(os.fspath(given)) if isinstance(given, str | os.PathLike) else _mapped(given)
         table = isinstance(self.given, str) and not self.given.rstrip("/").endswith((".npy", ".zarr"))
         if table and columns is None:
             raise SamplingError(
                 f"`{name}`: {self.given!r} is read as a parquet table; name its columns, as ({self.given!r}, "
                 '["a", "b"]). Arrays are `.npy` files and `.zarr` folders.'
             )
+        if not table and columns is not None:
+            raise SamplingError(
+                f"`{name}`: {self._shown()} has no columns to take {columns!r} of; give it alone, and several files as "
+                "a list."
+            )
         self._open: Any = None
         self._state: tuple[int, int] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
+        """Without what is open, for workers and for each of their threads."""
         return {**self.__dict__, "_open": None, "_state": None}
 
     def length(self) -> int:
@@ -63,12 +71,20 @@ class RowSource:
         found = self._opened()
         self.check()
         try:
-            if isinstance(found, _ParquetColumns):
-                return found.read(first, behind)
-            part = found[first:behind]
-            return np.asarray(part.compute(scheduler="synchronous") if hasattr(part, "compute") else part)
-        except (OSError, ValueError) as error:
-            raise SamplingError(f"{self._where()} can't be read at rows {first} to {behind}: {error}") from error
+            part = found.read(first, behind) if isinstance(found, _ParquetColumns) else found[first:behind]
+            values = np.asarray(_computed(part) if hasattr(part, "dask") else part)
+        except SamplingError as error:
+            raise SamplingError(f"{self._where()}: {error}") from error
+        except Exception as error:  # stores and engines of others raise errors of their own
+            raise SamplingError(f"{self._where()} can't be read at rows {first:,} to {behind:,}: {error}") from error
+        if not (values.flags.writeable or isinstance(found, np.ndarray)):
+            values = values.copy()  # what can't be written to is read where it lies, by code of its own
+        if values.dtype.kind not in "biuf":
+            raise SamplingError(
+                f"{self._where()} has values of the type {values.dtype}, where numbers were needed: write them as "
+                "float64, float32 or whole numbers, without missing ones."
+            )
+        return values
 
     def check(self) -> None:
         """SamplingError where its file is not the one that was opened."""
@@ -79,7 +95,9 @@ class RowSource:
         if self._open is None:
             try:
                 self._open = self._open_anew()
-            except (OSError, ValueError, KeyError) as error:
+            except MissingPackageError:
+                raise
+            except Exception as error:  # as above
                 raise SamplingError(
                     f"{self._where()} can't be opened ({type(error).__name__}: {error}); workers need a path that "
                     "they all share."
@@ -98,9 +116,10 @@ class RowSource:
         if given.endswith(".npy"):
             return np.load(given, mmap_mode="r")
         try:
-            return import_module("zarr").open_array(given, mode="r")
+            zarr = import_module("zarr")
         except ImportError as error:
             raise MissingPackageError.of("zarr", "`pip install zarr`", error) from error
+        return zarr.open_array(given, mode="r")
 
     def _stamp(self) -> tuple[int, int] | None:
         path = self.given.path if isinstance(self.given, _Mapped) else self.given
@@ -109,16 +128,122 @@ class RowSource:
         found = os.stat(path)
         return found.st_size, found.st_mtime_ns
 
-    def _where(self) -> str:
+    def _shown(self) -> str:
         given = self.given.path if isinstance(self.given, _Mapped) else self.given
-        shown = repr(given) if isinstance(given, str) else f"an array of {type(given).__module__.split('.')[0]}"
-        return f"`{self.name}`: {shown} on the host {socket.gethostname()!r}"
+        return repr(given) if isinstance(given, str) else f"an array of {type(given).__module__.split('.')[0]}"
+
+    def _where(self) -> str:
+        return f"`{self.name}`: {self._shown()} on the host {socket.gethostname()!r}"
 
 
-def _is_mapped(given: Any) -> bool:
-    """Whether an array is a whole file that is mapped; of a part of one it is not known where it begins."""
-    base: object = getattr(given, "base", None)
-    return isinstance(given, np.memmap) and isinstance(base, mmap.mmap) and bool(given.flags.c_contiguous)
+class SourceList:
+    """Several sources of one data container, one behind the other."""
+
+    def __init__(self, name: str, parts: list[RowSource]) -> None:
+        self.name, self.parts = name, parts
+        self._begins: list[int] = []
+
+    def __copy__(self) -> SourceList:
+        return SourceList(self.name, [copy.copy(part) for part in self.parts])
+
+    def length(self) -> int:
+        """Number of rows; opens all."""
+        if not self._begins:
+            self._begins = [0, *itertools.accumulate(part.length() for part in self.parts)]
+        return self._begins[-1]
+
+    def read(self, first: int, behind: int) -> Array:
+        """Some rows, as `RowSource.read`."""
+        self.length()
+        found = [
+            part.read(max(first, begin) - begin, min(behind, end) - begin)
+            for part, (begin, end) in zip(self.parts, itertools.pairwise(self._begins), strict=True)
+            if begin < behind and first < end
+        ]
+        if len({(values.shape[1:], values.dtype) for values in found}) > 1:
+            told = ", ".join(f"{values.dtype} {values.shape[1:]}" for values in found)
+            raise SamplingError(f"the files of `{self.name}` have rows of different kinds: {told}.")
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def check(self) -> None:
+        """As `RowSource.check`."""
+        for part in self.parts:
+            part.check()
+
+
+def source_of(name: str, given: Any, client: Any = None) -> RowSource | SourceList:
+    """What a user gave for a data container.
+
+    given    as `RowSource` takes it, (table, columns), a Dask dataframe with columns in the place of a table, or a list
+    client   of Dask, which counts the rows of its collections where they have not been counted
+    raises   SamplingError for anything else
+    """
+    if isinstance(given, list) and given:
+        found = [source_of(name, own, client) for own in given]
+        return SourceList(
+            name, [part for own in found for part in (own.parts if isinstance(own, SourceList) else [own])]
+        )
+    rows, columns = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
+    columns = list(columns) if isinstance(columns, list | tuple) else columns
+    if type(rows).__module__.split(".")[0] == "dask":
+        return RowSource(name, _array_of_dask(name, rows, columns, client))
+    if not isinstance(rows, str | os.PathLike) and not all(hasattr(rows, own) for own in ("shape", "__getitem__")):
+        raise SamplingError(
+            f"the source of `{name}` must be a path, (path, columns), an array of rows or a list of these, got "
+            f"{type(rows).__name__}."
+        )
+    return RowSource(name, rows, columns)
+
+
+def _array_of_dask(name: str, given: Any, columns: str | list[str] | None, client: Any) -> Any:
+    """An array whose chunks have known lengths; rows are counted where the client's workers have them."""
+    table = hasattr(given, "to_dask_array")
+    if table and columns is None and given.ndim == 2:
+        raise SamplingError(f"`{name}`: name the columns of the Dask dataframe, as (frame, {list(given.columns)[:2]}).")
+    if _futures(given) and not hasattr(client, "scheduler_info"):
+        raise SamplingError(
+            f"`{name}`: the rows of this Dask collection are with the workers of a client; give that client as the "
+            "executor of the shards."
+        )
+    with client.as_current() if hasattr(client, "as_current") else contextlib.nullcontext():
+        if table:
+            names = [columns] if isinstance(columns, str) else columns or []
+            if lacking := [own for own in names if own not in given.columns]:
+                raise SamplingError(f"`{name}`: no column {lacking[0]!r}; there are {', '.join(given.columns)}.")
+            given = (given if columns is None else given[columns]).to_dask_array()
+        if any(math.isnan(length) for length in given.shape):
+            return given.copy().compute_chunk_sizes()
+    return given
+
+
+def _futures(collection: Any) -> list[Any]:
+    """What of a Dask collection lies with workers."""
+    loaded = sys.modules.get("distributed")
+    return list(loaded.futures_of(collection)) if loaded is not None else []
+
+
+def _computed(part: Any) -> Any:
+    """The values of a Dask array, by this thread; what lies with other workers is asked for."""
+    if _futures(part):
+        with import_module("distributed").worker_client() as client:
+            return client.compute(part, sync=True)
+    return part.compute(scheduler="synchronous")
+
+
+def _full(path: str) -> str:
+    return path if "://" in path else os.path.abspath(path)
+
+
+def _mapped(given: Any) -> Any:
+    """A whole file that is mapped, or rows of one, as where they are; others as they are."""
+    root = given
+    while isinstance(getattr(root, "base", None), np.ndarray):
+        root = root.base
+    known = isinstance(root, np.memmap) and isinstance(getattr(root, "base", None), mmap.mmap) and root.filename
+    if not known or not given.flags.c_contiguous:
+        return given
+    offset = root.offset + given.ctypes.data - root.ctypes.data
+    return _Mapped(os.path.abspath(str(root.filename)), given.dtype.str, given.shape, offset)
 
 
 class _Mapped:
@@ -175,7 +300,7 @@ class _ParquetColumns:
                     column = batch.column(name).slice(low - at, high - low)
                     if column.null_count:
                         raise SamplingError(
-                            f"the column {name!r} has no value in {column.null_count} of the rows {low} to {high}; "
+                            f"the column {name!r} has no value in {column.null_count} of the rows {low:,} to {high:,}; "
                             "missing values are no variables in shards: drop or fill them."
                         )
                     values = column.to_numpy(zero_copy_only=False)

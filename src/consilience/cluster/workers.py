@@ -14,6 +14,7 @@ import queue
 import secrets
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
@@ -24,7 +25,7 @@ from typing import Any, Final, Self, TypeVar
 from consilience.cluster import tasks
 from consilience.cluster.executors import adapted
 from consilience.cluster.pickles import sent
-from consilience.errors import SamplingError, TimeLimitError, WorkerLostError
+from consilience.errors import ConsilienceWarning, SamplingError, TimeLimitError, WorkerLostError
 from consilience.native.blas import single_threaded
 
 I = TypeVar("I")  # noqa: E741  # an item
@@ -35,10 +36,32 @@ TRIALS: Final = 3
 
 
 class Broadcast:
-    """A value that goes to each worker once, by the digest of its pickle; an argument of `Workers.submit`.
+    """A value that goes to each worker once, by the digest of its pickle; `Workers.share` makes it of a value.
 
     A thread of a worker has its own copy (`copy.copy`, so a class may say what that means by `__copy__`) and keeps it
     between tasks, with whatever the function has stored in its attributes.
+
+    Parameters
+    ----------
+    digest : str
+        Of the pickle.
+    value : object
+        The value.
+    data : bytes or None
+        The pickle; None where workers are threads of this process.
+
+    See Also
+    --------
+    Workers : Sends it.
+
+    Examples
+    --------
+    >>> from consilience.cluster import Workers
+    >>> with Workers(cores=2) as workers:
+    ...     offset = workers.share(10, "the offset")
+    ...     tasks = [task for task in workers.each(lambda n, offset: n + offset, range(3), offset) if task]
+    >>> sorted(task.result() for task in tasks)
+    [10, 11, 12]
     """
 
     def __init__(self, digest: str, value: Any, data: bytes | None) -> None:
@@ -47,10 +70,35 @@ class Broadcast:
 
 
 class Task:
-    """A call on its way.
+    """A call on its way; `Workers.each` makes one of each item.
 
-    item    what `Workers.each` made it for
-    error   why it has no result: what the function raised, TimeLimitError, WorkerLostError
+    Parameters
+    ----------
+    function : callable
+        What is called.
+    arguments : tuple
+        Its arguments.
+    limit : float or None
+        Seconds that it may take.
+    item : object
+        What `Workers.each` made it for.
+
+    Attributes
+    ----------
+    error : Exception or None
+        Why it has no result: what the function raised, TimeLimitError, WorkerLostError.
+
+    See Also
+    --------
+    Workers : Runs it.
+
+    Examples
+    --------
+    >>> from consilience.cluster import Workers
+    >>> with Workers(cores=2) as workers:
+    ...     ended = [task for task in workers.each(lambda n: 1 / n, [1, 0]) if task]
+    >>> {task.item: type(task.error).__name__ for task in ended if task.error}
+    {0: 'ZeroDivisionError'}
     """
 
     def __init__(
@@ -90,8 +138,24 @@ class _Left:
 class Workers:
     """The workers of an executor, as a context: leaving it stops what still runs, and leaves the executor as it was.
 
-    executor   of `concurrent.futures`, a Dask client, `pm.cluster.ray()`; None for threads of this process
-    cores      number of threads, where `executor` is None
+    Parameters
+    ----------
+    executor : Executor, optional
+        Of `concurrent.futures`, a Dask client, `pm.cluster.ray()`; None for threads of this process.
+    cores : int, default 1
+        Number of threads, where `executor` is None.
+
+    See Also
+    --------
+    sample_many : Fits on workers.
+
+    Examples
+    --------
+    >>> from consilience.cluster import Workers
+    >>> with Workers(cores=2) as workers:
+    ...     tasks = [task for task in workers.each(lambda n: n * n, range(4)) if task]
+    >>> sorted(task.result() for task in tasks)
+    [0, 1, 4, 9]
     """
 
     def __init__(self, executor: Any = None, cores: int = 1) -> None:
@@ -108,6 +172,7 @@ class Workers:
         self._arrived: queue.SimpleQueue[tuple[Task | None, Any]] = queue.SimpleQueue()
         self._shared: list[Broadcast] = []
         self._counted = (0, -1.0)
+        self._warned = False  # that there are none
         self.losses = 0
 
     @property
@@ -121,6 +186,9 @@ class Workers:
         now = time.monotonic()
         if now - self._counted[1] > 1.0 and not self.away:
             self._counted = (self._adapter.count(), now)
+            if self._adapter.vacant and not self._warned:
+                self._warned = True
+                warnings.warn(f"{self._adapter.vacant}.", ConsilienceWarning, stacklevel=3)
         return max(1, self._counted[0])
 
     def news(self) -> list[str]:
@@ -128,6 +196,11 @@ class Workers:
         _ = self.count  # which looks, from time to time
         told, self._adapter.news = self._adapter.news, []
         return told
+
+    @property
+    def vacant(self) -> bool:
+        """Whether there has been no worker for some seconds."""
+        return bool(self._adapter.vacant)
 
     @property
     def away(self) -> str:
@@ -142,8 +215,22 @@ class Workers:
     def share(self, value: Any, what: str) -> Broadcast:
         """Let tasks have a large value; see `Broadcast`.
 
-        what     its name in errors
-        raises   SamplingError where it does not pickle, with the part that doesn't
+        Parameters
+        ----------
+        value : object
+            The value.
+        what : str
+            Its name in errors.
+
+        Returns
+        -------
+        Broadcast
+            An argument of `submit` and `each`.
+
+        Raises
+        ------
+        SamplingError
+            Where it does not pickle, with the part that doesn't.
         """
         if self.inside:
             made = Broadcast(secrets.token_hex(16), value, None)
@@ -159,10 +246,21 @@ class Workers:
     ) -> Task:
         """A task that is begun when a worker is free for it.
 
-        function    importable on the worker, or for cloudpickle to write out
-        arguments   of it; those that are `Broadcast` arrive as their values
-        limit       seconds until it is interrupted and ends with TimeLimitError
-        raises      nothing: what goes wrong is the task's `error`, or raised by `finished` if it concerns all tasks
+        Parameters
+        ----------
+        function : callable
+            Importable on the worker, or for cloudpickle to write out.
+        *arguments : object
+            Of the function; those that are `Broadcast` arrive as their values.
+        limit : float, optional
+            Seconds until it is interrupted and ends with TimeLimitError.
+        item : object, optional
+            What the task is known by.
+
+        Returns
+        -------
+        Task
+            What goes wrong is its `error`, or raised by `finished` if it concerns all tasks.
         """
         task = Task(function, arguments, limit, item)
         self._waiting.append(task)
@@ -185,7 +283,20 @@ class Workers:
     def finished(self, timeout: float = TICK) -> list[Task]:
         """Tasks that ended since it was asked last, but for those that were cancelled; waits for one at most so long.
 
-        raises   SamplingError where no task can run: the executor is shut down, workers have other versions
+        Parameters
+        ----------
+        timeout : float
+            Seconds to wait.
+
+        Returns
+        -------
+        list of Task
+            In the order in which they ended.
+
+        Raises
+        ------
+        SamplingError
+            Where no task can run: the executor is shut down, workers have other versions.
         """
         self._feed()
         if self._flying and not self._ended:

@@ -47,6 +47,18 @@ class Finding(Record):
         The number found, the worst one if there are several.
     where : str, default ''
         The parameter, as `theta[A]`, or the chains it was found in; empty for the run as a whole.
+
+    See Also
+    --------
+    inspect : Gives them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import inspect
+    >>> apart = np.random.default_rng(1).normal(size=(4, 500)) + np.arange(4)[:, None]
+    >>> {finding.level for finding in inspect({"x": apart})}
+    {'warning'}
     """
 
     kind: Literal["divergences", "treedepth", "ebfmi", "rhat", "ess", "chains", "draws"]
@@ -77,12 +89,25 @@ def inspect(
     Returns
     -------
     list of Finding
+        One per sign; none for draws that can be trusted.
+
+    See Also
+    --------
+    warn : Issues the findings.
+    examine : The numbers alone.
 
     Notes
     -----
     Looked for: any divergence; trees of full depth in more than 5 % of a chain's draws; E-BFMI < 0.3; R-hat that noise
     does not explain, see `stopping_rule.rhat_is_large`; bulk or tail effective size below what is asked; a single
     chain; and, as information, fewer than 4 chains, or too few draws (under 100) for the diagnostics to mean anything.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import inspect
+    >>> inspect({"x": np.random.default_rng(1).normal(size=(4, 500))})
+    []
     """
     from consilience.diagnostics.description import table_of  # runs have the table already
 
@@ -120,6 +145,23 @@ def warn(findings: Iterable[Finding], stacklevel: int = 1) -> None:
     Returns
     -------
     None
+        Nothing.
+
+    See Also
+    --------
+    inspect : Gives the findings.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from consilience.diagnostics import inspect, warn
+    >>> apart = np.random.default_rng(1).normal(size=(4, 500)) + np.arange(4)[:, None]
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     warn(inspect({"x": apart}))
+    >>> told[0].category.__name__
+    'ConvergenceWarning'
     """
     for finding in findings:
         if finding.level == "warning":

@@ -94,6 +94,16 @@ def ess_bulk(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw; NaN where it is not defined.
+
+    See Also
+    --------
+    ess_tail : Effective sample size of the tails.
+    ess_mean : Effective sample size for the mean.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
     Examples
     --------
@@ -122,6 +132,16 @@ def ess_tail(draws: npt.ArrayLike, tails: Sequence[float] = TAILS) -> FloatArray
     Returns
     -------
     FloatArray
+        Of the shape of one draw; NaN where it is not defined.
+
+    See Also
+    --------
+    ess_mean : Effective sample size for the mean.
+    ess_bulk : Effective sample size of the bulk.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
     Examples
     --------
@@ -147,6 +167,16 @@ def ess_mean(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw; NaN where it is not defined.
+
+    See Also
+    --------
+    ess_bulk : Effective sample size of the bulk.
+    ess_tail : Effective sample size of the tails.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
     Examples
     --------
@@ -172,5 +202,22 @@ def ess_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw; NaN where it is not defined.
+
+    See Also
+    --------
+    ess_bulk : For the centre.
+    ess_tail : For both tails.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import ess_quantile
+    >>> bool(ess_quantile(np.random.default_rng(1).normal(size=(4, 500)), 0.9) > 1000)
+    True
     """
     return measure_one(draws, lambda sample: quantile_of_sample(sample, probability))

@@ -26,6 +26,22 @@ def ebfmi(energy: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+        One number per chain; below 0.3 momentum is drawn too rarely for the energies there are.
+
+    See Also
+    --------
+    examine : Diagnostics of parameters.
+
+    References
+    ----------
+    Betancourt (2016), arXiv:1604.00695.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import ebfmi
+    >>> ebfmi(np.random.default_rng(1).normal(size=(2, 1000))).round(1).tolist()
+    [2.0, 2.0]
     """
     values = np.asarray(energy, dtype=np.float64)
     if values.ndim != 2:

@@ -32,6 +32,18 @@ class Examination(Record):
         Monte Carlo standard error of the mean.
     mcse_sd : FloatArray
         Monte Carlo standard error of the standard deviation.
+
+    See Also
+    --------
+    examine : Makes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import examine
+    >>> found = examine(np.random.default_rng(1).normal(size=(4, 500, 2)))
+    >>> found.r_hat.shape, bool((found.r_hat < 1.01).all())
+    ((2,), True)
     """
 
     r_hat: FloatArray
@@ -70,6 +82,20 @@ def examine(draws: npt.ArrayLike) -> Examination:
     Returns
     -------
     Examination
+        An element of each array per element of one draw.
+
+    See Also
+    --------
+    examine_all : Several variables.
+    summary : As a table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import examine
+    >>> found = examine(np.random.default_rng(1).normal(size=(4, 500)))
+    >>> bool(found.ess_bulk[0] > 1000)
+    True
     """
     return examine_all([np.asarray(draws)])
 
@@ -85,6 +111,19 @@ def examine_all(variables: Sequence[npt.NDArray[np.generic]]) -> Examination:
     Returns
     -------
     Examination
+        An element of each array per element of a draw of all variables.
+
+    See Also
+    --------
+    examine : One variable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import examine_all
+    >>> rng = np.random.default_rng(1)
+    >>> examine_all([rng.normal(size=(4, 500, 2)), rng.normal(size=(4, 500))]).r_hat.shape
+    (3,)
     """
     found = measure(variables, DIAGNOSTICS)
     errors = found["errors"]

@@ -47,6 +47,15 @@ def hdi(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw with an axis of length 2 behind: lower and upper end.
+
+    See Also
+    --------
+    eti : With equal tails.
+
+    References
+    ----------
+    Hyndman (1996), The American Statistician 50, 120.
 
     Examples
     --------
@@ -75,6 +84,11 @@ def eti(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw with an axis of length 2 behind: lower and upper end.
+
+    See Also
+    --------
+    hdi : The narrowest interval.
 
     Examples
     --------

@@ -54,6 +54,15 @@ def split_rhat(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw; NaN where it is not defined.
+
+    See Also
+    --------
+    nested_rhat : Of many short chains.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
     Examples
     --------

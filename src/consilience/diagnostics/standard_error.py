@@ -58,6 +58,15 @@ def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw; NaN where it is not defined.
+
+    See Also
+    --------
+    mcse_sd : Monte Carlo standard error of the standard deviation.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
     Examples
     --------
@@ -87,6 +96,22 @@ def mcse_sd(draws: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw.
+
+    See Also
+    --------
+    mcse_mean : Of the mean.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import mcse_sd
+    >>> bool(mcse_sd(np.random.default_rng(1).normal(size=(4, 500))) < 0.03)
+    True
     """
     return measure_one(draws, of_deviation)
 
@@ -107,5 +132,22 @@ def mcse_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
     Returns
     -------
     FloatArray
+        Of the shape of one draw.
+
+    See Also
+    --------
+    mcse_mean : Of the mean.
+    ess_quantile : As a number of draws.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import mcse_quantile
+    >>> bool(mcse_quantile(np.random.default_rng(1).normal(size=(4, 500)), 0.5) < 0.05)
+    True
     """
     return measure_one(draws, lambda sample: of_quantile(sample, probability))

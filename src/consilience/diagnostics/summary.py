@@ -52,6 +52,18 @@ class SummaryTable(Record, eq=False):
         Numbers by the name of the column.
     verdict : str, default ''
         What the table is worth, in a sentence.
+
+    See Also
+    --------
+    summary : Makes one, or a data frame of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.diagnostics import SummaryTable
+    >>> table = SummaryTable(labels=["mu"], columns={"mean": np.array([1.5])})
+    >>> "mu" in str(table)
+    True
     """
 
     labels: tuple[str, ...]
@@ -181,6 +193,11 @@ def summary(
     Returns
     -------
     object
+        A table with a row per element.
+
+    See Also
+    --------
+    plot_trace : A picture of the draws.
 
     Notes
     -----
@@ -190,6 +207,15 @@ def summary(
     `sample` stands its status, unless it is plain "converged".
 
     Raises KeyError, ShapeError and TypeError as `gather`, and ValueError for an unknown kind or probability.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> draws = {"mu": np.random.default_rng(1).normal(size=(4, 500))}
+    >>> table = pm.summary(draws)
+    >>> table.loc["mu", "sd"].round(1).item(), bool(table.loc["mu", "r_hat"] < 1.01)
+    (1.0, True)
     """
     if kind not in ("all", "stats", "diagnostics"):
         raise ValueError(f"kind is 'all', 'stats' or 'diagnostics'; {kind!r} came")

@@ -64,6 +64,10 @@ def find_constrained_prior(
     ValueError
         For bounds or masses without meaning, or where no such parameters are found.
 
+    See Also
+    --------
+    icdf : The quantile of a probability.
+
     Examples
     --------
     >>> import consilience as pm

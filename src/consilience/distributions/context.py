@@ -69,6 +69,10 @@ class ModelContext(Protocol):
         """Keep the values of an expression under a name; for distributions that give more than one result."""
         ...
 
+    def made_with_dims(self, name: str, made: Any) -> None:
+        """Have the variable be a tensor with named dims where the model is asked for it."""
+        ...
+
     def lengths_of(self, dims: str | Sequence[str | None]) -> Sequence[Dim | None]:
         """Length per dim; None for one whose length is not known yet."""
         ...

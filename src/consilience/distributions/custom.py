@@ -42,23 +42,39 @@ class Formulas(Record):
 class CustomDist(UnnamedParameters):
     """A distribution given by functions of graphs.
 
-    logp            function (value, *parameters) -> log density, one number per event; a scalar is the sum for the
-                    whole variable
-    logcdf          function (value, *parameters) -> log P(X <= value), one number per event
-    dist            function (*parameters, size) -> an expression of random variables made by `….dist(…, size=size)`,
-                    from which density, draws and support follow; the public names of `consilience.logprob` give it
-                    its meaning. The default transform follows too: it maps the interval of the numbers that the
-                    expression can be, whose ends may depend on parameters, to the real line. There is none for
-                    counts, for vectors, and where single numbers have a probability. With `logp`, the density is
-                    that function's on all numbers, and draws alone follow
-    numeric_inverse  whether the density of `dist` may invert monotone functions numerically, as for `logp`
-    random          function (*parameters, rng, size) -> draws of shape `size`, as a graph; `rng` has the methods of
-                    NumPy's generator, and is a random key for the functions of `pt.random`
-    support_point   function (*parameters) -> a value from which sampling may start; 0 if not given
-    signature       core axes of parameters and events such as "(n),(n,n)->(n)"; all scalars if not given
-    ndim_supp, ndims_params     the same as ranks, in PyMC's words; vectors then need `shape`
-    dtype           element type; int64 makes the distribution discrete
-    class_name      name for messages
+    Parameters
+    ----------
+    logp : callable, optional
+        Function (value, *parameters) -> log density, one number per event; a scalar is the sum for the whole variable.
+    logcdf : callable, optional
+        Function (value, *parameters) -> log P(X <= value), one number per event.
+    dist : callable, optional
+        Function (*parameters, size) -> an expression of random variables made by `....dist(..., size=size)`, from which
+        density, draws and support follow. With `logp`, the density is that function's on all numbers, and draws alone
+        follow.
+    numeric_inverse : bool, default False
+        Whether the density of `dist` may invert monotone functions numerically, as for `logp`.
+    random : callable, optional
+        Function (*parameters, rng, size) -> draws of shape `size`, as a graph; `rng` has the methods of NumPy's
+        generator, and is a random key for the functions of `pt.random`.
+    support_point : callable, optional
+        Function (*parameters) -> a value from which sampling may start; 0 if not given.
+    signature : str, optional
+        Core axes of parameters and events such as "(n),(n,n)->(n)"; all scalars if not given.
+    ndim_supp : int, optional
+        Rank of an event, in place of `signature`; vectors then need `shape`.
+    ndims_params : sequence of int, optional
+        Ranks of the parameters, in place of `signature`.
+    dtype : str, default 'float64'
+        Element type; int64 makes the distribution discrete.
+    class_name : str, default 'CustomDist'
+        Name for messages.
+
+    Notes
+    -----
+    The public names of `consilience.logprob` give `dist` its meaning. The default transform follows from it, too: it
+    maps the interval of the numbers that the expression can be, whose ends may depend on parameters, to the real line.
+    There is none for counts, for vectors, and where single numbers have a probability.
 
     Examples
     --------

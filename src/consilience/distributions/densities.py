@@ -205,9 +205,11 @@ def drawn(rv: Node, key: Node | None = None, shape: Shape | None = None) -> Node
     shape = rv.static_shape if shape is None else shape
     sample = cast(bound.draw(rv.inputs[0] if key is None else key, shape), rv.dtype)
     named = bound.by_name()
-    for declared, value in zip(bound.declared(), bound.values, strict=True):
+    for declared, value, rank in zip(bound.declared(), bound.values, bound.event_ranks(), strict=True):
         if declared is not None and constant_value(value) is None:
             valid = declared.constraint.bind(named).admits(value)
+            for _ in range(rank - declared.event_rank):  # rows of one matrix, say, which are judged one by one
+                valid = reduce("all", valid, -1)
             if bound.event_rank:
                 valid = expand_dims(valid, tuple(range(valid.ndim, valid.ndim + bound.event_rank)))
             sample = where(valid, sample, np.nan if rv.dtype in FLOATS else -1)

@@ -7,6 +7,7 @@ sources, an example.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import textwrap
@@ -15,7 +16,7 @@ from typing import Any, Final
 from consilience import distributions
 from consilience.distributions.constraints import Constraint
 from consilience.distributions.distribution import Distribution
-from consilience.distributions.examples import EXAMPLES
+from consilience.distributions.examples import EXAMPLES, WITH_DIMS
 from consilience.distributions.moments import MOMENTS
 from consilience.distributions.parameters import DistributionParameter, StaticParameter, signatures
 
@@ -108,7 +109,7 @@ def documented(
     source = told.get("References") or (MOMENTS[cls.__name__].source if cls.__name__ in MOMENTS else "")
     if source:
         lines += ["", *_section("References", [source])]
-    example = _example_with_dims(cls.__name__) if named else told.get("Examples") or _example(cls.__name__)
+    example = _example_with_dims(cls) if named else told.get("Examples") or _example(cls.__name__)
     if example:
         lines += ["", *_section("Examples", [example])]
     return "\n".join(lines)
@@ -218,20 +219,50 @@ def _notes(cls: type[Distribution], own: str) -> list[str]:
     return [*notes, "\n".join(textwrap.wrap(" ".join(facts), 116))]
 
 
-def _example_with_dims(name: str) -> str:
-    row = EXAMPLES.get(name)
-    if row is None or "[" in row.value or "[" in row.given or "dist(" in row.given or not row.value:
-        return ""
-    given = f", {row.given}" if row.given else ""
+def with_dims(given: str, maker: str) -> tuple[str, tuple[str, ...]]:
+    """Arguments whose vectors have the dim "k" and whose matrices have "k" and "l"; and these dims, as far as used."""
+    text, matrices = re.subn(r"\[\[.*?\]\]", rf'{maker}(\g<0>, ("k", "l"))', given)
+    text, vectors = re.subn(
+        r"(?<![(\[])(?<!, )\[[^\[\]]*\]|(?<=, )(?<!\], )\[[^\[\]]*\](?!\])", rf'{maker}(\g<0>, "k")', text
+    )
+    return text, ("k", "l") if matrices else ("k",) if vectors else ()
+
+
+def _example_with_dims(cls: type[Distribution]) -> str:
+    name, coords = cls.__name__, {"city": '["Bern", "Rome"]'}
+    if name in WITH_DIMS:
+        given, dims = WITH_DIMS[name]
+        shown = tuple(dims.split())
+        lengths = {"k": 2, "l": 2, "m": 1, "p": 2, "q": 3, "t": 4}
+        coords = {dim: f"range({lengths[dim]})" for dim in shown if "dims=" in given.partition("core_dims=")[2]}
+    else:
+        given, core = with_dims(EXAMPLES[name].given, "as_xtensor")
+        event = core[: cls.support.event_rank]
+        shown = ("city", *event)
+        given += f", core_dims={core!r}".replace("'", '"') if core else ""
+        given += ', dims=("city", ...)' if event else ', dims="city"'
+    listed = ", ".join(f'"{dim}": {labels}' for dim, labels in coords.items())
+    arguments = ['"x"', *_arguments(given.removeprefix(", "))]
+    made = [f"x = pm.dims.{name}({', '.join(arguments)})"]
+    if len(made[0]) > 108:
+        made = [f"x = pm.dims.{name}(", *(f"    {argument}," for argument in arguments), ")"]
     return "\n".join(
         [
             ">>> import consilience as pm",
-            '>>> with pm.Model(coords={"city": ["Bern", "Rome"]}):',
-            f'...     x = pm.dims.{name}("x"{given}, dims="city")',
+            *([">>> from consilience.dims import as_xtensor"] if "as_xtensor" in given else []),
+            f">>> with pm.Model({f'coords={{{listed}}}' if coords else ''}):",
+            *(f"...     {line}" for line in made),
             ">>> x.dims",
-            "('city',)",
+            repr(shown),
         ]
     )
+
+
+def _arguments(text: str) -> list[str]:
+    """The arguments of a call, each by itself."""
+    call = ast.parse(f"f({text})", mode="eval").body
+    assert isinstance(call, ast.Call)
+    return [ast.unparse(argument) for argument in (*call.args, *call.keywords)]
 
 
 def _example(name: str) -> str:

@@ -22,6 +22,7 @@ from consilience.distributions.densities import realised_with, undefined
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, GraphError, ShapeError
 from consilience.ir import Input, Node, tensor_input, topological
+from consilience.ir.arithmetic import plain
 from consilience.ir.lengths import sources_of
 from consilience.ir.side_tables import describe
 from consilience.ops.random import fold_in
@@ -60,6 +61,11 @@ def draw(
     object
         An array, or a list of arrays for several nodes.
 
+    See Also
+    --------
+    sample_prior_predictive : Draw all variables from the prior.
+    logp : Log density (or log mass) at a value.
+
     Examples
     --------
     >>> import consilience as pm
@@ -71,7 +77,8 @@ def draw(
         raise ValueError(f"`draws` must be at least 1, got {draws}.")
     if told := elsewhere(vars):
         raise TypeError(told)
-    outputs = [vars] if isinstance(vars, Node) else list(vars)
+    vars = plain(vars)
+    outputs = [vars] if isinstance(vars, Node) else [plain(one) for one in vars]
     seed = _seed(random_seed)
     key = tensor_input("key", (), "seed")
     graph = realised_with(outputs, key)

@@ -147,3 +147,65 @@ EXAMPLES: Final = {
     "ZeroSumNormal": Example("sigma=1.0, shape=3", "[-0.1, 0.0, 0.1]", "-1.8479"),
 }  # fmt: skip
 """Of each distribution: parameters, value, log density."""
+
+_COV: Final = 'as_xtensor([[1.0, 0.5], [0.5, 1.0]], ("k", "l"))'
+_START: Final = f'pm.dims.MvNormal.dist(as_xtensor([0.0, 0.0], "k"), {_COV}, core_dims=("k", "l"))'
+_STEPS: Final = 'core_dims="t", dims="t"'
+
+WITH_DIMS: Final = {
+    "AR": ('rho=as_xtensor([0.5, 0.2], "l"), sigma=1.0, core_dims=("t", "l"), dims="t"', "t"),
+    "EulerMaruyama": (f"dt=0.1, sde_fn=lambda x, a: (-a * x, 0.5), sde_pars=[as_xtensor(1.0)], {_STEPS}", "t"),
+    "GARCH11": (f"omega=0.1, alpha_1=0.2, beta_1=0.7, initial_vol=1.0, {_STEPS}", "t"),
+    "GaussianRandomWalk": (f"mu=0.0, sigma=1.0, init_dist=pm.Normal.dist(0.0, 1.0), {_STEPS}", "t"),
+    "HiddenMarkov": (
+        (
+            'init_probs=as_xtensor([0.5, 0.5], "k"), P=as_xtensor([[0.9, 0.1], [0.2, 0.8]], ("k", "l")), '
+            'emission_dist=pm.dims.Normal.dist(as_xtensor([0.0, 3.0], "k"), 1.0), core_dims=("k", "l", "t"), dims="t"'
+        ),
+        "t",
+    ),
+    "KroneckerNormal": (
+        (
+            f'mu=0.0, covs=[{_COV}, as_xtensor([[2.0]], ("m", "n"))], sigma=0.5, core_dims=("k", "l", "m", "n", "p"), '
+            'dims="p"'
+        ),
+        "p",
+    ),
+    "LinearGaussianStateSpace": (
+        (
+            'a0=as_xtensor([0.0], "k"), P0=as_xtensor([[1.0]], ("k", "l")), T=as_xtensor([[0.9]], ("k", "l")), '
+            'Z=as_xtensor([[1.0]], ("m", "k")), H=as_xtensor([[0.5]], ("m", "n")), Q=as_xtensor([[0.2]], ("k", "l")), '
+            'core_dims=("k", "l", "t", "m", "n"), dims=("t", "m")'
+        ),
+        "t m",
+    ),
+    "LKJCorr": ('n=2, eta=2.0, core_dims=("k", "l")', "k l"),
+    "MatrixNormal": (
+        (
+            f'mu=0.0, rowcov={_COV}, colcov=as_xtensor([[2.0]], ("m", "n")), core_dims=("k", "m", "l", "n"), '
+            'dims=("k", "m")'
+        ),
+        "k m",
+    ),
+    "Mixture": (
+        (
+            'w=as_xtensor([0.3, 0.7], "k"), comp_dists=pm.dims.Normal.dist(as_xtensor([0.0, 3.0], "k"), 1.0), '
+            'core_dims="k"'
+        ),
+        "",
+    ),
+    "MvGaussianRandomWalk": (
+        f'mu=0.0, cov={_COV}, init_dist={_START}, core_dims=("t", "k", "l"), dims=("t", "k")',
+        "t k",
+    ),
+    "MvStudentTRandomWalk": (
+        f'nu=3.0, scale={_COV}, init_dist={_START}, core_dims=("t", "k", "l"), dims=("t", "k")',
+        "t k",
+    ),
+    "OrderedMultinomial": ('eta=0.5, cutpoints=as_xtensor([-1.0, 1.0], "l"), n=5, core_dims=("l", "q"), dims="q"', "q"),
+    "RandomWalk": (f"init_dist=pm.Normal.dist(0.0, 1.0), innovation_dist=pm.Laplace.dist(0.0, 1.0), {_STEPS}", "t"),
+    "StickBreakingWeights": ('alpha=2.0, K=1, core_dims="k", dims="k"', "k"),
+    "UniformDirection": ('n=2, core_dims="k", dims="k"', "k"),
+    "ZeroSumNormal": ('sigma=1.0, core_dims="t", dims="t"', "t"),
+}
+"""Arguments in a model with named dims, and the dims of the variable, where these do not follow from `EXAMPLES`."""

@@ -84,6 +84,17 @@ def from_bridgestan(
     ModelError
         Where the library cannot be opened, speaks another version of the interface, or refuses the data; with its own
         message.
+
+    See Also
+    --------
+    from_density : A log density of one's own.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> model = pm.from_bridgestan("bernoulli_model.so", {"N": 3, "y": [0, 1, 1]})  # doctest: +SKIP
+    >>> with model:  # doctest: +SKIP
+    ...     result = pm.sample()
     """
     program = _Program(_opened(library), str(library), _json(data), int(seed))
     names = program.text("bs_param_unc_names").split(",")

@@ -76,6 +76,21 @@ def from_density(
         density.
     ShapeError
         Where shapes do not fit the dimension.
+
+    See Also
+    --------
+    from_bridgestan : Of a Stan program.
+    from_jax : Of a function of JAX.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> model = pm.from_density(2, lambda x: (-0.5 * float(x @ x), -x), names=["a", "b"])
+    >>> with model:
+    ...     result = pm.sample(random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
     if not isinstance(dimension, int | np.integer) or isinstance(dimension, bool) or dimension < 1:
         raise ModelError(f"`dimension` must be an integer of at least 1, got {dimension!r}.")

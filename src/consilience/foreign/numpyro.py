@@ -49,6 +49,21 @@ def from_numpyro(model: Any, *arguments: Any, **keywords: Any) -> Model:
         For discrete latent sites and for models without any.
     MissingRuleError
         For what has no translation, with its line.
+
+    See Also
+    --------
+    from_pymc : The same for PyMC.
+
+    Examples
+    --------
+    >>> import numpyro
+    >>> import numpyro.distributions as dist
+    >>> import consilience as pm
+    >>> def model(y):
+    ...     mu = numpyro.sample("mu", dist.Normal(0.0, 1.0))
+    ...     numpyro.sample("y", dist.Normal(mu, 1.0), obs=y)
+    >>> [v.name for v in pm.from_numpyro(model, 1.5).free_RVs]
+    ['mu']
     """
     try:
         import jax

@@ -41,6 +41,20 @@ def from_pymc(model: Any) -> Model:
         For an op, a random variable or a transform without translation, with its name and the variable it stands in.
     ModelError
         For what is no model of PyMC.
+
+    See Also
+    --------
+    from_numpyro : The same for NumPyro.
+
+    Examples
+    --------
+    >>> import pymc
+    >>> import consilience as pm
+    >>> with pymc.Model() as model:
+    ...     mu = pymc.Normal("mu", 0, 1)
+    ...     y = pymc.Normal("y", mu, 1, observed=[1.0, 2.0])
+    >>> [v.name for v in pm.from_pymc(model).free_RVs]
+    ['mu']
     """
     if not all(hasattr(model, name) for name in ("named_vars", "rvs_to_values", "rvs_to_transforms", "basic_RVs")):
         raise ModelError(f"`from_pymc` takes a `pymc.Model`, got {type(model).__name__}.")

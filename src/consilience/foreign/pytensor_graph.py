@@ -45,6 +45,18 @@ def from_pytensor(graph: Any, inputs: Mapping[Any, Any] | None = None) -> Any:
     ------
     MissingRuleError
         With the op's name, for what has no translation.
+
+    See Also
+    --------
+    from_pymc : A whole model.
+
+    Examples
+    --------
+    >>> import pytensor.tensor
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pytensor.tensor.dvector("x")
+    >>> pm.from_pytensor((x**2).sum(), {x: pt.as_tensor([1.0, 2.0])}).eval().item()
+    5.0
     """
     single = not isinstance(graph, list | tuple)
     known = {variable: pt.as_tensor(value) for variable, value in (inputs or {}).items()}

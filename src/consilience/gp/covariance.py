@@ -65,13 +65,26 @@ _taking = naming(
 
 
 class BaseCovariance:
-    """A covariance function of points.
+    """A covariance function of points, which is called with them.
 
-    cov(X)             the covariance matrix of the rows of X, shape (n, n)
-    cov(X, Xs)         covariances of the rows of X and those of Xs, shape (n, m)
-    cov(X, diag=True)  the variances of the rows of X, shape (n,)
+    See Also
+    --------
+    Covariance : Of some columns of the inputs.
+    Stationary : Of the distance.
+
+    Notes
+    -----
+    `cov(X)` is the covariance matrix of the rows of X, shape (n, n); `cov(X, Xs)` are covariances of the rows of X and
+    those of Xs, shape (n, m); `cov(X, diag=True)` are the variances of the rows of X, shape (n,).
 
     `a + b`, `a * b`, `a**number` combine; numbers, arrays and covariance matrices may stand on either side.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = 2.0 * pm.gp.cov.ExpQuad(1, 1.0) + pm.gp.cov.WhiteNoise(0.1)
+    >>> isinstance(k, pm.gp.cov.BaseCovariance), k([[0.0]]).eval().round(4).tolist()
+    (True, [[2.01]])
     """
 
     def __init_subclass__(cls) -> None:
@@ -130,6 +143,17 @@ class Covariance(BaseCovariance):
         Number of columns of the inputs.
     active_dims : sequence of int, optional
         The columns that are read; the first `input_dim` for None.
+
+    See Also
+    --------
+    BaseCovariance : Of any inputs.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.ExpQuad(2, 1.0, active_dims=[1])
+    >>> isinstance(k, pm.gp.cov.Covariance), k([[0.0, 1.0], [5.0, 1.0]]).eval().tolist()
+    (True, [[1.0, 1.0], [1.0, 1.0]])
     """
 
     def __init__(self, input_dim: int, active_dims: Sequence[int] | None = None) -> None:
@@ -190,6 +214,18 @@ class Combination(BaseCovariance):
     ----------
     factor_list : sequence
         The functions to combine; numbers and arrays may be among them.
+
+    See Also
+    --------
+    Add : Sums.
+    Prod : Products.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.ExpQuad(1, 1.0) + pm.gp.cov.Constant(2.0)
+    >>> isinstance(k, pm.gp.cov.Combination), k([[0.0]]).eval().tolist()
+    (True, [[3.0]])
     """
 
     def __init__(self, factor_list: Sequence[Any]) -> None:
@@ -252,6 +288,10 @@ class Add(Combination):
     factor_list : sequence
         The functions to combine; numbers and arrays may be among them.
 
+    See Also
+    --------
+    Prod : Product of covariance functions.
+
     Examples
     --------
     >>> import consilience as pm
@@ -279,6 +319,10 @@ class Prod(Combination):
     ----------
     factor_list : sequence
         The functions to combine; numbers and arrays may be among them.
+
+    See Also
+    --------
+    Add : Sum of covariance functions.
 
     Examples
     --------
@@ -309,6 +353,17 @@ class Exponentiated(BaseCovariance):
         Covariance function.
     power : float
         Exponent, a positive number.
+
+    See Also
+    --------
+    Prod : The product of different ones.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.Constant(3.0) ** 2
+    >>> k([[0.0]]).eval().tolist()
+    [[9.0]]
     """
 
     def __init__(self, kernel: BaseCovariance, power: float) -> None:
@@ -337,6 +392,17 @@ class KroneckerCovariance(BaseCovariance):
     ----------
     factor_list : sequence of Covariance
         Covariance functions; the points are all combinations, those of the last running fastest.
+
+    See Also
+    --------
+    LatentKron : Processes on a grid.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.Kron([pm.gp.cov.ExpQuad(1, 1.0), pm.gp.cov.ExpQuad(1, 1.0)])
+    >>> k([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]).eval().round(3)[0].tolist()
+    [1.0, 0.607, 0.607, 0.368]
     """
 
     def __init__(self, factor_list: Sequence[Covariance]) -> None:

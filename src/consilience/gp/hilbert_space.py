@@ -185,6 +185,15 @@ class HSGP(GaussianProcess):
     cov_func : object, optional
         As for `Latent`; the covariance function needs a spectral density.
 
+    See Also
+    --------
+    Latent : A process f of mean and covariance functions.
+    approx_hsgp_hyperparams : Least m and c for HSGP of one column.
+
+    References
+    ----------
+    Solin, Särkkä (2020), Statistics and Computing 30, 419, doi:10.1007/s11222-019-09886-w.
+
     Examples
     --------
     >>> import consilience as pm
@@ -336,6 +345,24 @@ class HSGPPeriodic(GaussianProcess):
         Mean function.
     cov_func : Periodic, optional
         `pm.gp.cov.Periodic` of one column.
+
+    See Also
+    --------
+    HSGP : For functions that are not periodic.
+
+    References
+    ----------
+    Riutort-Mayol, Bürkner, Andersen, Solin, Vehtari (2023), Statistics and Computing 33, 17.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     gp = pm.gp.HSGPPeriodic(m=5, scale=1.0, cov_func=pm.gp.cov.Periodic(1, period=1.0, ls=1.0))
+    ...     f = gp.prior("f", X=np.linspace(0, 1, 10)[:, None])
+    >>> f.type.shape
+    (10,)
     """
 
     def __init__(
@@ -442,6 +469,12 @@ def approx_hsgp_hyperparams(
     Returns
     -------
     tuple of (int, float)
+        Both numbers, `m` and `c`, for `HSGP`.
+
+    See Also
+    --------
+    HSGP : A process as a sum of products of sines or cosines on a box.
+    Latent : A process f of mean and covariance functions.
 
     Examples
     --------

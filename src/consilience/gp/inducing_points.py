@@ -57,6 +57,25 @@ class MarginalApprox(ObservedWithNoise):
         As for `Marginal`.
     cov_func : object, optional
         As for `Marginal`.
+
+    See Also
+    --------
+    Marginal : Without approximation.
+
+    References
+    ----------
+    Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes (2009).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> with pm.Model() as model:
+    ...     gp = pm.gp.MarginalApprox("VFE", cov_func=pm.gp.cov.ExpQuad(1, 0.3))
+    ...     y = gp.marginal_likelihood("y", X=X, Xu=X[::4], y=np.zeros(20), sigma=0.1)
+    >>> bool(np.isfinite(model.compile_logp()({})))
+    True
     """
 
     def __init__(

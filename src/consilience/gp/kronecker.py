@@ -74,6 +74,25 @@ class LatentKron(OnGrid):
         Of all columns together.
     cov_funcs : sequence, optional
         One covariance function for each list of inputs.
+
+    See Also
+    --------
+    MarginalKron : Observed with normal noise.
+
+    References
+    ----------
+    Saatci: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> grid = [np.linspace(0, 1, 3)[:, None], np.linspace(0, 1, 4)[:, None]]
+    >>> with pm.Model():
+    ...     gp = pm.gp.LatentKron(cov_funcs=[pm.gp.cov.ExpQuad(1, 0.5), pm.gp.cov.ExpQuad(1, 0.5)])
+    ...     f = gp.prior("f", Xs=grid)
+    >>> f.type.shape
+    (12,)
     """
 
     def prior(self, name: str, Xs: Sequence[TensorLike], jitter: float = JITTER_DEFAULT, **kwargs: Any) -> Node:
@@ -111,6 +130,25 @@ class MarginalKron(OnGrid):
         Of all columns together.
     cov_funcs : sequence, optional
         One covariance function for each list of inputs.
+
+    See Also
+    --------
+    LatentKron : Values are variables.
+
+    References
+    ----------
+    Saatci: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> grid = [np.linspace(0, 1, 3)[:, None], np.linspace(0, 1, 4)[:, None]]
+    >>> with pm.Model() as model:
+    ...     gp = pm.gp.MarginalKron(cov_funcs=[pm.gp.cov.ExpQuad(1, 0.5), pm.gp.cov.ExpQuad(1, 0.5)])
+    ...     y = gp.marginal_likelihood("y", Xs=grid, y=np.zeros(12), sigma=0.1)
+    >>> round(model.point_logps({})["y"], 4)
+    -3.3956
     """
 
     def marginal_likelihood(

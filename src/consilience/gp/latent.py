@@ -30,6 +30,11 @@ class Latent(GaussianProcess):
     cov_func : object, optional
         Of `pm.gp.cov`.
 
+    See Also
+    --------
+    approx_hsgp_hyperparams : Least m and c for HSGP of one column.
+    HSGP : A process as a sum of products of sines or cosines on a box.
+
     Examples
     --------
     >>> import consilience as pm
@@ -113,10 +118,28 @@ class TP(GaussianProcess):
     nu : TensorLike, optional
         Degrees of freedom > 0.
 
+    See Also
+    --------
+    Latent : A Gaussian process.
+
     Notes
     -----
     Given f at n points, f at others is again t, with nu + n degrees of freedom (Shah, Wilson and Ghahramani 2014;
     here `scale_func` is the scale matrix, as in `pm.MvStudentT`).
+
+    References
+    ----------
+    Shah, Wilson, Ghahramani: Student-t Processes as Alternatives to Gaussian Processes (2014).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     tp = pm.gp.TP(scale_func=pm.gp.cov.ExpQuad(1, 0.5), nu=5.0)
+    ...     f = tp.prior("f", X=np.linspace(0, 1, 10)[:, None])
+    >>> f.type.shape
+    (10,)
     """
 
     def __init__(

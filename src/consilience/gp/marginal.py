@@ -86,6 +86,11 @@ class Marginal(ObservedWithNoise):
     cov_func : object, optional
         Of `pm.gp.cov`.
 
+    See Also
+    --------
+    MarginalApprox : A process f observed as y = f(X) + noise.
+    Latent : A process f of mean and covariance functions.
+
     Examples
     --------
     >>> import consilience as pm

@@ -16,7 +16,22 @@ from consilience.tensor import TensorLike
 
 
 class MeanFunction:
-    """A function of points; `a + b` and `a * b` combine, with numbers too."""
+    """A function of points; `a + b` and `a * b` combine, with numbers too.
+
+    See Also
+    --------
+    Linear : A linear one.
+    Constant : A constant one.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> class Square(pm.gp.mean.MeanFunction):
+    ...     def __call__(self, X):
+    ...         return pm.math.sum(pm.tensor.as_tensor(X) ** 2, axis=1)
+    >>> Square()([[1.0], [2.0]]).eval().tolist()
+    [1.0, 4.0]
+    """
 
     def __call__(self, X: TensorLike) -> Node:
         """Means at the rows of X, shape (n,)."""
@@ -43,6 +58,11 @@ class MeanFunction:
 class ZeroMean(MeanFunction):
     """0 everywhere.
 
+    See Also
+    --------
+    Constant : The number c.
+    Linear : X coeffs + intercept.
+
     Examples
     --------
     >>> import consilience as pm
@@ -61,6 +81,11 @@ class ConstantMean(MeanFunction):
     ----------
     c : TensorLike, default 0.0
         Constant value.
+
+    See Also
+    --------
+    Linear : X coeffs + intercept.
+    Zero : 0 everywhere.
 
     Examples
     --------
@@ -87,6 +112,11 @@ class LinearMean(MeanFunction):
         One number for each column of the inputs, or one for all.
     intercept : TensorLike, default 0.0
         Value where the inputs are 0.
+
+    See Also
+    --------
+    Zero : 0 everywhere.
+    Constant : The number c.
 
     Examples
     --------
@@ -116,6 +146,17 @@ class MeanSum(MeanFunction):
         The first one.
     second : MeanFunction
         The second one.
+
+    See Also
+    --------
+    Prod : The product.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> mean = pm.gp.mean.Constant(1.0) + pm.gp.mean.Linear(coeffs=[2.0])
+    >>> mean([[0.0], [1.0]]).eval().tolist()
+    [1.0, 3.0]
     """
 
     def __init__(self, first: MeanFunction, second: MeanFunction) -> None:
@@ -134,6 +175,17 @@ class MeanProduct(MeanFunction):
         The first one.
     second : MeanFunction
         The second one.
+
+    See Also
+    --------
+    Add : The sum.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> mean = pm.gp.mean.Constant(3.0) * pm.gp.mean.Linear(coeffs=[2.0])
+    >>> mean([[0.0], [1.0]]).eval().tolist()
+    [0.0, 6.0]
     """
 
     def __init__(self, first: MeanFunction, second: MeanFunction) -> None:

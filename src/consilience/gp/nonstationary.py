@@ -24,6 +24,10 @@ class ConstantCovariance(BaseCovariance):
     c : TensorLike
         Constant value.
 
+    See Also
+    --------
+    WhiteNoise : Variance sigma^2 for a point with itself.
+
     Examples
     --------
     >>> import consilience as pm
@@ -42,12 +46,16 @@ class ConstantCovariance(BaseCovariance):
 
 
 class WhiteNoise(BaseCovariance):
-    """sigma^2 for a point with itself, 0 for others, those of `Xs` included.
+    """Variance sigma^2 for a point with itself, 0 for others, those of `Xs` included.
 
     Parameters
     ----------
     sigma : TensorLike
         Standard deviation >= 0.
+
+    See Also
+    --------
+    Constant : The constant c >= 0.
 
     Examples
     --------
@@ -79,6 +87,10 @@ class LinearCovariance(Covariance):
         Centre, one number or one for each active column.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Polynomial : Powers of a linear function.
 
     Examples
     --------
@@ -117,6 +129,14 @@ class Polynomial(LinearCovariance):
         Offset.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Linear : Sum (x - c) (x' - c) over the active columns.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
     Examples
     --------
@@ -165,6 +185,17 @@ class WarpedInput(Covariance):
         Arguments that the function takes behind the inputs.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    ScaledCov : Varies the amplitude.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.WarpedInput(1, pm.gp.cov.ExpQuad(1, 1.0), lambda x: x**2)
+    >>> k([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.6065], [0.6065, 1.0]]
     """
 
     def __init__(
@@ -207,6 +238,17 @@ class ScaledCov(Covariance):
         Arguments that the function takes behind the inputs.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    WarpedInput : Varies the inputs.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.ScaledCov(1, pm.gp.cov.Constant(1.0), lambda x: 1.0 + x)
+    >>> k([[0.0], [1.0]]).eval().tolist()
+    [[1.0, 2.0], [2.0, 4.0]]
     """
 
     def __init__(
@@ -246,6 +288,21 @@ class Gibbs(Covariance):
         Arguments that the function takes behind the inputs.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    WarpedInput : Another way to vary a lengthscale.
+
+    References
+    ----------
+    Gibbs: Bayesian Gaussian Processes for Regression and Classification, thesis, Cambridge (1997).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.Gibbs(1, lambda x: 1.0 + x**2)
+    >>> k([[0.0], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.7323], [0.7323, 1.0]]
     """
 
     def __init__(
@@ -290,6 +347,21 @@ class Coregion(Covariance):
         Shape (outputs, outputs), in place of both.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Kron : With a covariance of the inputs, on a grid.
+
+    References
+    ----------
+    Bonilla, Chai, Williams: Multi-task Gaussian Process Prediction (2007).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.Coregion(1, W=[[1.0], [2.0]], kappa=[0.5, 0.5])
+    >>> k([[0], [1]]).eval().tolist()
+    [[1.5, 2.0], [2.0, 4.5]]
     """
 
     def __init__(

@@ -160,7 +160,7 @@ def at_point(graphs: Sequence[Node], point: Mapping[str, Any] | None, model: Mod
     """Values of graphs with the free variables of the model at a point, by their names; at its start for None."""
     reached = topological(graphs, stop=lambda node: isinstance(node.op, RandomVariable))
     needed = [node for node in reached if isinstance(node.op, RandomVariable)]
-    variables = {node: name for name, node in model.named_vars.items()}
+    variables = {node: name for name, node in model.named.items()}
     if point is None:
         expressions = model.replace_rvs_by_values(needed)
         start = model.compile_fn(expressions, inputs=model.value_vars)(model.initial_point()) if needed else []

@@ -31,6 +31,21 @@ class Stationary(Covariance):
         Their inverses, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    ExpQuad : The smoothest one.
+    Matern52 : Twice differentiable.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> issubclass(pm.gp.cov.Matern32, pm.gp.cov.Stationary)
+    True
     """
 
     def __init__(
@@ -98,6 +113,16 @@ class ExpQuad(Stationary):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Matern52 : Twice differentiable.
+    Matern32 : Once differentiable.
+    RatQuad : A mixture of lengthscales.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
+
     Examples
     --------
     >>> import consilience as pm
@@ -128,6 +153,16 @@ class RatQuad(Stationary):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    ExpQuad : `exp(-r^2 / 2)`.
+    Matern52 : Twice differentiable.
+    Matern32 : Once differentiable.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
     Examples
     --------
@@ -193,6 +228,15 @@ class Matern12(Matern):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Matern32 : Once differentiable.
+    Exponential : `exp(-r / 2)`.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
+
     Examples
     --------
     >>> import consilience as pm
@@ -219,6 +263,16 @@ class Matern32(Matern):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    RatQuad : A mixture of lengthscales.
+    ExpQuad : `exp(-r^2 / 2)`.
+    Matern52 : Twice differentiable.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
     Examples
     --------
@@ -248,6 +302,16 @@ class Matern52(Matern):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Matern32 : Once differentiable.
+    RatQuad : A mixture of lengthscales.
+    ExpQuad : `exp(-r^2 / 2)`.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
+
     Examples
     --------
     >>> import consilience as pm
@@ -275,6 +339,15 @@ class ExponentialCovariance(Matern):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Matern12 : `exp(-r)`.
+    Matern32 : Once differentiable.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
     Examples
     --------
@@ -307,6 +380,10 @@ class Cosine(Stationary):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Periodic : `exp(-sum (sin(pi (x - x') / period) / ls)^2 / 2)`.
+
     Examples
     --------
     >>> import consilience as pm
@@ -333,6 +410,14 @@ class Periodic(Stationary):
         Inverse length scale, in place of `ls`.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
+
+    See Also
+    --------
+    Cosine : `cos(2 pi r)`.
+
+    References
+    ----------
+    MacKay: Introduction to Gaussian Processes (1998).
 
     Examples
     --------
@@ -389,6 +474,17 @@ class WrappedPeriodic(Covariance):
         A stationary covariance function, whose columns and lengthscales are used.
     period : TensorLike
         > 0, one or one for each active column.
+
+    See Also
+    --------
+    Periodic : That of `ExpQuad`.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> k = pm.gp.cov.WrappedPeriodic(pm.gp.cov.Matern32(1, ls=1.0), period=1.0)
+    >>> k([[0.0], [0.5], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.4834, 1.0], [0.4834, 1.0, 0.4834], [1.0, 0.4834, 1.0]]
     """
 
     def __init__(self, cov_func: Stationary, period: TensorLike) -> None:
@@ -420,9 +516,23 @@ class CircularCovariance(Covariance):
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
+    See Also
+    --------
+    Periodic : By sines.
+
     Notes
     -----
     After Padonou and Roustant, Polar Gaussian Processes (2015).
+
+    References
+    ----------
+    Padonou, Roustant: Polar Gaussian Processes for Predicting on Circular Domains (2016).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.gp.cov.Circular(1, period=1.0)([[0.0], [0.25], [1.0]]).eval().round(4).tolist()
+    [[1.0, 0.1875, 1.0], [0.1875, 1.0, 0.1875], [1.0, 0.1875, 1.0]]
     """
 
     def __init__(

@@ -161,6 +161,25 @@ class AdaptiveMetropolis(Kernel):
         Factor on the steps at the beginning, positive; by default 2.38 / sqrt(coordinates).
     target_accept : float, default 0.234
         Mean probability of acceptance that the scale is tuned for, between 0 and 1.
+
+    See Also
+    --------
+    Metropolis : Without learning the covariance.
+    MALA : With gradients.
+
+    References
+    ----------
+    Haario, Saksman, Tamminen (2001), Bernoulli 7, 223.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", shape=2)
+    ...     step = pm.AdaptiveMetropolis(target_accept=0.3)
+    ...     result = pm.sample(step=step, random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
 
     scaling: float | None = None

@@ -110,6 +110,19 @@ class BinaryMetropolis(Kernel):
         As in PyMC, where they change no draw either: the scaling stays as it is.
     tune_interval : int, default 100
         As in PyMC, where they change no draw either: the scaling stays as it is.
+
+    See Also
+    --------
+    BinaryGibbsMetropolis : Draws each variable from its conditional distribution.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Bernoulli("x", 0.3, shape=2)
+    ...     result = pm.sample(step=pm.BinaryMetropolis([x]), random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
 
     scaling: float = 1.0

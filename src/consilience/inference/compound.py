@@ -27,6 +27,20 @@ class CompoundStep(Kernel):
         A compiled density to use in place of the model's own.
     methods : tuple of Kernel, default ()
         The kernels; together they move all variables, each of them once.
+
+    See Also
+    --------
+    sample : Makes one of the methods that `step` lists.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x, y = pm.Normal("x"), pm.Normal("y")
+    ...     steps = pm.CompoundStep(methods=(pm.Slice([x]), pm.Metropolis([y])))
+    ...     result = pm.sample(step=steps, random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
 
     methods: tuple[Kernel, ...] = ()

@@ -119,10 +119,27 @@ class DEMetropolis(Kernel):
     interval : int, default 50
         Transitions after which the chains are given each other's points anew, at least 1.
 
+    See Also
+    --------
+    DEMetropolisZ : With one chain's own history.
+
     Notes
     -----
     The points are at most 1000 of all that the chains have passed since the middle of tuning. PyMC takes those where
     the other chains are now, which would bind chains to each other after every transition.
+
+    References
+    ----------
+    Ter Braak (2006), Statistics and Computing 16, 239.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", shape=2)
+    ...     result = pm.sample(step=pm.DEMetropolis(), random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
 
     lamb: float | None = None

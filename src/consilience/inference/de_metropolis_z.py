@@ -186,9 +186,26 @@ class DEMetropolisZ(Kernel):
     snooker : float, default 0.0
         Probability of a snooker update in place of a difference, from 0 to 1.
 
+    See Also
+    --------
+    DEMetropolis : Across chains.
+
     Notes
     -----
     At most 1000 past points are kept, spread over the whole past.
+
+    References
+    ----------
+    Ter Braak, Vrugt (2008), Statistics and Computing 18, 435.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", shape=2)
+    ...     result = pm.sample(step=pm.DEMetropolisZ(), random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
 
     lamb: float | None = None

@@ -150,6 +150,26 @@ class EllipticalSlice(Kernel):
         Covariance of the normal prior around zero, float64 (coordinate, coordinate), positive definite.
     prior_chol : object, optional
         Its lower Cholesky factor, instead.
+
+    See Also
+    --------
+    Slice : Without a normal prior.
+
+    References
+    ----------
+    Murray, Adams, MacKay: Elliptical Slice Sampling (2010).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", 0, 1, shape=3)
+    ...     y = pm.Normal("y", x, 1, observed=[1.0, 2.0, 3.0])
+    ...     step = pm.EllipticalSlice([x], prior_cov=np.eye(3))
+    ...     result = pm.sample(step=step, random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
 
     prior_cov: Any = None

@@ -197,7 +197,7 @@ def step_gibbs(point: Point, state: GibbsState, scratch: GibbsScratch, density: 
 
 
 class CategoricalGibbsMetropolis(Kernel):
-    """Gibbs sampling of variables with finitely many values: Categorical, DiscreteUniform, Binomial of constant n, …
+    """Gibbs sampling of variables with finitely many values: Categorical, DiscreteUniform, Binomial and others.
 
     Each element is drawn from its distribution given all others, so that every proposal is accepted. Elements that are
     independent of each other given all others are drawn side by side: one pass over the data for all.
@@ -210,6 +210,20 @@ class CategoricalGibbsMetropolis(Kernel):
         A compiled density to use in place of the model's own.
     separable : bool, default False
         Whether they are; `pm.sample` finds out.
+
+    See Also
+    --------
+    BinaryGibbsMetropolis : The same for two values.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Categorical("x", [0.2, 0.3, 0.5])
+    ...     step = pm.CategoricalGibbsMetropolis([x])
+    ...     result = pm.sample(step=step, random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
 
     separable: bool = False
@@ -261,6 +275,20 @@ class BinaryGibbsMetropolis(CategoricalGibbsMetropolis):
         A compiled density to use in place of the model's own.
     separable : object, default False
         Whether variables that do not meet are updated at once.
+
+    See Also
+    --------
+    CategoricalGibbsMetropolis : For more values.
+    BinaryMetropolis : Proposes single changes.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Bernoulli("x", 0.3, shape=2)
+    ...     result = pm.sample(step=pm.BinaryGibbsMetropolis([x]), random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
 
     most_values: ClassVar[int] = 2

@@ -248,6 +248,15 @@ class HamiltonianMC(LeapfrogPath):
     initial_step : object, default 0.1
         Where the search for a first step size begins, positive.
 
+    See Also
+    --------
+    MALA : The Metropolis-adjusted Langevin algorithm.
+    NUTS : The No-U-Turn Sampler (Hoffman & Gelman 2014).
+
+    References
+    ----------
+    Neal: MCMC Using Hamiltonian Dynamics, in Handbook of Markov Chain Monte Carlo (2011).
+
     Examples
     --------
     >>> import consilience as pm

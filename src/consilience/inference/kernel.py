@@ -107,12 +107,22 @@ class Kernel(Record):
         Whether its chains may jump between its transitions: nothing that it remembers, but the point and what it
         learnt, depends on where a chain is.
 
+    See Also
+    --------
+    Metropolis : One that is there.
+
     Notes
     -----
     A derived class states:
 
     and makes a chain's memory with `state` and `scratch`. What is in `state` is all that checkpoints hold besides
     `point`: every field of it is written and read back.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> issubclass(pm.Slice, pm.Kernel)
+    True
     """
 
     vars: tuple[str, ...] = ()

@@ -27,6 +27,23 @@ class MALA(LeapfrogPath):
         Mean acceptance probability to tune the step size for, between 0 and 1.
     initial_step : object, default 0.1
         Where the search for a first step size begins, positive.
+
+    See Also
+    --------
+    NUTS : Moves further per gradient.
+
+    References
+    ----------
+    Roberts, Tweedie (1996), Bernoulli 2, 341.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", shape=2)
+    ...     result = pm.sample(step=pm.MALA(), random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
 
     target_accept: float = 0.574

@@ -261,6 +261,11 @@ class Metropolis(Kernel):
     tune_interval : int, default 100
         Proposals between two changes of a scale, at least 1.
 
+    See Also
+    --------
+    AdaptiveMetropolis : Metropolis with normal proposals of the covariance of the chain so far.
+    Slice : Slice sampling of each coordinate in turn.
+
     Notes
     -----
     Steps of whole numbers are rounded; proposals outside their bounds are refused.

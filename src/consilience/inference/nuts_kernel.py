@@ -55,6 +55,15 @@ class NUTS(Kernel):
     jumps : int or {'auto'}, default 'auto'
         Jumps between past points of all chains before each transition; "auto": when chains disagree.
 
+    See Also
+    --------
+    HamiltonianMC : Hamiltonian Monte Carlo with a diagonal metric learnt while tuning.
+    MALA : The Metropolis-adjusted Langevin algorithm.
+
+    References
+    ----------
+    Hoffman, Gelman (2014), Journal of Machine Learning Research 15, 1593.
+
     Examples
     --------
     >>> import consilience as pm

@@ -210,6 +210,15 @@ class Slice(Kernel):
         Whether all coordinates are drawn together, from a box of the widths w that only shrinks: fewer evaluations,
         shorter moves; its widths are not tuned.
 
+    See Also
+    --------
+    Metropolis : Random-walk Metropolis of real and whole numbers.
+    AdaptiveMetropolis : Metropolis with normal proposals of the covariance of the chain so far.
+
+    References
+    ----------
+    Neal (2003), Annals of Statistics 31, 705.
+
     Examples
     --------
     >>> import consilience as pm

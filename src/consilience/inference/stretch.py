@@ -178,6 +178,10 @@ class StretchEnsemble(Kernel):
     radius : float, default 0.1
         Standard deviation of the walkers around the starting point, positive.
 
+    See Also
+    --------
+    DEMetropolis : Another ensemble.
+
     Notes
     -----
     A transition moves half of a chain's walkers, one evaluation each. The draw is the position of one walker; each has
@@ -185,6 +189,19 @@ class StretchEnsemble(Kernel):
     multiples of their number, and effective sample sizes would be overestimated many times. Nothing is tuned, but the
     walkers need time to come from around the starting point to the target: give `tune` accordingly. In more than some
     50 dimensions they mix badly.
+
+    References
+    ----------
+    Goodman, Weare (2010), Communications in Applied Mathematics and Computational Science 5, 65.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", shape=2)
+    ...     result = pm.sample(step=pm.StretchEnsemble(), random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
 
     walkers: int | None = None

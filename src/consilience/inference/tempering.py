@@ -311,12 +311,29 @@ class ParallelTempering(Kernel):
     moves : int, default 5
         Metropolis steps of every replica between two swaps, at least 1.
 
+    See Also
+    --------
+    sample_smc : For several modes, too, with the evidence.
+
     Notes
     -----
     A transition takes levels * moves evaluations. Inverse temperatures, and scales for each level and coordinate, are
     learnt while tuning. The statistic `barrier` is the sum of the rejection rates between neighbours; about twice as
     many levels serve best. Where the replica at `hottest` spreads ten thousand times as far as the draws, its density
     is taken for improper, as a Cauchy density to the power 1/2 is, and the run ends with a SamplingError.
+
+    References
+    ----------
+    Swendsen, Wang (1986), Physical Review Letters 57, 2607.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.NormalMixture("x", [0.5, 0.5], [-5.0, 5.0], 1.0)
+    ...     result = pm.sample(step=pm.ParallelTempering(levels=4), random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
 
     levels: int = 10

@@ -62,8 +62,23 @@ def _no_number(kind: str) -> str:
 
 
 def _answers(other: object) -> bool:
-    """Whether an operand asks to be given the operator itself, in NumPy's way: sparse matrices do."""
-    return getattr(type(other), "__array_ufunc__", True) is None
+    """Whether an operand asks to be given the operator itself: in NumPy's way, as sparse matrices, or as named dims."""
+    return getattr(type(other), "__array_ufunc__", True) is None or _has_dims(other)
+
+
+def _has_dims(other: object) -> bool:
+    """Whether an operand is a tensor with named dims, which takes numbers without dims on its left."""
+    return getattr(type(other), "answers_operators", False)
+
+
+def plain(value: Any) -> Any:
+    """A tensor without its named dims; anything else as it is."""
+    return value.values if _has_dims(value) else value
+
+
+def like(given: Any, node: Node) -> Any:
+    """A tensor with the named dims of what was given, if that has any."""
+    return given.__class__(node, given.dims) if _has_dims(given) else node
 
 
 def _method(function: str) -> Callable[..., Node]:
@@ -118,19 +133,19 @@ class Arithmetic:
         return _meanings["mul"](other, self)
 
     def __truediv__(self, other: Operand) -> Node:
-        return _meanings["true_div"](self, other)
+        return NotImplemented if _has_dims(other) else _meanings["true_div"](self, other)
 
     def __rtruediv__(self, other: Operand) -> Node:
         return _meanings["true_div"](other, self)
 
     def __floordiv__(self, other: Operand) -> Node:
-        return _meanings["floor_div"](self, other)
+        return NotImplemented if _has_dims(other) else _meanings["floor_div"](self, other)
 
     def __rfloordiv__(self, other: Operand) -> Node:
         return _meanings["floor_div"](other, self)
 
     def __mod__(self, other: Operand) -> Node:
-        return _meanings["mod"](self, other)
+        return NotImplemented if _has_dims(other) else _meanings["mod"](self, other)
 
     def __rmod__(self, other: Operand) -> Node:
         return _meanings["mod"](other, self)
@@ -142,7 +157,7 @@ class Arithmetic:
         return other // self, other % self
 
     def __pow__(self, other: Operand) -> Node:
-        return _meanings["pow"](self, other)
+        return NotImplemented if _has_dims(other) else _meanings["pow"](self, other)
 
     def __rpow__(self, other: Operand) -> Node:
         return _meanings["pow"](other, self)
@@ -427,6 +442,11 @@ class Arithmetic:
         """A variable of a model in words: `y ~ Normal(f(a, b), sigma)`; `formatting` "plain" or "latex"."""
         face("words of variables")  # loaded when first needed, as models are
         return str(meaning("str_repr")(self, formatting, include_params))
+
+    def clone(self, *, name: str | None = None) -> Node:
+        """An input of the same dtype, lengths and name (or another one), to be replaced or given later."""
+        node: Node = meaning("clone")(self, name)
+        return node
 
     def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
         """The present value of a shared variable, a copy whatever PyTensor's settings say."""

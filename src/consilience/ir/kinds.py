@@ -19,9 +19,9 @@ class Kind(type):
     test: Callable[[Any], bool]
 
     @classmethod
-    def of(cls, name: str, test: Callable[[Any], bool]) -> Kind:
+    def of(cls, name: str, test: Callable[[Any], bool], documentation: str = "") -> Kind:
         """The kind with this name."""
-        return cls(name, (), {"test": staticmethod(test)})
+        return cls(name, (), {"test": staticmethod(test), "__doc__": documentation})
 
     def __init__(cls, name: str, bases: tuple[type, ...], contents: dict[str, Any]) -> None:
         if bases:
@@ -43,4 +43,25 @@ class Kind(type):
         )
 
 
-SharedVariable = Kind.of("SharedVariable", lambda thing: isinstance(thing, Node) and isinstance(thing.op, Shared))
+SharedVariable = Kind.of(
+    "SharedVariable",
+    lambda thing: isinstance(thing, Node) and isinstance(thing.op, Shared),
+    """Tensors whose value is kept between calls of functions, for `isinstance`; none is made by calling it.
+
+Parameters
+----------
+*arguments, **keywords : object
+    Refused, as is deriving a class from it.
+
+See Also
+--------
+shared : Makes one.
+
+Examples
+--------
+>>> import consilience as pm, consilience.tensor as pt
+>>> from consilience.compile import SharedVariable
+>>> isinstance(pm.shared(1.0), SharedVariable), isinstance(pt.dscalar("x"), SharedVariable)
+(True, False)
+""",
+)

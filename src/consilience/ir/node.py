@@ -36,6 +36,18 @@ class Node(Arithmetic):
         What is computed of the inputs.
     *inputs : TensorVariable
         Operands.
+
+    See Also
+    --------
+    as_tensor : Makes one of an array or a number.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> y = 2 * x
+    >>> isinstance(y, pt.TensorVariable), y.inputs[1] is x
+    (True, True)
     """
 
     __slots__ = ("__weakref__", "inputs", "op", "type")

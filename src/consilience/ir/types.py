@@ -44,6 +44,16 @@ class TensorType(Record):
         Element type of the result; by default it follows from the operands.
     shape : tuple of int, default ()
         Lengths of the axes.
+
+    See Also
+    --------
+    tensor : Makes an input of a type.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.zeros((2, 3)).type == pt.TensorType("float64", (2, 3))
+    True
     """
 
     dtype: str

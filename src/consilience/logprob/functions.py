@@ -5,7 +5,10 @@ Nodes and values in, graphs out. How a node's measure is found is the part of `d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from consilience.absent import elsewhere
 from consilience.distributions import densities
@@ -23,7 +26,22 @@ from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.shape import broadcast_to
 
+Function = TypeVar("Function", bound=Callable[..., Node])
 
+
+def _by_names(function: Function) -> Function:
+    """The function, which also takes a random variable with named dims and values with theirs."""
+
+    @functools.wraps(function)
+    def by_names(rv: Any, value: Any, *rest: Any, **settings: Any) -> Any:
+        if not getattr(type(rv), "answers_operators", False):
+            return function(rv, value, *rest, **settings)
+        return rv.apply_plain(lambda plain, at: function(plain, at, *rest, **settings), [value])
+
+    return typing.cast(Function, by_names)
+
+
+@_by_names
 def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """Log density (or log mass) at a value, elementwise; -inf outside the support.
 
@@ -50,6 +68,11 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     MissingRuleError
         That names the node which stops the derivation.
 
+    See Also
+    --------
+    draw : Independent draws of variables.
+    sample_prior_predictive : Draw all variables from the prior.
+
     Examples
     --------
     >>> import consilience as pm
@@ -64,6 +87,7 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
         return _requiring(measure, measure.logp(_value(measure, value)))
 
 
+@_by_names
 def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """Log P(X <= value), elementwise. As `logp` otherwise.
 
@@ -81,6 +105,13 @@ def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric
     Returns
     -------
     TensorVariable
+        Of the shape of `value` and of the parameters, broadcast; NaN for parameters out of range.
+
+    See Also
+    --------
+    logccdf : Log P(X > value).
+    icdf : The quantile of a probability.
+    logp : Log density (or log mass) at a value.
 
     Examples
     --------
@@ -96,6 +127,7 @@ def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric
         return _requiring(measure, measure.logcdf(_value(measure, value)))
 
 
+@_by_names
 def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """Log P(X > value), elementwise. As `logp` otherwise.
 
@@ -113,6 +145,13 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
     Returns
     -------
     TensorVariable
+        Of the shape of `value` and of the parameters, broadcast; NaN for parameters out of range.
+
+    See Also
+    --------
+    icdf : The quantile of a probability.
+    logp : Log density (or log mass) at a value.
+    logcdf : Log P(X <= value).
 
     Examples
     --------
@@ -128,6 +167,7 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
         return _requiring(measure, measure.logccdf(_value(measure, value)))
 
 
+@_by_names
 def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """The quantile of a probability, elementwise as float; NaN for one outside [0, 1]. As `logp` otherwise.
 
@@ -145,6 +185,11 @@ def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     Returns
     -------
     TensorVariable
+        Of the shape of `value` and of the parameters, broadcast.
+
+    See Also
+    --------
+    find_constrained_prior : Parameters of a prior with given mass in an interval.
 
     Examples
     --------
@@ -188,6 +233,19 @@ def conditional_logp(
     ------
     MissingRuleError
         Where a factor cannot be derived, or two nodes share their randomness.
+
+    See Also
+    --------
+    logp : The density of one variable.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> x = pm.Normal.dist()
+    >>> y = pm.Normal.dist(x, 1.0)
+    >>> factors = pm.conditional_logp({x: 0.0, y: 1.0})
+    >>> [factors[node].eval().round(4).item() for node in (x, y)]
+    [-0.9189, -1.4189]
     """
     del warn_rvs
     values = {node: as_tensor(value) for node, value in rv_values.items()}

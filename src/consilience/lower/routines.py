@@ -187,27 +187,38 @@ def _lu_pivot_sign(b: Builder, node: Node, sources: Sequence[Argument], targets:
 
 @routine(LUSolve)
 def _lu_solve(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """A X = B by rows is X' A' = B' by columns, with P A' = L U: X' = B' U^-1 L^-1 P."""
     (packed, pivots, right), (solution,) = sources, targets
     *batch, n, columns = right.view.shape
-    info, size, one, letter = b.stack(i32, 1), fortran_int(b, n), fortran_int(b, 1), fortran_char(b, "T")
-    column = b.stack(f64, n)
+    info, size, count = b.stack(i32, 1), fortran_int(b, n), fortran_int(b, columns)
+    one, letter = fortran_int(b, 1), fortran_char(b, "T")
+    side, upper, low = (fortran_char(b, text) for text in "RUL")
+    plain, unit = fortran_char(b, "N"), fortran_double(b, 1.0)
     with ExitStack() as loops:
         number = batch_loop(b, loops, batch)
         matrix = at(b, packed.pointer, b.mul(number, b.const(i64, n * n)))
         exchanged = b.offset(pivots.pointer, b.mul(number, b.const(i64, n)), i32)
         offset = b.mul(number, b.const(i64, n * columns))
-        source, target = at(b, right.pointer, offset), at(b, solution.pointer, offset)
+        target = at(b, solution.pointer, offset)
         with b.for_(0, n) as i:
             pivot = b.load(f64, at(b, matrix, b.mul(i, b.const(i64, n + 1))))
             fail_unless(b, b.cmp("ne", pivot, b.const(f64, 0.0)))
-        with b.for_(0, columns) as j:  # one column at a time: the library wants them contiguous
-            with b.for_(0, n) as i:
-                place = b.add(b.mul(i, b.const(i64, columns)), j)
-                b.store(b.load(f64, at(b, source, place)), at(b, column, i))
-            b.call("blas_dgetrs", None, letter, size, one, matrix, size, exchanged, column, size, info)
-            with b.for_(0, n) as i:
-                place = b.add(b.mul(i, b.const(i64, columns)), j)
-                b.store(b.load(f64, at(b, column, i)), at(b, target, place))
+        copy(b, right, solution, offset, n * columns)
+        if columns == 1:
+            b.call("blas_dgetrs", None, letter, size, one, matrix, size, exchanged, target, size, info)
+            return
+        b.call("blas_dtrsm", None, side, upper, plain, plain, count, size, unit, matrix, size, target, count)
+        b.call("blas_dtrsm", None, side, low, plain, upper, count, size, unit, matrix, size, target, count)
+        with b.for_(0, n) as done:
+            i = b.sub(b.const(i64, n - 1), done)
+            other = b.sub(b.cast(b.load(i32, b.offset(exchanged, i, i32)), i64), b.const(i64, 1))
+            here = b.mul(i, b.const(i64, columns))
+            there = b.mul(other, b.const(i64, columns))
+            with b.if_(b.cmp("ne", i, other)), b.for_(0, columns) as j:
+                first, second = at(b, target, b.add(here, j)), at(b, target, b.add(there, j))
+                kept = b.load(f64, first)
+                b.store(b.load(f64, second), first)
+                b.store(kept, second)
 
 
 @routine(SmallSolve)

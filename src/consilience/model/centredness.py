@@ -69,6 +69,27 @@ def centredness(
         For unknown names.
     ModelError
         For another distribution, and without draws of what is needed.
+
+    See Also
+    --------
+    noncenter : Takes it.
+
+    References
+    ----------
+    Papaspiliopoulos, Roberts, Sköld (2007), Statistical Science 22, 59.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 5)
+    ...     tau = pm.HalfNormal("tau", 5)
+    ...     theta = pm.Normal("theta", mu, tau, shape=3)
+    >>> draws = pm.draw([mu, tau, theta], 200, random_seed=1)
+    >>> given = {name: value[np.newaxis] for name, value in zip(["mu", "tau", "theta"], draws)}
+    >>> pm.centredness(given, "theta", model)["theta"].shape
+    (3,)
     """
     owner = modelcontext(model)
     if var_names is None:

@@ -19,6 +19,7 @@ from consilience.distributions.transforms.registry import requested_transform
 from consilience.distributions.transforms.transform import rewritten
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant, constant_value, numpy_dtype, substitute, tensor_input, topological
+from consilience.ir.arithmetic import plain
 from consilience.ir.side_tables import name_of, set_name, without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.data import GivenData, data_slot, given_data
@@ -68,6 +69,12 @@ def do(
     ModelError
         For what is no variable of the model, or interventions that depend on each other in a circle.
 
+    See Also
+    --------
+    Data : Data under a name that can be exchanged later with `set_data`.
+    set_data : Exchange the values of several data slots.
+    Minibatch : The same random rows of several arrays.
+
     Examples
     --------
     >>> import consilience as pm
@@ -78,6 +85,7 @@ def do(
     ['y']
     """
     chosen = {named_in(model, key): value for key, value in vars_to_interventions.items()}
+    chosen = {name: _in_order_of(model, name, value) for name, value in chosen.items()}
     for name in model.frozen.intersection(chosen):
         raise ModelError(f"the data `{name}` are frozen, so they cannot be replaced; do so in the model before it was.")
     graphs = {name: value for name, value in chosen.items() if isinstance(value, Node)}
@@ -94,6 +102,16 @@ def do(
     acting = (made.acting.get(name, name) for name in chosen)
     kinds = {name: "data" if name in slots else "named_deterministics" for name in acting}
     return made.model(kinds, pruned=prune_vars)
+
+
+def _in_order_of(model: Model, name: str, value: Any) -> Any:
+    """A value with named dims as one whose axes stand as those of the variable; anything else as it is."""
+    if plain(value) is value:
+        return value
+    dims = model.dims_of.get(name, ())
+    if set(value.dims) != set(dims):
+        raise ShapeError(f"`{name}` has the dims {tuple(dims)!r}, and what is to replace it has {value.dims!r}.")
+    return plain(value.transpose(*dims))
 
 
 def observe(model: Model, vars_to_observations: Choice) -> Model:
@@ -121,6 +139,12 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
     ShapeError
     SupportError
         As at definition.
+
+    See Also
+    --------
+    do : A model in which variables have been set from outside.
+    Data : Data under a name that can be exchanged later with `set_data`.
+    set_data : Exchange the values of several data slots.
 
     Examples
     --------
@@ -165,12 +189,13 @@ def _random(model: Model, name: str) -> Node:
     return Node(made.op, made.inputs[0], *(back.get(n, n) for n in made.inputs[1:]))
 
 
-def named_in(model: Model, key: str | Node) -> str:
+def named_in(model: Model, key: Any) -> str:
     """The name of a variable that is given by name or as it is; KeyError, ModelError for others."""
     if told := elsewhere(model) or elsewhere(key):
         raise ModelError(told)
+    key = plain(key)
     if isinstance(key, str):
-        node = model[key]
+        node = plain(model[key])
     elif isinstance(key, Node) and key in model.named.values():
         node = key
     else:
@@ -369,6 +394,10 @@ def change_value_transforms(model: Model, vars_to_transforms: Mapping[str | Node
     TypeError
         For what is no transform.
 
+    See Also
+    --------
+    remove_value_transforms : A model whose free variables.
+
     Examples
     --------
     >>> import consilience as pm
@@ -408,6 +437,20 @@ def remove_value_transforms(model: Model, vars: Sequence[str | Node] | None = No
     Returns
     -------
     Model
+        A copy; the given model is as it was.
+
+    See Also
+    --------
+    find_hessian : Derivatives that may be wanted there.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import remove_value_transforms
+    >>> with pm.Model() as model:
+    ...     x = pm.Exponential("x", 1.0)
+    >>> [v.name for v in remove_value_transforms(model).value_vars]
+    ['x']
     """
     return change_value_transforms(model, dict.fromkeys([v.name for v in model.free] if vars is None else vars))
 
@@ -445,6 +488,21 @@ def extract_deterministics(
     KeyError
     ModelError
         For what is no deterministic.
+
+    See Also
+    --------
+    insert_deterministics : The inverse.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import extract_deterministics
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     double = pm.Deterministic("double", 2 * x)
+    >>> bare, taken = extract_deterministics(model)
+    >>> bare.deterministics, len(taken)
+    ([], 1)
     """
     names = [*model.named_deterministics] if var_names is None else names_in(model, var_names)
     for name in names:
@@ -489,6 +547,21 @@ def insert_deterministics(model: Model, deterministics: Sequence[DetachedDetermi
     ------
     ModelError
         Where it has none of a name that is needed, or has the name of a deterministic already.
+
+    See Also
+    --------
+    extract_deterministics : The inverse.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import extract_deterministics, insert_deterministics
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     double = pm.Deterministic("double", 2 * x)
+    >>> again = insert_deterministics(*extract_deterministics(model))
+    >>> [v.name for v in again.deterministics]
+    ['double']
     """
     made = model.copy()
     for one in deterministics:

@@ -5,17 +5,38 @@ A dimension has labels, a fixed length, or a length that data decide (a symbolic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import Dim, Dimension, symbol
+from consilience.ir import Dim, Dimension, Node, symbol
 from consilience.ir.dimension import Atom, substitute
 
 Labels: TypeAlias = Sequence[Any] | npt.NDArray[Any] | None
+
+
+class NamedAxes(tuple[str, ...]):
+    """Dims of a variable that was made as a tensor with named dims, `made`: `model[name]` is that, too."""
+
+    made: Any
+    kind: type[Any]
+
+    @classmethod
+    def like(cls, dims: Iterable[str], made: Any) -> NamedAxes:
+        """The dims of a variable, which `made` is, or is a class of."""
+        axes = cls(dims)
+        axes.made, axes.kind = (None, made) if isinstance(made, type) else (made, made.__class__)
+        return axes
+
+    def of(self, node: Node) -> Any:
+        """The variable with its dims: what the user has, or the same of another model."""
+        return self.made if self.made is not None and self.made.values is node else self.kind(node, tuple(self))
+
+    def __reduce__(self) -> tuple[Any, tuple[tuple[str, ...], type[Any]]]:
+        return NamedAxes.like, (tuple(self), self.kind)
 
 
 class _Axis:

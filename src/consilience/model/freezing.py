@@ -38,6 +38,20 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
         For unknown names.
     ModelError
         Where data that stay free decide a length that is fixed.
+
+    See Also
+    --------
+    Model : `set_data` and `set_dim` change what is not frozen.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Data("x", [1.0, 2.0, 3.0])
+    ...     y = pm.Normal("y", x, 1.0)
+    >>> frozen = pm.freeze_dims_and_data(model)
+    >>> frozen["y"].type.shape
+    (3,)
     """
     known = model.coordinates.names()
     for name in dims or ():
@@ -82,6 +96,19 @@ def freeze_model(model: Model) -> Model:
     -------
     Model
         A new model, as `freeze_dims_and_data` makes it.
+
+    See Also
+    --------
+    freeze_dims_and_data : Freezes all.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import freeze_model
+    >>> with pm.Model(coords={"city": ["Bern", "Rome"]}) as model:
+    ...     x = pm.Normal("x", dims="city")
+    >>> freeze_model(model)["x"].type.shape
+    (2,)
     """
     below = set(topological(model.free_RVs))
     needed = {atom for node in below for atom in _symbols(node)}

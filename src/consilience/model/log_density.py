@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ class ModelDensity:
     simulated                      names of variables whose log density is random; `tempered` alone gives it
     lengths                        values of the symbolic lengths that the data decide
     graph_seconds, compile_seconds time that went into building its graph, and in all
+    elsewhere                      number of rows, by name, of data that lie with workers
     batches                        of rows drawn at random. If there are any, the entry takes a second input: their
                                    rows, float64, one batch after the other; here they are the first ones
 
@@ -56,7 +58,22 @@ class ModelDensity:
         Data bound to them.
     values : list of ndarray
         Values of the variables.
+
+    See Also
+    --------
+    model_density : Makes one.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import model_density
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x", shape=3)
+    >>> model_density(model).dimension
+    3
     """
+
+    elsewhere: Mapping[str, int] = MappingProxyType({})
 
     def __init__(self, model: ModelVariables, programs: DensityPrograms, bound: Bound, values: list[Array]) -> None:
         self.model = model
@@ -106,9 +123,17 @@ class ModelDensity:
 
         return row_terms(self.model, self._programs.terms, [self.model.data[name] for name in names])
 
-    def note(self) -> str:
-        """What a run is to say of its density at its end; empty for most."""
-        return ""
+    def likewise(self, model: ModelVariables) -> ModelDensity:
+        """The density of another model of the same data, which lie where these do."""
+        return model_density(model)
+
+    def rows_elsewhere(self) -> dict[str, str]:
+        """Digests by name of what the density depends on and the model does not hold: rows on workers."""
+        return {}
+
+    def notes(self) -> list[str]:
+        """What a run is to say of its density at its end; mostly nothing."""
+        return []
 
     def graph(self) -> list[Node]:
         """All terms that are summed, as functions of each variable's unconstrained value and of the data."""
@@ -357,6 +382,7 @@ def model_density(
     Returns
     -------
     ModelDensity
+        A log density of one vector, with its gradient.
 
     Raises
     ------
@@ -367,6 +393,19 @@ def model_density(
         And.
     SupportError
         Where the present data do not fit the model.
+
+    See Also
+    --------
+    Model : `compile_logp` gives a function of named values.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import model_density
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x", shape=3)
+    >>> model_density(model).dimension
+    3
     """
     if not model.free:
         raise ModelError(
@@ -379,14 +418,9 @@ def model_density(
             "the bound of a censored variable, and a sampler that moves along gradients never meets them. Give it data "
             "with `observed=` or `pm.observe`; for values that cannot lie beyond the bounds use `pm.Truncated`."
         )
-    slots, values, versions, lengths = slot_values(model)
-    check_fit(model, lengths)
-    shapes = tuple(v.shape for v in values)
     observations = [node for v in model.observed for node in (v.node, v.data)]
     batches = batches and has_batches([*observations, *model.named_potentials.values()])
-    key = (backend, jacobian, batches, shapes)
-    made = partial(DensityPrograms, model, slots, lengths, backend, jacobian, batches)
-    programs = kept(model.cache, "density", key, made)
+    programs, key, slots, values, versions = _programs(model, backend, jacobian, batches)
     bound = model.cache.get(("bound", *key, *versions))
     if bound is None:
         check_data(model, dict(zip(slots, values, strict=True)))
@@ -394,3 +428,21 @@ def model_density(
             model.cache.pop(old, None)
         bound = model.cache["bound", *key, *versions] = programs.compiled.bind(values)
     return ModelDensity(model, programs, bound, values)
+
+
+def of_terms(model: ModelVariables, numbers: Sequence[int]) -> Bound:
+    """As `ModelDensity.of_terms`, for the data of the moment and no other terms of them."""
+    programs, _, slots, values, _ = _programs(model, "llvm", True, False)
+    check_data(model, dict(zip(slots, values, strict=True)))
+    return programs.chosen(tuple(numbers)).bind(values)
+
+
+def _programs(
+    model: ModelVariables, backend: str, jacobian: bool, batches: bool
+) -> tuple[DensityPrograms, tuple[object, ...], list[Node], list[Array], list[int]]:
+    """Those for the shapes of the data, their key, the slots of data, their values and versions."""
+    slots, values, versions, lengths = slot_values(model)
+    check_fit(model, lengths)
+    key = (backend, jacobian, batches, tuple(v.shape for v in values))
+    made = partial(DensityPrograms, model, slots, lengths, backend, jacobian, batches)
+    return kept(model.cache, "density", key, made), key, slots, values, versions

@@ -43,6 +43,19 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
     ModelError
         For variables that are not free, not discrete or have infinitely many values in all directions, and where
         elements that act together have too many combinations.
+
+    See Also
+    --------
+    recover_marginals : Draws the variables afterwards.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     z = pm.Bernoulli("z", 0.3)
+    ...     y = pm.Normal("y", z, 1.0, observed=0.5)
+    >>> [v.name for v in pm.marginalize(model, "z").free_RVs]
+    []
     """
     names = names_in(model, rvs_to_marginalize)
     for name in names:

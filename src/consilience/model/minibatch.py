@@ -51,6 +51,12 @@ def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
     ShapeError
         For first axes of different lengths.
 
+    See Also
+    --------
+    observe : A model in which variables have data.
+    do : A model in which variables have been set from outside.
+    Data : Data under a name that can be exchanged later with `set_data`.
+
     Examples
     --------
     >>> import consilience as pm

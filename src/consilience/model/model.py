@@ -79,6 +79,11 @@ class Model(ModelFunctions):
     model
         The model of which this is a part; the one around by default.
 
+    See Also
+    --------
+    modelcontext : The innermost model.
+    Data : Data under a name that can be exchanged later with `set_data`.
+
     Examples
     --------
     >>> import consilience as pm
@@ -103,7 +108,7 @@ class Model(ModelFunctions):
         named: dict[str, Node] = self.__dict__.get("named", {})
         for full in (name, self.name_for(name)) if named else ():
             if full in named:
-                return named[full]
+                return self._shown(full)
         if name in ABSENT:
             raise AttributeError(f"PyMC's `Model.{name}` does not exist here; {ABSENT[name]}", name=name, obj=self)
         older = import_module("consilience.older_names").today("model", name)  # loaded by mistakes alone
@@ -311,6 +316,12 @@ def modelcontext(model: Model | None = None) -> Model:
     Returns
     -------
     Model
+        The model; TypeError where there is none.
+
+    See Also
+    --------
+    Data : Data under a name that can be exchanged later with `set_data`.
+    Model : A probabilistic model in PyMC's vocabulary.
 
     Examples
     --------
@@ -342,6 +353,22 @@ def clone_model(model: Model) -> Model:
     Returns
     -------
     Model
+        A copy; the given model is as it was.
+
+    See Also
+    --------
+    freeze_model : Freezes what free variables depend on.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model import clone_model
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    >>> with clone_model(model) as longer:
+    ...     y = pm.Normal("y", longer["x"])
+    >>> [v.name for v in model.free_RVs], [v.name for v in longer.free_RVs]
+    (['x'], ['x', 'y'])
     """
     return model.copy()
 
@@ -363,6 +390,12 @@ def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: 
     Returns
     -------
     TensorVariable
+        The expression under its name.
+
+    See Also
+    --------
+    Potential : Add a term to the model's log density.
+    Data : Data under a name that can be exchanged later with `set_data`.
 
     Examples
     --------
@@ -393,6 +426,12 @@ def Potential(name: str, var: TensorLike, model: Model | None = None, dims: Dime
     Returns
     -------
     TensorVariable
+        The term under its name.
+
+    See Also
+    --------
+    Data : Data under a name that can be exchanged later with `set_data`.
+    Deterministic : Keep the values of an expression under a name.
 
     Examples
     --------
@@ -442,6 +481,7 @@ def model_to_graphviz(
     Returns
     -------
     object
+        A `graphviz.Source`, which notebooks draw.
 
     Raises
     ------
@@ -449,6 +489,21 @@ def model_to_graphviz(
         Without the package `graphviz`.
     ValueError
         For another kind.
+
+    See Also
+    --------
+    model_to_mermaid : For pages of Markdown.
+    model_to_networkx : As a graph to compute with.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu")
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    >>> picture = pm.model_to_graphviz(model)
+    >>> '"mu" -> "y"' in picture.source
+    True
     """
     owner = modelcontext(model)
     graph = model_graph.model_graph(owner, var_names, formatting, include_dim_lengths)
@@ -478,6 +533,20 @@ def model_to_mermaid(
     Returns
     -------
     str
+        Text for a block of Mermaid.
+
+    See Also
+    --------
+    model_to_graphviz : As a picture.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu")
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    >>> pm.model_to_mermaid(model).splitlines()[0]
+    'graph TD'
     """
     return model_graph.mermaid(model_graph.model_graph(modelcontext(model), var_names, formatting, include_dim_lengths))
 
@@ -509,11 +578,25 @@ def model_to_networkx(
     Returns
     -------
     object
+        A `networkx.DiGraph` whose nodes are the variables.
 
     Raises
     ------
     ValueError
         For another kind.
+
+    See Also
+    --------
+    model_to_graphviz : As a picture.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu")
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    >>> sorted(pm.model_to_networkx(model).edges)
+    [('mu', 'y')]
     """
     owner = modelcontext(model)
     graph = model_graph.model_graph(owner, var_names, formatting, include_dim_lengths)
@@ -537,6 +620,20 @@ def Point(*points: Any, model: Model | None = None, filter_model_vars: bool = Fa
     Returns
     -------
     dict
+        Arrays by name.
+
+    See Also
+    --------
+    Model : Its `initial_point` is one.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu")
+    ...     point = pm.Point(mu=1.5)
+    >>> point["mu"].item()
+    1.5
     """
     owner = modelcontext(model)
     known = {str(v.name) for v in owner.value_vars}
@@ -578,6 +675,13 @@ def Data(
     Returns
     -------
     TensorVariable
+        The data, an input whose value `set_data` exchanges.
+
+    See Also
+    --------
+    set_data : Exchange the values of several data slots.
+    Minibatch : The same random rows of several arrays.
+    observe : A model in which variables have data.
 
     Examples
     --------
@@ -623,6 +727,13 @@ def set_data(
     Returns
     -------
     None
+        Nothing: the model has the new values.
+
+    See Also
+    --------
+    Minibatch : The same random rows of several arrays.
+    observe : A model in which variables have data.
+    do : A model in which variables have been set from outside.
 
     Examples
     --------

@@ -49,6 +49,16 @@ class NodeType(StrEnum):
         Starting values by name; the model's starting point by default.
     boundary : object, optional
         Boundary.
+
+    See Also
+    --------
+    model_to_graphviz : Takes formatters by kind.
+
+    Examples
+    --------
+    >>> from consilience.model import NodeType
+    >>> NodeType.FREE_RV.value
+    'Free Random Variable'
     """
 
     POTENTIAL = "Potential"

@@ -95,6 +95,24 @@ def noncenter(model: Model, var_names: Names | Mapping[str, Any] | Mapping[str |
     ModelError
         For what is no free variable, has a transform of its own, or is of another distribution, and for a centredness
         outside [0, 1].
+
+    See Also
+    --------
+    recenter : The inverse.
+    centredness : How far to go.
+
+    References
+    ----------
+    Papaspiliopoulos, Roberts, Sköld (2007), Statistical Science 22, 59.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     tau = pm.HalfNormal("tau", 5)
+    ...     theta = pm.Normal("theta", 0.0, tau, shape=3)
+    >>> [v.name for v in pm.noncenter(model, "theta").free_RVs]
+    ['tau', 'theta_raw']
     """
     wanted = dict(var_names) if isinstance(var_names, Mapping) else dict.fromkeys(names_in(model, var_names), 0.0)
     degrees = {named_in(model, key): degree for key, degree in wanted.items()}
@@ -315,6 +333,20 @@ def recenter(model: Model, var_names: Names) -> Model:
         For unknown names.
     ModelError
         For what is no such deterministic.
+
+    See Also
+    --------
+    noncenter : The inverse.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     tau = pm.HalfNormal("tau", 5)
+    ...     raw = pm.Normal("theta_raw", shape=3)
+    ...     theta = pm.Deterministic("theta", tau * raw)
+    >>> [v.name for v in pm.recenter(model, "theta").free_RVs]
+    ['tau', 'theta']
     """
     names = names_in(model, var_names)
     graphs: dict[str, Node] = {}

@@ -60,10 +60,22 @@ def R2D2(
     TensorVariable
         The coefficients; `<name>_r2`, `<name>_phi` and `<name>_z` are the variables they are made of.
 
+    See Also
+    --------
+    RegularizedHorseshoe : Most coefficients next to 0.
+
     References
     ----------
     Zhang, Naughton, Bondell, Reich (2022), JASA 117, 862, with normal coefficients as in Aguilar, Bürkner (2023),
     Electronic Journal of Statistics 17, 1711.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     beta = pm.R2D2("beta", r2=0.4, shape=3)
+    >>> beta.type.shape, "beta_r2" in model
+    ((3,), True)
     """
     share = Beta(f"{name}_r2", mu=r2, nu=precision)
     z = Normal(f"{name}_z", 0.0, 1.0, dims=dims, shape=shape)
@@ -106,9 +118,21 @@ def RegularizedHorseshoe(
     TensorVariable
         The coefficients; `<name>_tau`, `<name>_lambda`, `<name>_c2` and `<name>_z` are the variables they are made of.
 
+    See Also
+    --------
+    R2D2 : A prior of the explained share of the variance.
+
     References
     ----------
     Piironen, Vehtari (2017), Electronic Journal of Statistics 11, 5018.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     beta = pm.RegularizedHorseshoe("beta", 0.1, shape=5)
+    >>> beta.type.shape
+    (5,)
     """
     tau = HalfCauchy(f"{name}_tau", global_scale)
     local = HalfCauchy(f"{name}_lambda", 1.0, dims=dims, shape=shape)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from consilience.errors import ModelError
 from consilience.ir import FLOATS, Node, substitute, topological
+from consilience.ir.arithmetic import plain
 from consilience.ir.side_tables import carrying_marks, describe, lend_source, without_sources
 from consilience.model.blocks import total
 from consilience.model.terms import Terms, terms_of
@@ -108,7 +109,7 @@ def _listed(chosen: Any) -> list[Node | str]:
 
 
 def _found(model: ModelVariables, known: dict[Node, Node], one: Any, kind: str) -> Node:
-    node = model[one] if isinstance(one, str) else one
+    node = plain(model[one] if isinstance(one, str) else one)
     if not isinstance(node, Node):
         raise TypeError(f"`vars` needs variables of the model or their names, got {node!r}.")
     if node not in known:

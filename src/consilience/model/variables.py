@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, cast
 
 import numpy.typing as npt
 
@@ -32,7 +32,7 @@ from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_
 from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import missing, observation
-from consilience.model.coordinates import Coordinates, Labels
+from consilience.model.coordinates import Coordinates, Labels, NamedAxes
 from consilience.model.data import GivenData, Mask, data_slot, for_slot, given_data, with_sparse_parts
 from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import TensorLike
@@ -203,8 +203,18 @@ class ModelVariables(metaclass=Declaring):
     def __getitem__(self, name: str) -> Node:
         for full in (name, self.name_for(name)):
             if full in self.named:
-                return self.named[full]
+                return self._shown(full)
         raise KeyError(f"the model has no variable `{name}`; it has {', '.join(self.named) or 'none'}.")
+
+    def _shown(self, full: str) -> Node:
+        """A variable as its user made it: with named dims where it was made with these."""
+        dims = self.dims_of.get(full)
+        return cast(Node, dims.of(self.named[full])) if isinstance(dims, NamedAxes) else self.named[full]
+
+    def made_with_dims(self, name: str, made: Any) -> None:
+        """Have `model[name]` be a tensor with named dims, as the variable was made."""
+        full = self.name_for(name)
+        self.dims_of[full] = NamedAxes.like(cast("tuple[str, ...]", self.dims_of.get(full, ())), made)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and (name in self.named or self.name_for(name) in self.named)
@@ -230,7 +240,7 @@ class ModelVariables(metaclass=Declaring):
     @property
     def named_vars(self) -> dict[str, Node]:
         """All named variables in order of registration."""
-        return dict(self.named)
+        return {name: self._shown(name) for name in self.named}
 
     @property
     def named_vars_to_dims(self) -> dict[str, tuple[str | None, ...]]:
@@ -576,7 +586,8 @@ class ModelVariables(metaclass=Declaring):
         """Shared slots of the model's data, and other shared variables that its expressions use."""
         known: list[Node] | None = self.cache.get("slots")
         if known is None:
-            written = [*self.named.values(), *(v.data for v in self.observed)]
+            weights = [v.weight for v in self.observed if v.weight is not None]
+            written = [*self.named.values(), *(v.data for v in self.observed), *weights]
             known = self.cache["slots"] = list(dict.fromkeys([*self.data.values(), *contexts.slots_of(written)]))
         return list(known)
 

@@ -35,6 +35,7 @@ _LIBRARIES_PER_JIT = 64
 
 _SCIPY = (blas.PREFIX, scipy_special.PREFIX)
 _DECLARED = re.compile(r'^\s*declare\b[^@\n]*@(?:"([^"\n]+)"|([\w.$-]+))', re.MULTILINE)
+_UNPLACED = re.compile(r"^(\s*(?:declare|define(?: internal)?))\b", re.MULTILINE)
 _PARSE_ERROR = re.compile(r"<string>:(\d+):(\d+): error: (.*)")
 
 _lock = threading.Lock()
@@ -204,8 +205,10 @@ def _compile(text: str, target: Target, level: int, passes: Passes, linked: bool
         # Sizes and alignments are decided while reading, so the layout must precede the text; on the same
         # line, so that numbers of lines in errors stay true. The triple comes last and wins.
         head = f'target datalayout = "{generator.target_data}" '
+        # AArch64 reaches a table of addresses within 4 GB only, and the linker puts the table anywhere.
+        local = text if linked or target.architecture != "aarch64" else _UNPLACED.sub(r"\1 dso_local", text)
         try:
-            module = binding.parse_assembly(head + text, context)
+            module = binding.parse_assembly(head + local, context)
         except RuntimeError as error:
             raise NativeError(_explain(str(error), text)) from None
         with module:

@@ -36,6 +36,18 @@ class DifferentialEquation:
         Time of the initial state.
     **settings : object
         Method, rtol, atol, max_steps and sensitivity of `solve`.
+
+    See Also
+    --------
+    solve : With any states and parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> decay = pm.ode.DifferentialEquation(lambda y, t, p: [-p[0] * y[0]], times=[1.0, 2.0], n_states=1, n_theta=1)
+    >>> decay(y0=[1.0], theta=[0.5]).eval().round(4).tolist()
+    [[0.6065], [0.3679]]
     """
 
     def __init__(

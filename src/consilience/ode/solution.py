@@ -58,6 +58,17 @@ class OdeResult(Record, eq=False):
         With `event` the time at which it happened, NaN if it did not.
     event_state : TensorVariable, optional
         With `event` the state at this time, shape y0.shape.
+
+    See Also
+    --------
+    solve : Gives one with `full_output`.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> found = pm.ode.solve(lambda y, t, theta: -y, 1.0, [0.0, 1.0], t0=0.0, full_output=True)
+    >>> found.states.eval().round(4).tolist(), found.status.eval().item()
+    ([1.0, 0.3679], 0)
     """
 
     states: Node
@@ -160,6 +171,12 @@ def solve(
     Returns
     -------
     TensorVariable or OdeResult
+        The states at the times, or with `full_output` a record of them and of the way there.
+
+    See Also
+    --------
+    sde : Stochastic equations.
+    DifferentialEquation : In PyMC's form.
 
     Notes
     -----
@@ -169,6 +186,17 @@ def solve(
 
     Raises ParameterError for times out of order and settings out of range, ShapeError and DtypeError for states, times
     and derivatives that do not fit.
+
+    References
+    ----------
+    Dormand, Prince (1980), Journal of Computational and Applied Mathematics 6, 19, on the method "rk45".
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> y = pm.ode.solve(lambda y, t, rate: -rate * y, 1.0, [0.0, 1.0, 2.0], 0.5, t0=0.0)
+    >>> y.eval().round(4).tolist()
+    [1.0, 0.6065, 0.3679]
     """
     if not callable(f):
         raise TypeError(f"`f` must be a function of (y, t, theta), got {f!r}.")

@@ -50,6 +50,7 @@ def sde(
     Returns
     -------
     TensorVariable
+        The path at the times.
 
     Raises
     ------
@@ -57,6 +58,22 @@ def sde(
         For times out of order and other methods.
     ShapeError
         For noise and functions that do not fit.
+
+    See Also
+    --------
+    solve : Equations without noise.
+    EulerMaruyama : The path as a distribution.
+
+    References
+    ----------
+    Kloeden, Platen: Numerical Solution of Stochastic Differential Equations (1992).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> path = pm.ode.sde(lambda y, t, theta: -y, lambda y, t, theta: 0.1, 1.0, [0.0, 0.5, 1.0], noise=[0.0, 0.0])
+    >>> path.eval().tolist()
+    [1.0, 0.5, 0.25]
     """
     for name, function in (("f", f), ("g", g)):
         if not callable(function):

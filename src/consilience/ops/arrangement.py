@@ -46,6 +46,12 @@ def flatten(x: TensorLike, ndim: int = 1) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements in another shape.
+
+    See Also
+    --------
+    ravel : All elements along one axis.
+    reshape : Another shape for the same elements.
 
     Examples
     --------
@@ -77,6 +83,12 @@ def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        The longer tensor.
+
+    See Also
+    --------
+    pad : `x` with elements added at both ends of its axes.
+    tile : The whole tensor `reps` times along each axis.
 
     Examples
     --------
@@ -122,6 +134,12 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
     Returns
     -------
     TensorVariable
+        The elements, of the shape of the indices along `axis`.
+
+    See Also
+    --------
+    choose : For each element of a the element of the choice of that number.
+    switch : `ift` where `cond` holds (is not zero).
 
     Examples
     --------
@@ -156,6 +174,12 @@ def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) 
     Returns
     -------
     TensorVariable
+        The elements, of the shape of the indices along `axis`.
+
+    See Also
+    --------
+    compress : The parts where a vector is true.
+    take : The elements at `indices` along `axis`.
 
     Examples
     --------
@@ -189,6 +213,13 @@ def dimshuffle(x: TensorLike, *pattern: Any) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
+
+    See Also
+    --------
+    permute_dims : Axes in the given order.
+    expand_dims : New axes of length 1 at the given positions of the result.
+    squeeze : Drop axes of length 1.
 
     Examples
     --------
@@ -231,6 +262,12 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
     Returns
     -------
     TensorVariable
+        Without the two axes, and with one for the diagonal behind the others.
+
+    See Also
+    --------
+    extract_diag : The main diagonals of the matrices over the first two axes.
+    diag : A diagonal matrix, or the diagonal of one.
 
     Examples
     --------
@@ -258,6 +295,11 @@ def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Nod
     Returns
     -------
     TensorVariable
+        Without the two axes.
+
+    See Also
+    --------
+    diagonal : Diagonal `offset` of the matrices over two axes.
 
     Examples
     --------
@@ -283,6 +325,13 @@ def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
+
+    See Also
+    --------
+    full : A tensor of one repeated value.
+    alloc : `value` repeated to the lengths that follow it.
+    fill : Values at the shape of another tensor.
 
     Examples
     --------

@@ -20,6 +20,13 @@ def real(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
+
+    See Also
+    --------
+    imag : The imaginary part.
+    conj : The complex conjugate.
+    complex : Real + 1j * imag.
 
     Examples
     --------
@@ -43,6 +50,13 @@ def imag(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
+
+    See Also
+    --------
+    conj : The complex conjugate.
+    complex : Real + 1j * imag.
+    angle : The angle in radians.
 
     Examples
     --------
@@ -66,6 +80,13 @@ def conj(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape and dtype of `x`.
+
+    See Also
+    --------
+    complex : Real + 1j * imag.
+    angle : The angle in radians.
+    complex_from_polar : The complex number of a size `abs` and an angle in radians.
 
     Examples
     --------
@@ -88,6 +109,13 @@ def angle(z: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the shape of `z`.
+
+    See Also
+    --------
+    complex_from_polar : The complex number of a size `abs` and an angle in radians.
+    real : The real part.
+    imag : The imaginary part.
 
     Examples
     --------
@@ -112,6 +140,13 @@ def complex(real: TensorLike, imag: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Complex numbers of the common broadcast shape.
+
+    See Also
+    --------
+    angle : The angle in radians.
+    complex_from_polar : The complex number of a size `abs` and an angle in radians.
+    real : The real part.
 
     Examples
     --------
@@ -135,6 +170,13 @@ def complex_from_polar(abs: TensorLike, angle: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Complex numbers of the common broadcast shape.
+
+    See Also
+    --------
+    real : The real part.
+    imag : The imaginary part.
+    conj : The complex conjugate.
 
     Examples
     --------

@@ -113,6 +113,19 @@ def cond(
     Returns
     -------
     TensorVariable or list of TensorVariable
+        In the form of `then`.
+
+    See Also
+    --------
+    switch : Computes both.
+    switch_case : One of several.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> pt.cond(x > 0, pt.sqrt(x), 0.0).eval({x: 4.0}).item()
+    2.0
     """
     chosen = as_tensor(condition)
     if chosen.ndim:
@@ -241,6 +254,12 @@ def ifelse(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> No
     Returns
     -------
     TensorVariable or list of TensorVariable
+        In the form of `then`.
+
+    See Also
+    --------
+    cond : `then` where the scalar condition holds.
+    switch : `ift` where `cond` holds (is not zero).
 
     Examples
     --------

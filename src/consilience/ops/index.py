@@ -219,6 +219,13 @@ def flatnonzero(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A vector whose length is known when the function runs.
+
+    See Also
+    --------
+    nonzero_values : The elements that are not zero.
+    argwhere : Positions of the elements that are not zero (or True).
+    nonzero : Positions of the elements that are not zero (or True).
 
     Examples
     --------
@@ -240,6 +247,13 @@ def argwhere(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A matrix of int64, whose number of rows is known when the function runs.
+
+    See Also
+    --------
+    nonzero : Positions of the elements that are not zero (or True).
+    flatnonzero : Positions in the flattened tensor.
+    nonzero_values : The elements that are not zero.
 
     Examples
     --------

@@ -214,6 +214,12 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
+
+    See Also
+    --------
+    batched_dot : `dot` of the parts of two tensors along their first axis.
+    batched_tensordot : `tensordot` of the parts of two tensors along their first axis.
 
     Examples
     --------
@@ -258,6 +264,13 @@ def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
+
+    See Also
+    --------
+    matmul : NumPy's matmul.
+    tensordot : Sum of products over pairs of axes.
+    inner : Sum of products over the last axis of both.
 
     Examples
     --------
@@ -291,6 +304,13 @@ def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) ->
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
+
+    See Also
+    --------
+    inner : Sum of products over the last axis of both.
+    vdot : Sum of the products of all elements of two tensors of equal size.
+    dot : NumPy's dot.
 
     Examples
     --------
@@ -345,6 +365,12 @@ def outer(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A matrix.
+
+    See Also
+    --------
+    kron : Kronecker product.
+    dot : NumPy's dot.
 
     Examples
     --------
@@ -367,6 +393,13 @@ def matrix_transpose(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
+
+    See Also
+    --------
+    moveaxis : Axes at other places.
+    swapaxes : Two axes exchanged.
+    permute_dims : Axes in the given order.
 
     Examples
     --------
@@ -437,6 +470,12 @@ def inv(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `a`.
+
+    See Also
+    --------
+    det : Determinant.
+    slogdet : Sign and logarithm of the absolute value of the determinant.
 
     Examples
     --------
@@ -458,6 +497,12 @@ def det(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A number per matrix.
+
+    See Also
+    --------
+    slogdet : Sign and logarithm of the absolute value of the determinant.
+    inv : Matrix inverse.
 
     Examples
     --------
@@ -479,6 +524,12 @@ def slogdet(x: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Both, a number per matrix.
+
+    See Also
+    --------
+    inv : Matrix inverse.
+    det : Determinant.
 
     Examples
     --------
@@ -507,6 +558,11 @@ def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -
     Returns
     -------
     TensorVariable
+        Without the two axes, and with one for the diagonal behind the others.
+
+    See Also
+    --------
+    trace : Sum of the main diagonal of the last two axes.
 
     Examples
     --------
@@ -547,6 +603,11 @@ def trace(value: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A number per matrix.
+
+    See Also
+    --------
+    diagonal : Elements whose positions on `axis2` and `axis1` differ by `offset`.
 
     Examples
     --------

@@ -52,6 +52,11 @@ def power(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
+
+    See Also
+    --------
+    float_power : `x ** y` in float64.
 
     Examples
     --------
@@ -93,6 +98,11 @@ def float_power(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
+
+    See Also
+    --------
+    pow : `x ** y`.
 
     Examples
     --------
@@ -150,6 +160,11 @@ def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = 
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
+
+    See Also
+    --------
+    nan_to_num : `x` with NaN and infinities replaced.
 
     Examples
     --------
@@ -221,6 +236,11 @@ def shape_of(x: TensorLike) -> Lengths:
     Returns
     -------
     sequence of int or None
+        A length per axis.
+
+    See Also
+    --------
+    specify_shape : `x` with lengths that are promised.
 
     Examples
     --------

@@ -91,6 +91,12 @@ def sort(
     Returns
     -------
     TensorVariable
+        Of the shape of `a`; a vector for None.
+
+    See Also
+    --------
+    argpartition : Positions (int64) that make `partition` of the elements along `axis`.
+    argsort : Positions (int64) that put the elements along `axis` in ascending order.
 
     Examples
     --------
@@ -131,6 +137,13 @@ def argsort(
     Returns
     -------
     TensorVariable
+        Positions (int64), of the shape of `a`; a vector for `axis=None`.
+
+    See Also
+    --------
+    argmax : Position of the first greatest element (int64).
+    argmin : Position of the first least element (int64).
+    max_and_argmax : Greatest element over `axis` and the position of the first such.
 
     Examples
     --------
@@ -160,6 +173,13 @@ def searchsorted(x: TensorLike, v: TensorLike, side: str = "left", sorter: Tenso
     Returns
     -------
     TensorVariable
+        Positions (int64), of the shape of `v`.
+
+    See Also
+    --------
+    histogram_bin_edges : The ends of the intervals in which `histogram` counts.
+    histogram : How many elements lie in each interval (int64).
+    digitize : The number of the interval in which each element lies (int64).
 
     Examples
     --------

@@ -59,6 +59,20 @@ def fold_in(key: TensorLike, data: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A random key.
+
+    See Also
+    --------
+    split : Several keys from one.
+    key : A key from a seed.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> keys = [pt.random.fold_in(pt.key(1), number) for number in (0, 1)]
+    >>> first, second = (pt.random.normal(rng=key).eval() for key in keys)
+    >>> bool(first != second)
+    True
     """
     return apply("fold_in", _key(key), data)
 
@@ -76,5 +90,17 @@ def split(key: TensorLike, number: int) -> list[Node]:
     Returns
     -------
     list of TensorVariable
+        `number` random keys.
+
+    See Also
+    --------
+    fold_in : One key from a key and a number.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> first, second = pt.random.split(pt.key(1), 2)
+    >>> bool(pt.random.normal(rng=first).eval() != pt.random.normal(rng=second).eval())
+    True
     """
     return [fold_in(key, i) for i in range(number)]

@@ -44,6 +44,13 @@ def sum(
     Returns
     -------
     TensorVariable
+        Without the axes that are reduced.
+
+    See Also
+    --------
+    prod : Product over `axis`.
+    mean : Arithmetic mean.
+    cumsum : Running sum along an axis.
 
     Examples
     --------
@@ -82,6 +89,13 @@ def prod(
     Returns
     -------
     TensorVariable
+        Without the axes that are reduced.
+
+    See Also
+    --------
+    mean : Arithmetic mean.
+    cumsum : Running sum along an axis.
+    sum : Sum over `axis` (all axes for None).
 
     Examples
     --------
@@ -124,6 +138,13 @@ def max(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
     Returns
     -------
     TensorVariable
+        Without the axes that are reduced.
+
+    See Also
+    --------
+    min : Least element over `axis`.
+    ptp : Greatest element minus least element over `axis`.
+    argmax : Position of the first greatest element (int64).
 
     Examples
     --------
@@ -153,6 +174,13 @@ def min(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
     Returns
     -------
     TensorVariable
+        Without the axes that are reduced.
+
+    See Also
+    --------
+    ptp : Greatest element minus least element over `axis`.
+    argmax : Position of the first greatest element (int64).
+    max : Greatest element over `axis`.
 
     Examples
     --------
@@ -191,6 +219,11 @@ def any(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Booleans, without the axes that are reduced.
+
+    See Also
+    --------
+    all : Whether every element is true (not zero).
 
     Examples
     --------
@@ -216,6 +249,11 @@ def all(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Booleans, without the axes that are reduced.
+
+    See Also
+    --------
+    any : Whether some element is true (not zero).
 
     Examples
     --------
@@ -241,6 +279,12 @@ def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, without the axes that are reduced.
+
+    See Also
+    --------
+    softmax : `exp(c)` divided by its sum over `axis` (all axes for None).
+    log_softmax : `c - logsumexp(c)` over `axis` (all axes for None).
 
     Examples
     --------
@@ -266,6 +310,13 @@ def argmax(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Positions (int64), without the axes that are reduced.
+
+    See Also
+    --------
+    argmin : Position of the first least element (int64).
+    max_and_argmax : Greatest element over `axis` and the position of the first such.
+    argsort : Positions (int64) that put the elements along `axis` in ascending order.
 
     Examples
     --------
@@ -291,6 +342,13 @@ def argmin(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Positions (int64), without the axes that are reduced.
+
+    See Also
+    --------
+    max_and_argmax : Greatest element over `axis` and the position of the first such.
+    argsort : Positions (int64) that put the elements along `axis` in ascending order.
+    argmax : Position of the first greatest element (int64).
 
     Examples
     --------
@@ -338,6 +396,13 @@ def mean(
     Returns
     -------
     TensorVariable
+        Floats, without the axes that are reduced.
+
+    See Also
+    --------
+    median : The middle element over `axis` (all axes for None).
+    std : Square root of the variance.
+    var : Mean squared deviation from the mean.
 
     Examples
     --------
@@ -376,6 +441,13 @@ def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
     Returns
     -------
     TensorVariable
+        Floats, without the axes that are reduced.
+
+    See Also
+    --------
+    average : Mean over `axis`.
+    mean : Arithmetic mean.
+    median : The middle element over `axis` (all axes for None).
 
     Examples
     --------
@@ -422,6 +494,13 @@ def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
     Returns
     -------
     TensorVariable
+        Floats, without the axes that are reduced.
+
+    See Also
+    --------
+    var : Mean squared deviation from the mean.
+    average : Mean over `axis`.
+    mean : Arithmetic mean.
 
     Examples
     --------
@@ -445,6 +524,13 @@ def cumsum(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `x`; a vector for None.
+
+    See Also
+    --------
+    sum : Sum over `axis` (all axes for None).
+    prod : Product over `axis`.
+    mean : Arithmetic mean.
 
     Examples
     --------
@@ -468,6 +554,12 @@ def cumprod(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `x`; a vector for None.
+
+    See Also
+    --------
+    cumsum : Running sum along an axis.
+    prod : Product over `axis`.
 
     Examples
     --------
@@ -493,6 +585,13 @@ def ptp(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Without the axes that are reduced.
+
+    See Also
+    --------
+    argmax : Position of the first greatest element (int64).
+    max : Greatest element over `axis`.
+    min : Least element over `axis`.
 
     Examples
     --------

@@ -259,6 +259,12 @@ def reshape(x: TensorLike, newshape: object, *, ndim: int | None = None) -> Node
     Returns
     -------
     TensorVariable
+        The same elements in another shape.
+
+    See Also
+    --------
+    flatten : The same elements with rank `ndim`.
+    ravel : All elements along one axis.
 
     Examples
     --------
@@ -312,6 +318,13 @@ def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequ
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
+
+    See Also
+    --------
+    swapaxes : Two axes exchanged.
+    permute_dims : Axes in the given order.
+    matrix_transpose : The last two axes exchanged.
 
     Examples
     --------
@@ -344,6 +357,13 @@ def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
+
+    See Also
+    --------
+    permute_dims : Axes in the given order.
+    matrix_transpose : The last two axes exchanged.
+    moveaxis : Axes at other places.
 
     Examples
     --------
@@ -370,6 +390,13 @@ def expand_dims(a: TensorLike, axis: int | Sequence[int]) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
+
+    See Also
+    --------
+    squeeze : Drop axes of length 1.
+    dimshuffle : Axes in the order of `pattern`.
+    permute_dims : Axes in the given order.
 
     Examples
     --------
@@ -396,6 +423,13 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
+
+    See Also
+    --------
+    dimshuffle : Axes in the order of `pattern`.
+    permute_dims : Axes in the given order.
+    expand_dims : New axes of length 1 at the given positions of the result.
 
     Examples
     --------
@@ -424,6 +458,12 @@ def broadcast_to(x: TensorLike, shape: object) -> Node:
     Returns
     -------
     TensorVariable
+        Of that shape.
+
+    See Also
+    --------
+    broadcast_arrays : All values at their common broadcast shape.
+    broadcast_shape : The common shape to which tensors broadcast.
 
     Examples
     --------
@@ -456,6 +496,12 @@ def broadcast_arrays(*args: TensorLike) -> list[Node]:
     Returns
     -------
     list of TensorVariable
+        As many as there are arguments.
+
+    See Also
+    --------
+    broadcast_shape : The common shape to which tensors broadcast.
+    broadcast_to : `x` repeated to a shape.
 
     Examples
     --------
@@ -481,6 +527,13 @@ def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
+
+    See Also
+    --------
+    join : Tensors joined along an existing axis.
+    stack : Join tensors of equal shape along a new axis.
+    split : Parts along an axis.
 
     Examples
     --------
@@ -513,6 +566,13 @@ def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+        Of one more axis per stacking.
+
+    See Also
+    --------
+    split : Parts along an axis.
+    concat : Join tensors along an existing axis.
+    join : Tensors joined along an existing axis.
 
     Examples
     --------
@@ -543,6 +603,13 @@ def arange(
     Returns
     -------
     TensorVariable
+        A vector; its length may be known at the call only.
+
+    See Also
+    --------
+    linspace : `num` evenly spaced numbers from `start` to `stop`.
+    geomspace : `num` numbers of equal ratios from `start` to `stop`.
+    logspace : Numbers at equal ratios between powers.
 
     Examples
     --------
@@ -595,6 +662,13 @@ def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = No
     Returns
     -------
     TensorVariable
+        Of that shape, and of the dtype of the value unless one is given.
+
+    See Also
+    --------
+    alloc : `value` repeated to the lengths that follow it.
+    fill : Values at the shape of another tensor.
+    full_like : `fill_value` with the shape and (unless given) dtype of a.
 
     Examples
     --------
@@ -625,6 +699,12 @@ def eye(n: object, m: object | None = None, k: Any = 0, dtype: npt.DTypeLike | N
     Returns
     -------
     TensorVariable
+        A matrix, `config.floatX` unless a dtype is given.
+
+    See Also
+    --------
+    tri : Ones on and below diagonal `k`.
+    identity_like : Ones on the main diagonal and zeros elsewhere.
 
     Examples
     --------

@@ -6,7 +6,7 @@ node. Shape constraints of the original graph are its callers' to keep.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from consilience.errors import MissingRuleError, VerificationError
 from consilience.ir import ALGEBRAIC, Constant, Node, Region, TensorType, is_leaf, rebuild, side_tables, topological
@@ -88,6 +88,18 @@ class Rewriting:
                 if result is not node and not is_leaf(result) and not isinstance(result.op, Constant):
                     side_tables.pass_on(node, result)
         return [found[output] for output in outputs]
+
+    def accept(self, nodes: Iterable[Node]) -> None:
+        """Take nodes to be in normal form; what they share stays whole."""
+        for node in nodes:
+            self._normal[node] = node
+            if _family(node) is not None:
+                self.facts.shared_nodes.add(node)
+
+    def extend(self, node: Node) -> Node:
+        """The normal form of a node over values that are in normal form."""
+        self._origin = node
+        return self._settle(node)
 
     def stale(self, outputs: Sequence[Node]) -> bool:
         """Whether a value was left whole for a reader that has vanished, so that another run may do more."""
@@ -186,7 +198,7 @@ class Rewriting:
         inside = self._with_simple_regions(node)
         if inside is not node:
             return inside
-        plain = _algebraic(node)
+        plain = algebraic(node)
         for rule in self.table.candidates(node):
             if not plain and not rule.every_dtype:
                 continue
@@ -236,7 +248,7 @@ def _readers(order: Sequence[Node], outputs: Sequence[Node]) -> dict[Node, int]:
     return readers
 
 
-def _algebraic(node: Node) -> bool:
+def algebraic(node: Node) -> bool:
     """Whether the rules of arithmetic hold: not where numbers wrap around or are rounded to a few digits."""
     if not isinstance(node.op, ARITHMETIC):
         return True

@@ -32,6 +32,7 @@ from consilience.ops import (
     Transpose,
 )
 from consilience.ops.factorisations import QR, SVD, Eigh, Schur
+from consilience.ops.scalar import DRAWS
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 
 MATRIX = (
@@ -237,9 +238,38 @@ def _elementwise(x: Node, function: str, name: str, holds: Callable[[Node, str],
         if name == "symmetric":
             return all(holds(i, name) for i in full)
         return all(holds(i, name) for i in full) and all(positive(s) is True for s in scalars)
+    if name == "symmetric" and function not in DRAWS:
+        return (bool(full) and len(full) + len(scalars) == len(x.inputs) and all(holds(i, name) for i in full)) or (
+            _of_differences(x)
+        )
     if function == "where":
         return _masked(x) == name
     return False
+
+
+def _of_differences(x: Node) -> bool:
+    """Whether an even function is taken of the differences of a vector's elements."""
+    (difference, *more) = x.inputs
+    if more or function_of(x) not in ("square", "abs", "cosh") or function_of(difference) != "add":
+        return False
+    pair = [i.inputs[0] if function_of(i) == "neg" else i for i in difference.inputs]
+    signs = [function_of(i) == "neg" for i in difference.inputs]
+    return len(pair) == 2 and signs[0] != signs[1] and x.ndim == 2 and _column_of_row(*pair)
+
+
+def _column_of_row(first: Node, second: Node) -> bool:
+    """Whether one of two is a vector along the rows, which may have no axis for them, the other that along columns."""
+    for row, column in ((first, second), (second, first)):
+        if isinstance(row.op, ExpandDims) and row.op.axes == (0,):
+            row = row.inputs[0]
+        if isinstance(column.op, ExpandDims) and column.op.axes == (1,) and column.inputs[0] is row and row.ndim == 1:
+            return True
+    return False
+
+
+def function_of(x: Node) -> str:
+    """Name of the scalar function a node applies; empty for other ops."""
+    return x.op.function if isinstance(x.op, Elementwise) else ""
 
 
 def _square_of_vector(x: Node, positive: Sign) -> bool:
@@ -249,13 +279,7 @@ def _square_of_vector(x: Node, positive: Sign) -> bool:
         return False
     if mirrored(*vectors):
         return vectors[0].ndim == 2 and 1 in vectors[0].static_shape
-    # A vector along the rows, which may have no axis for them, and along the columns.
-    for row, column in (vectors, vectors[::-1]):
-        if isinstance(row.op, ExpandDims) and row.op.axes == (0,):
-            row = row.inputs[0]
-        if isinstance(column.op, ExpandDims) and column.op.axes == (1,) and column.inputs[0] is row and row.ndim == 1:
-            return True
-    return False
+    return _column_of_row(*vectors)
 
 
 def _masked(x: Node) -> str:

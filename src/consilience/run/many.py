@@ -1,7 +1,7 @@
 """Many computations of one kind, on the workers of any executor: shown while they go on, some of them failing.
 
 A value that all need and the numbers of what is to be done in; what came of each out, by number, whatever their order.
-What one of them is, and what is made of all, stays outside.
+What one of them is, and what is made of all, stays outside. Long ones go piece by piece: see `moved_by_pieces`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from consilience.cluster.workers import Workers
+from consilience.cluster.workers import Task, Workers
 from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
 from consilience.events import Listener
 from consilience.output.display.words import clock
@@ -113,11 +113,13 @@ class Many(Stepwise[R]):
             if not self.in_background:
                 quiet.enter_context(warnings.catch_warnings())
                 warnings.simplefilter("ignore", ConsilienceWarning)  # what they tell is counted
+                warnings.filterwarnings("default", ".* has no workers", ConsilienceWarning)
             for task in workers.each(_numbered, self._items(missing), value, self.function(), limit=self._limit):
                 if task is not None:
                     self._note(task.item[0], task)
                 elif self.stopping:
                     return
+                self.say(workers.news())
                 self.tell()
 
     @property
@@ -173,3 +175,31 @@ def _numbered(
     value: Any, function: Callable[[Any, Any], Mapping[str, Any]], item: tuple[int, Any]
 ) -> Mapping[str, Any]:
     return function(value, item[1])
+
+
+def moved_by_pieces(
+    run: Stepwise[Any],
+    executor: Any,
+    value: Any,
+    what: str,
+    function: Callable[[Any, int, Any], Any],
+    states: Mapping[int, Any],
+    take: Callable[[int, Task], Any],
+) -> None:
+    """Things that workers move on by `function(value, number, state)`, each some way at a time, until all are there.
+
+    value    goes to each worker once; `what` is its name in errors
+    states   where they begin, by number
+    take     called with a number and its task that has ended; gives the state to go on from, None where it is there
+    """
+    with Workers(executor) as workers:
+        shared = workers.share(value, what)
+        for number, state in states.items():
+            workers.submit(function, shared, number, state, item=number)
+        while workers.pending and not run.stopping:
+            for task in workers.finished():
+                state = take(task.item, task)
+                if state is not None and run.step_and_tell():
+                    workers.submit(function, shared, task.item, state, item=task.item)
+            run.say(workers.news())
+            run.tell()

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, Literal, Protocol, TypeVar, overload
 
 from consilience.events import Listener, StepProgress
@@ -172,6 +172,12 @@ class Stepwise(ABC, Generic[R]):
         while not self._free.wait(TICK):
             self.tell()
         return not self.stopping
+
+    def say(self, news: Iterable[str]) -> None:
+        """Words that stay above the line, where one is shown."""
+        if self._line is not None:
+            for words in news:
+                self._line.say(words)
 
     # --- for whoever holds it
 

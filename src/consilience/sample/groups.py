@@ -55,6 +55,12 @@ class Stop(Record):
     SamplingError
         For values out of range.
 
+    See Also
+    --------
+    Tuning : How chains tune.
+    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
+    Save : What is written to the disk while a run goes on.
+
     Notes
     -----
     Where `pm.sample(draws=…)` fixes the length, the rule judges the draws and does not end the run.
@@ -115,6 +121,19 @@ class Tuning(Record):
     ------
     SamplingError
         For values out of range.
+
+    See Also
+    --------
+    sample : Takes it as `tuning`.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", shape=2)
+    ...     result = pm.sample(tuning=pm.Tuning(metric="dense", max=300), random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
     """
 
     min: int = 50
@@ -152,6 +171,12 @@ class Save(Record):
         For other values.
     StorageError
         By the run, where something cannot be written.
+
+    See Also
+    --------
+    Stop : When draws are good enough.
+    Tuning : How chains tune.
+    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
 
     Examples
     --------

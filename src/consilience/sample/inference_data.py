@@ -58,11 +58,24 @@ def to_inference_data(
     Returns
     -------
     xarray.DataTree
+        Groups `posterior`, `observed_data` and others, as `pm.sample` gives.
 
     Raises
     ------
     ModelError
         Without any draws.
+
+    See Also
+    --------
+    predictions_to_inference_data : A tree of predictions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> tree = pm.to_inference_data({"mu": np.zeros((2, 5))})
+    >>> dict(tree.posterior.sizes)
+    {'chain': 2, 'draw': 5}
     """
     import xarray
 
@@ -124,6 +137,19 @@ def predictions_to_inference_data(
     Returns
     -------
     xarray.DataTree
+        A tree; `idata_orig` itself with `inplace`.
+
+    See Also
+    --------
+    to_inference_data : A tree of draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> tree = pm.predictions_to_inference_data({"y": np.zeros((2, 5, 3))})
+    >>> dict(tree.predictions.sizes)
+    {'chain': 2, 'draw': 5, 'y_dim_0': 3}
     """
     owner = _model_or_none(model)
     data = constant_data(owner) if owner is not None else {}

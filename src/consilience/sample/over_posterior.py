@@ -53,6 +53,20 @@ def vectorize_over_posterior(
     ------
     ModelError
         For variables without draws, and for remaining ones where they are not allowed.
+
+    See Also
+    --------
+    sample_posterior_predictive : Draws observed variables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu")
+    >>> draws = pm.to_inference_data({"mu": np.array([[1.0, 2.0]])}, model=model)
+    >>> pm.vectorize_over_posterior(2 * mu, draws, [mu]).eval().tolist()
+    [[2.0, 4.0]]
     """
     listed = [outputs] if isinstance(outputs, Node) else list(outputs)
     axes = tuple(sample_dims)

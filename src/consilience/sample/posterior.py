@@ -210,6 +210,12 @@ def sample(
     ConvergenceWarning
         Where the draws should not be trusted as they are.
 
+    See Also
+    --------
+    Save : What is written to the disk while a run goes on.
+    Stop : When draws are good enough.
+    Tuning : How chains tune.
+
     Examples
     --------
     >>> import consilience as pm
@@ -289,7 +295,9 @@ def sample(
     if threads_per_chain is not None:
         whole_number("threads_per_chain", threads_per_chain, 1)
         if executor is not None and threads_per_chain > 1:
-            raise SamplingError("`threads_per_chain`: a chain on an `executor` has one thread; leave out one of both.")
+            raise SamplingError(
+                "`threads_per_chain`: with an `executor` a chain, or a shard, has one thread; leave out one of both."
+            )
     seed = seed_from(random_seed)
     attempts = max(1, whole_number("jitter_max_retries", jitter_max_retries, 0))
     default = NUTS(
@@ -302,7 +310,7 @@ def sample(
     if apart:
         from consilience.sample.sharded import divided  # few runs need it
 
-        density, executor = divided(density, executor, plan.extras)
+        density, executor = divided(density, executor, plan.extras, summed)
     kernel: Kernel | ChEES
     begin: Begin
     if lock_step:
@@ -344,8 +352,7 @@ def sample(
         raise
     if (threads_per_chain or 1) > 1 and density.chunks < 2:
         work.notes.append(f"`threads_per_chain={threads_per_chain}` has no effect: {density.why_whole()}.")
-    if apart and (told := density.note()):
-        work.notes.append(told)
+    work.notes += density.notes()
     continuous = [f"`{v.name}`" for v in owner.free if v.continuous]
     if step is None and density.without_gradient and continuous:
         listed = ", ".join(continuous[:5]) + ", …" * (len(continuous) > 5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -67,6 +68,11 @@ def sample_prior_predictive(
     -----
     ConsilienceWarning
         Where the model has potentials, which have no part in this, and where draws are NaN.
+
+    See Also
+    --------
+    logp : Log density (or log mass) at a value.
+    draw : Independent draws of variables.
 
     Examples
     --------
@@ -184,6 +190,12 @@ def sample_posterior_predictive(
         Where draws of the trace are kept for a variable on which something acts that has changed since, or is drawn
         anew.
 
+    See Also
+    --------
+    sample_smc : Draws of the posterior by particles that are moved from the prior to it.
+    fit : Approximate the posterior of a model by a simpler distribution.
+    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
+
     Examples
     --------
     >>> import consilience as pm
@@ -300,6 +312,22 @@ def resampled_variables(
     ------
     ModelError
         For unknown names, or names in both `sample_vars` and `freeze_vars`.
+
+    See Also
+    --------
+    sample_posterior_predictive : Does it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu")
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    >>> draws = pm.to_inference_data({"mu": np.zeros((1, 5))}, model=model)
+    >>> print(pm.resampled_variables(draws, model))
+     y  drawn anew: it is observed
+    mu  from the trace: the trace has draws of it
     """
     owner = modelcontext(model)
     if var_names is not None or sample_vars is not None:
@@ -378,13 +406,42 @@ def compute_log_likelihood(
     object
         `idata` with the group `log_likelihood` added, or a tree with that group alone if `extend_inferencedata` is
         False.
+
+    See Also
+    --------
+    compute_log_prior : That of the free variables.
+    loo : Cross-validation by it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu")
+    ...     y = pm.Normal("y", mu, 1, observed=[0.0, 1.0])
+    >>> draws = pm.to_inference_data({"mu": np.zeros((1, 2))}, model=model)
+    >>> pm.compute_log_likelihood(draws, model=model).log_likelihood["y"].round(3).values.tolist()
+    [[[-0.919, -1.419], [-0.919, -1.419]]]
     """
     _check("compute_log_likelihood", pymc, _OF_DENSITIES)
     owner = modelcontext(model)
     names = wanted(var_names, [v.name for v in owner.observed])
     if not names:
         raise ModelError("the model has no observed variables, so there is no likelihood.")
+    _all_rows(owner, idata)
     return _densities(owner, names, idata, sample_dims, "log_likelihood", extend_inferencedata, store, executor)
+
+
+def _all_rows(model: Model, trace: Any) -> None:
+    """ModelError where draws know of rows on shards that the model does not hold."""
+    for name, rows in json.loads(getattr(variables_of(trace), "attrs", {}).get("rows_on_shards", "{}")).items():
+        held = len(model.data[name].get_value()) if name in model.data else rows
+        if held != rows:
+            raise ModelError(
+                f"the draws depend on {rows:,} rows of `{name}`, which were on shards, and the model holds {held:,}: "
+                '`pm.set_data` of all rows first (`np.load(path, mmap_mode="r")` is read in place), and `store=` for '
+                "values that are larger than the memory."
+            )
 
 
 def compute_log_prior(
@@ -422,6 +479,22 @@ def compute_log_prior(
     Returns
     -------
     object
+        The tree with a group `log_prior`; that group alone unless `extend_inferencedata`.
+
+    See Also
+    --------
+    compute_log_likelihood : That of the observations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu")
+    ...     y = pm.Normal("y", mu, 1, observed=[0.0, 1.0])
+    >>> draws = pm.to_inference_data({"mu": np.zeros((1, 2))}, model=model)
+    >>> pm.compute_log_prior(draws, model=model).log_prior["mu"].round(3).values.tolist()
+    [[-0.919, -0.919]]
     """
     _check("compute_log_prior", pymc, _OF_DENSITIES)
     owner = modelcontext(model)
@@ -504,6 +577,21 @@ def compute_deterministics(
     ------
     ModelError
         Where draws of a variable are missing on which a deterministic depends.
+
+    See Also
+    --------
+    sample : Computes them itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     double = pm.Deterministic("double", 2 * x)
+    >>> draws = pm.to_inference_data({"x": np.array([[1.0, 2.0]])}, model=model)
+    >>> pm.compute_deterministics(draws.posterior, model=model)["double"].values.tolist()
+    [[2.0, 4.0]]
     """
     _check("compute_deterministics", pymc, "dataset var_names model sample_dims merge_dataset extend_dataset")
     if merge_dataset and extend_dataset:
@@ -583,6 +671,22 @@ def recover_marginals(
     ------
     ModelError
         Without marginalized variables, or where draws of free variables are missing.
+
+    See Also
+    --------
+    marginalize : Sums over the variables.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu")
+    ...     z = pm.Bernoulli("z", 0.3)
+    ...     y = pm.Normal("y", mu + z, 1.0, observed=0.5)
+    >>> with pm.marginalize(model, "z") as summed:
+    ...     result = pm.sample(random_seed=1, progressbar=False)
+    >>> "z" in pm.recover_marginals(result, model=summed, random_seed=1).posterior
+    True
     """
     import xarray
 

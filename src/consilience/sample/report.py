@@ -90,14 +90,19 @@ def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) 
     StorageError
         Where the page can't be written.
 
+    See Also
+    --------
+    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
+    challenge : Attack a posterior with what could falsify it.
+
     Examples
     --------
     >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x")
     ...     result = pm.sample(random_seed=1, progressbar=False)
-    >>> pm.report(result).splitlines()[1][:22]
-    'status      converged,'
+    >>> "converged" in pm.report(result)
+    True
     """
     groups = held(result)
     judged = "posterior" in groups and "status" in groups["posterior"].attrs

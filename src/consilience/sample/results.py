@@ -152,7 +152,7 @@ def of_trees() -> type[Posterior]:
 
         from consilience.sample.tree import Posterior
     except ImportError as error:
-        raise MissingPackageError.of(error.name or "xarray", "pip install 'xarray>=2024.10'", error) from error
+        raise MissingPackageError.of(error.name or "xarray", "pip install 'xarray>=2025.9'", error) from error
     xarray.DataTree.register(Result)
     return Posterior
 
@@ -320,6 +320,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "settings": repr(work.kernel),
         "options": json.dumps(work.plan.of_the_run),
         "vector_lanes": target.host().lanes,
+        **({"rows_on_shards": json.dumps(density.elsewhere)} if density.elsewhere else {}),
         "interrupted": int(run.interrupted),
         "sampling_time": run.seconds,
         "time_build": build,

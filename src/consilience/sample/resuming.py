@@ -71,6 +71,22 @@ def resume(
         Where there is no checkpoint or it is damaged.
     SamplingError
         With the reasons, where model, data, version or machine differ.
+
+    See Also
+    --------
+    sample : Writes a checkpoint by `save`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    >>> with tempfile.TemporaryDirectory() as folder, model:
+    ...     first = pm.sample(save=pm.Save(checkpoint=f"{folder}/run"), random_seed=1, progressbar=False)
+    ...     again = pm.resume(f"{folder}/run", progressbar=False)
+    >>> bool((first.posterior["x"] == again.posterior["x"]).all())
+    True
     """
     owner = modelcontext(model)
     saved, about, state = checkpoints.read(path)
@@ -81,7 +97,7 @@ def resume(
     if executor is not None:
         from consilience.sample.sharded import divided  # few runs need it
 
-        density, executor = divided(density, executor)
+        density, executor = divided(density, executor, plan.extras, plan.marginalized)
     kernel = kernel_from(saved["kernel"])
     chains, seed = int(saved["chains"]), int(saved["seed"])
     present = identity(signature(density), kernel, plan, chains, seed)
@@ -98,6 +114,7 @@ def resume(
         executor=executor,
     )  # fmt: skip
     work = Work(owner, density, kernel, plan, begin, chains, compile_seconds)
+    work.notes += density.notes()
     supervisor = work.running.supervisor
     supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.engine)
     work.checkpoint, work.resumed = supervisor.keep, True

@@ -16,7 +16,7 @@ import numpy as np
 from consilience.diagnostics.variables import held
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.events import ChainLost, DrawsMade, Event, Restarted
-from consilience.model.signature import signature
+from consilience.model.signature import digest_of_model
 from consilience.sample.results import Array, named
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def about(work: Work) -> dict[str, Any]:
         "model": model.str_repr(),
         "graph": graph and {"vertices": [[v.name, v.kind, v.text, v.plate] for v in graph.vertices],
                             "edges": [list(edge) for edge in graph.edges]},
-        "digest": signature(density)["model"],
+        "digest": digest_of_model(density),
         "observed": {v.name: list(v.node.static_shape) for v in model.observed},
         "seed": work.running.seed,
         "sampler": type(work.kernel).__name__,

@@ -19,7 +19,7 @@ from consilience.errors import ConsilienceError, ModelError, SamplingError, Work
 from consilience.events import Restarted
 from consilience.inference import Kernel
 from consilience.model.centredness import less_centred
-from consilience.model.log_density import ModelDensity, model_density
+from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
 from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
@@ -178,7 +178,7 @@ class Work:
         other_coordinates : OtherCoordinates, optional
             Of that run, which may change them in turn.
         """
-        density = model_density(rewritten(self.model, plan))
+        density = self.density.likewise(rewritten(self.model, plan))
         if points is None:
             places = starting_positions(density, self.points, self.running.seed, None, width=WIDE)
         else:

@@ -60,6 +60,13 @@ def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
+
+    See Also
+    --------
+    expand_dims : New axes of length 1 at the given positions of the result.
+    squeeze : Drop axes of length 1.
+    dimshuffle : Axes in the order of `pattern`.
 
     Examples
     --------
@@ -84,6 +91,12 @@ def ravel(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements in another shape.
+
+    See Also
+    --------
+    reshape : Another shape for the same elements.
+    flatten : The same elements with rank `ndim`.
 
     Examples
     --------
@@ -109,6 +122,13 @@ def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, of at least that rank.
+
+    See Also
+    --------
+    atleast_1d : A number as a vector of length 1.
+    atleast_2d : Leading axes of length 1 until the rank is 2.
+    atleast_3d : At least three axes.
 
     Examples
     --------
@@ -136,6 +156,13 @@ def atleast_1d(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, of at least that rank.
+
+    See Also
+    --------
+    atleast_2d : Leading axes of length 1 until the rank is 2.
+    atleast_3d : At least three axes.
+    atleast_Nd : Axes of length 1.
 
     Examples
     --------
@@ -161,6 +188,13 @@ def atleast_2d(arry: TensorLike, *, n: int = 2, left: bool = True) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, of at least that rank.
+
+    See Also
+    --------
+    atleast_3d : At least three axes.
+    atleast_Nd : Axes of length 1.
+    atleast_1d : A number as a vector of length 1.
 
     Examples
     --------
@@ -186,6 +220,13 @@ def atleast_3d(arry: TensorLike, *, n: int = 3, left: bool = True) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, of at least that rank.
+
+    See Also
+    --------
+    atleast_Nd : Axes of length 1.
+    atleast_1d : A number as a vector of length 1.
+    atleast_2d : Leading axes of length 1 until the rank is 2.
 
     Examples
     --------
@@ -209,6 +250,13 @@ def shape_padleft(t: TensorLike, n_ones: int = 1) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
+
+    See Also
+    --------
+    shape_padright : New axes of length 1 behind.
+    expand_dims : New axes of length 1 at the given positions of the result.
+    shape_padaxis : A new axis of length 1 at a position of the result.
 
     Examples
     --------
@@ -232,6 +280,13 @@ def shape_padright(t: TensorLike, n_ones: int = 1) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
+
+    See Also
+    --------
+    expand_dims : New axes of length 1 at the given positions of the result.
+    shape_padaxis : A new axis of length 1 at a position of the result.
+    shape_padleft : New axes of length 1 in front.
 
     Examples
     --------
@@ -255,6 +310,13 @@ def shape_padaxis(t: TensorLike, axis: int) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements, with the axes so.
+
+    See Also
+    --------
+    shape_padleft : New axes of length 1 in front.
+    shape_padright : New axes of length 1 behind.
+    expand_dims : New axes of length 1 at the given positions of the result.
 
     Examples
     --------
@@ -278,6 +340,13 @@ def join(axis: int, *tensors_list: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
+
+    See Also
+    --------
+    stack : Join tensors of equal shape along a new axis.
+    split : Parts along an axis.
+    concat : Join tensors along an existing axis.
 
     Examples
     --------
@@ -299,6 +368,13 @@ def hstack(tensor_list: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
+
+    See Also
+    --------
+    vstack : Joined along the first axis.
+    dstack : Joined along the third axis.
+    column_stack : Joined along the second axis.
 
     Examples
     --------
@@ -321,6 +397,13 @@ def vstack(tensor_list: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
+
+    See Also
+    --------
+    dstack : Joined along the third axis.
+    column_stack : Joined along the second axis.
+    hstack : Joined along the second axis.
 
     Examples
     --------
@@ -342,6 +425,13 @@ def dstack(tensor_list: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
+
+    See Also
+    --------
+    column_stack : Joined along the second axis.
+    hstack : Joined along the second axis.
+    vstack : Joined along the first axis.
 
     Examples
     --------
@@ -364,6 +454,13 @@ def column_stack(tensor_list: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
+
+    See Also
+    --------
+    hstack : Joined along the second axis.
+    vstack : Joined along the first axis.
+    dstack : Joined along the third axis.
 
     Examples
     --------
@@ -386,6 +483,12 @@ def horizontal_stack(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
+
+    See Also
+    --------
+    vertical_stack : Matrices joined along the first axis.
+    concat : Join tensors along an existing axis.
 
     Examples
     --------
@@ -407,6 +510,12 @@ def vertical_stack(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
+
+    See Also
+    --------
+    concat : Join tensors along an existing axis.
+    horizontal_stack : Matrices joined along the second axis.
 
     Examples
     --------
@@ -428,6 +537,11 @@ def stacklists(arg: Any) -> Node:
     Returns
     -------
     TensorVariable
+        Of one more axis per stacking.
+
+    See Also
+    --------
+    stack : Join tensors of equal shape along a new axis.
 
     Examples
     --------
@@ -451,6 +565,11 @@ def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> N
     Returns
     -------
     TensorVariable
+        The joined tensor, of the common dtype.
+
+    See Also
+    --------
+    concat : Join tensors along an existing axis.
 
     Examples
     --------
@@ -495,6 +614,13 @@ def split(
     Returns
     -------
     list of TensorVariable
+        The parts, in order.
+
+    See Also
+    --------
+    concat : Join tensors along an existing axis.
+    join : Tensors joined along an existing axis.
+    stack : Join tensors of equal shape along a new axis.
 
     Examples
     --------
@@ -538,6 +664,12 @@ def tile(A: TensorLike, reps: TensorLike | Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+        The longer tensor.
+
+    See Also
+    --------
+    repeat : Every element `repeats` times in a row along `axis`.
+    pad : `x` with elements added at both ends of its axes.
 
     Examples
     --------
@@ -569,6 +701,11 @@ def flip(arr: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of the argument, in another order.
+
+    See Also
+    --------
+    roll : Elements moved on by `shift` places along `axis`.
 
     Examples
     --------
@@ -596,6 +733,11 @@ def roll(x: TensorLike, shift: Any, axis: int | Sequence[int] | None = None) -> 
     Returns
     -------
     TensorVariable
+        Of the shape of the argument, in another order.
+
+    See Also
+    --------
+    flip : The order of elements reversed along `axis` (all axes for None).
 
     Examples
     --------
@@ -631,6 +773,12 @@ def choose(a: TensorLike, choices: Any, mode: str = "raise") -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape.
+
+    See Also
+    --------
+    switch : `ift` where `cond` holds (is not zero).
+    take : The elements at `indices` along `axis`.
 
     Examples
     --------
@@ -683,6 +831,12 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> N
     Returns
     -------
     TensorVariable
+        As many parts along `axis` as are true, a number known when the function runs.
+
+    See Also
+    --------
+    take : The elements at `indices` along `axis`.
+    take_along_axis : Elements at positions along an axis.
 
     Examples
     --------
@@ -710,6 +864,13 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | No
     Returns
     -------
     tuple of TensorVariable or TensorVariable
+        A vector of int64 per axis, or a matrix of them.
+
+    See Also
+    --------
+    flatnonzero : Positions in the flattened tensor.
+    nonzero_values : The elements that are not zero.
+    argwhere : Positions of the elements that are not zero (or True).
 
     Examples
     --------
@@ -733,6 +894,13 @@ def nonzero_values(a: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A vector whose length is known when the function runs.
+
+    See Also
+    --------
+    argwhere : Positions of the elements that are not zero (or True).
+    nonzero : Positions of the elements that are not zero (or True).
+    flatnonzero : Positions in the flattened tensor.
 
     Examples
     --------
@@ -759,6 +927,11 @@ def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[
     Returns
     -------
     tuple of TensorVariable
+        Positions (int64), one tensor per axis.
+
+    See Also
+    --------
+    ravel_multi_index : The other way.
 
     Examples
     --------
@@ -792,6 +965,11 @@ def ravel_multi_index(multi_index: Sequence[TensorLike], dims: object, mode: str
     Returns
     -------
     TensorVariable
+        Positions (int64), of the common shape of those given.
+
+    See Also
+    --------
+    unravel_index : Positions in a flattened tensor of lengths `dims` as positions on its axes.
 
     Examples
     --------
@@ -842,6 +1020,11 @@ def inverse_permutation(perm: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Integers (int64), of the shape of `perm`.
+
+    See Also
+    --------
+    permute_row_elements : The elements of the last axis of x in the orders that the rows of y name.
 
     Examples
     --------
@@ -874,6 +1057,12 @@ def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> 
     Returns
     -------
     TensorVariable
+        The same elements in another shape.
+
+    See Also
+    --------
+    split_dims : One axis as several.
+    reshape : Another shape for the same elements.
 
     Examples
     --------
@@ -905,6 +1094,12 @@ def split_dims(x: TensorLike, shape: object, axis: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+        The same elements in another shape.
+
+    See Also
+    --------
+    reshape : Another shape for the same elements.
+    join_dims : `n_axes` neighbouring axes (all that follow for None) as one.
 
     Examples
     --------
@@ -933,6 +1128,11 @@ def specify_shape(x: TensorLike, shape: Sequence[object] | object) -> Node:
     Returns
     -------
     TensorVariable
+        The same tensor with what is promised of its lengths.
+
+    See Also
+    --------
+    shape : Lengths of all axes.
 
     Examples
     --------
@@ -969,6 +1169,11 @@ def specify_broadcastable(x: TensorLike, *axes: int) -> Node:
     Returns
     -------
     TensorVariable
+        The same tensor with what is promised of its lengths.
+
+    See Also
+    --------
+    specify_shape : `x` with lengths that are promised.
 
     Examples
     --------
@@ -995,11 +1200,23 @@ def broadcast_dynamic(x: TensorLike, axes: Mapping[int, object]) -> Node:
     Returns
     -------
     TensorVariable
+        A tensor whose axes broadcast.
 
     Raises
     ------
     ShapeError
         For any other length, at run time where it is not known before.
+
+    See Also
+    --------
+    broadcast_to : To a known shape.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> pt.broadcast_dynamic(x, {0: 3}).eval({x: [2.0]}).tolist()
+    [2.0, 2.0, 2.0]
     """
     node = as_tensor(x)
     if not isinstance(axes, Mapping):
@@ -1033,6 +1250,12 @@ def broadcast_shape(*arrays: Any, arrays_are_shapes: bool = False) -> tuple[Node
     Returns
     -------
     tuple of TensorVariable or int
+        A length per axis.
+
+    See Also
+    --------
+    broadcast_to : `x` repeated to a shape.
+    broadcast_arrays : All values at their common broadcast shape.
 
     Examples
     --------
@@ -1058,6 +1281,11 @@ def is_flat(var: Node, ndim: int = 1) -> bool:
     Returns
     -------
     bool
+        Whether it has.
+
+    See Also
+    --------
+    get_vector_length : The static length of a vector.
 
     Examples
     --------
@@ -1079,6 +1307,11 @@ def get_vector_length(v: TensorLike) -> int:
     Returns
     -------
     int
+        The length; ShapeError where it is not known.
+
+    See Also
+    --------
+    is_flat : Whether a tensor has rank `ndim`.
 
     Examples
     --------
@@ -1105,6 +1338,18 @@ def slice_at_axis(sl: slice, axis: int) -> tuple[object, ...]:
     Returns
     -------
     tuple
+        For `x[...]`.
+
+    See Also
+    --------
+    take : The elements at `indices` along `axis`.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x = pt.as_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> x[pt.slice_at_axis(slice(1, None), axis=-1)].eval().tolist()
+    [[2.0, 3.0], [5.0, 6.0]]
     """
     return (slice(None),) * axis + (sl, ...) if axis >= 0 else (..., sl) + (slice(None),) * (-1 - axis)
 
@@ -1122,6 +1367,11 @@ def diag(v: TensorLike, k: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+        A matrix of a vector, a vector of a matrix.
+
+    See Also
+    --------
+    block_diag : Matrices along the diagonal of one.
 
     Examples
     --------
@@ -1151,6 +1401,12 @@ def extract_diag(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Without the two axes, and with one for the diagonals.
+
+    See Also
+    --------
+    diag : A diagonal matrix, or the diagonal of one.
+    diagonal : Diagonal `offset` of the matrices over two axes.
 
     Examples
     --------
@@ -1174,6 +1430,11 @@ def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `a`.
+
+    See Also
+    --------
+    fill_diagonal_offset : Another diagonal than the main one.
 
     Examples
     --------
@@ -1199,6 +1460,11 @@ def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: Any) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `a`.
+
+    See Also
+    --------
+    fill_diagonal : A matrix with one number all along its main diagonal.
 
     Examples
     --------
@@ -1242,6 +1508,12 @@ def tril(m: TensorLike, k: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `m`.
+
+    See Also
+    --------
+    triu : The matrices of the last two axes on and above diagonal `k`.
+    tri : Ones on and below diagonal `k`.
 
     Examples
     --------
@@ -1266,6 +1538,12 @@ def triu(m: TensorLike, k: int = 0) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `m`.
+
+    See Also
+    --------
+    tri : Ones on and below diagonal `k`.
+    tril : The matrices of the last two axes on and below diagonal `k`.
 
     Examples
     --------
@@ -1306,6 +1584,11 @@ def set_subtensor(x: Node, y: TensorLike, inplace: bool = False, tolerate_inplac
     Returns
     -------
     TensorVariable
+        The whole tensor with that part changed.
+
+    See Also
+    --------
+    inc_subtensor : PyTensor's name for `a[i].inc(y)`.
 
     Examples
     --------
@@ -1344,6 +1627,11 @@ def inc_subtensor(
     Returns
     -------
     TensorVariable
+        The whole tensor with that part changed.
+
+    See Also
+    --------
+    set_subtensor : PyTensor's name for `a[i].set(y)`.
 
     Examples
     --------

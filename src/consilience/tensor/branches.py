@@ -28,6 +28,7 @@ def switch_case(index: TensorLike, *branches: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the common type of the branches.
 
     Raises
     ------
@@ -35,6 +36,17 @@ def switch_case(index: TensorLike, *branches: TensorLike) -> Node:
         Without branches or where the index is no scalar.
     DtypeError
         Where it is no integer.
+
+    See Also
+    --------
+    cond : One of two.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> i = pt.lscalar("i")
+    >>> pt.switch_case(i, 10.0, 20.0, 30.0).eval({i: 1}).item()
+    20.0
     """
     chosen = as_tensor(index)
     if not branches:

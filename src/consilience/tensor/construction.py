@@ -12,6 +12,7 @@ import numpy.typing as npt
 from consilience.errors import ShapeError
 from consilience.ir import Node
 from consilience.ir import constant as _constant
+from consilience.ir.arithmetic import plain
 from consilience.ir.settings import config
 from consilience.ir.side_tables import describe, set_name
 from consilience.ir.types import FLOATS, INTEGERS
@@ -54,6 +55,13 @@ def constant(
     Returns
     -------
     TensorVariable
+        A constant, which compilation computes with.
+
+    See Also
+    --------
+    tensor : A function input.
+    cast : `x` with another element type.
+    as_tensor : A node for any array.
 
     Examples
     --------
@@ -65,7 +73,12 @@ def constant(
 
 
 def as_tensor_variable(
-    x: TensorLike, name: str | None = None, ndim: int | None = None, dtype: npt.DTypeLike | None = None
+    x: TensorLike,
+    name: str | None = None,
+    ndim: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    *,
+    allow_xtensor_conversion: bool = False,
 ) -> Node:
     """A node for any array, number, node or nested list of these.
 
@@ -79,10 +92,19 @@ def as_tensor_variable(
         The rank: axes of length 1 are put before the others, or left out there; ShapeError for longer ones.
     dtype : dtype, optional
         Element type of the result; by default it follows from the operands.
+    allow_xtensor_conversion : bool, default False
+        Whether a tensor with named dims loses them; TypeError for one otherwise.
 
     Returns
     -------
     TensorVariable
+        A tensor; a tensor itself where nothing is to be done.
+
+    See Also
+    --------
+    constant : A fixed array.
+    tensor : A function input.
+    cast : `x` with another element type.
 
     Examples
     --------
@@ -90,7 +112,7 @@ def as_tensor_variable(
     >>> (pt.as_tensor([1.0, 2.0]) * 2).eval().tolist()
     [2.0, 4.0]
     """
-    return _checked(as_tensor(x, dtype), name, ndim)
+    return _checked(as_tensor(plain(x) if allow_xtensor_conversion else x, dtype), name, ndim)
 
 
 def _checked(node: Node, name: str | None, ndim: int | None) -> Node:
@@ -115,6 +137,12 @@ def key(seed: int) -> Node:
     Returns
     -------
     TensorVariable
+        A scalar of dtype "key", for `rng=` of `pt.random`.
+
+    See Also
+    --------
+    random.split : Several independent keys from one.
+    random.fold_in : A new key from a key and an integer.
 
     Examples
     --------
@@ -139,6 +167,12 @@ def zeros(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of that shape, `config.floatX` unless a dtype is given.
+
+    See Also
+    --------
+    ones_like : Ones with the shape and (unless given) dtype of a tensor.
+    ones : Ones of a shape.
 
     Examples
     --------
@@ -165,6 +199,12 @@ def ones(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of that shape, `config.floatX` unless a dtype is given.
+
+    See Also
+    --------
+    empty : Zeros of a shape.
+    ones_like : Ones with the shape and (unless given) dtype of a tensor.
 
     Examples
     --------
@@ -188,6 +228,13 @@ def alloc(value: TensorLike, *shape: object) -> Node:
     Returns
     -------
     TensorVariable
+        Of that shape, and of the dtype of the value unless one is given.
+
+    See Also
+    --------
+    fill : Values at the shape of another tensor.
+    full_like : `fill_value` with the shape and (unless given) dtype of a.
+    full : A tensor of one repeated value.
 
     Examples
     --------
@@ -213,6 +260,13 @@ def zeros_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool 
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
+
+    See Also
+    --------
+    full_like : `fill_value` with the shape and (unless given) dtype of a.
+    empty_like : Zeros with the shape and (unless given) dtype of a tensor.
+    ones_like : Ones with the shape and (unless given) dtype of a tensor.
 
     Examples
     --------
@@ -236,6 +290,13 @@ def empty_like(prototype: TensorLike, dtype: npt.DTypeLike | None = None) -> Nod
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
+
+    See Also
+    --------
+    ones_like : Ones with the shape and (unless given) dtype of a tensor.
+    zeros_like : Zeros with the shape and (unless given) dtype of a tensor.
+    full_like : `fill_value` with the shape and (unless given) dtype of a.
 
     Examples
     --------
@@ -261,6 +322,12 @@ def ones_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool =
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
+
+    See Also
+    --------
+    ones : Ones of a shape.
+    empty : Zeros of a shape.
 
     Examples
     --------
@@ -284,6 +351,12 @@ def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
+
+    See Also
+    --------
+    eye : Ones where column - row equals `k`.
+    tri : Ones on and below diagonal `k`.
 
     Examples
     --------
@@ -315,6 +388,12 @@ def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | N
     Returns
     -------
     TensorVariable
+        A matrix, `config.floatX` unless a dtype is given.
+
+    See Also
+    --------
+    identity_like : Ones on the main diagonal and zeros elsewhere.
+    eye : Ones where column - row equals `k`.
 
     Examples
     --------
@@ -341,6 +420,11 @@ def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Two vectors of int64, which index a matrix together.
+
+    See Also
+    --------
+    meshgrid : Coordinate tensors of a grid from its axes.
 
     Examples
     --------
@@ -370,6 +454,13 @@ def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Two vectors of int64, which index a matrix together.
+
+    See Also
+    --------
+    tril_indices_from : `tril_indices` for the shape of a matrix.
+    triu_indices_from : `triu_indices` for the shape of a matrix.
+    tril_indices : Positions on and below a diagonal.
 
     Examples
     --------
@@ -397,6 +488,13 @@ def tril_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Two vectors of int64, which index a matrix together.
+
+    See Also
+    --------
+    triu_indices_from : `triu_indices` for the shape of a matrix.
+    tril_indices : Positions on and below a diagonal.
+    triu_indices : Positions on and above a diagonal.
 
     Examples
     --------
@@ -421,6 +519,13 @@ def triu_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Two vectors of int64, which index a matrix together.
+
+    See Also
+    --------
+    tril_indices : Positions on and below a diagonal.
+    triu_indices : Positions on and above a diagonal.
+    tril_indices_from : `tril_indices` for the shape of a matrix.
 
     Examples
     --------
@@ -468,6 +573,13 @@ def linspace(
     Returns
     -------
     TensorVariable or tuple of (TensorVariable, TensorVariable)
+        As many numbers as `num`, along a new axis in front; with `retstep` their distance, too.
+
+    See Also
+    --------
+    geomspace : `num` numbers of equal ratios from `start` to `stop`.
+    logspace : Numbers at equal ratios between powers.
+    arange : Numbers at a fixed distance.
 
     Examples
     --------
@@ -544,6 +656,13 @@ def logspace(
     Returns
     -------
     TensorVariable
+        As many numbers as `num`, along a new axis in front.
+
+    See Also
+    --------
+    arange : Numbers at a fixed distance.
+    linspace : `num` evenly spaced numbers from `start` to `stop`.
+    geomspace : `num` numbers of equal ratios from `start` to `stop`.
 
     Examples
     --------
@@ -588,6 +707,13 @@ def geomspace(
     Returns
     -------
     TensorVariable
+        As many numbers as `num`, along a new axis in front.
+
+    See Also
+    --------
+    logspace : Numbers at equal ratios between powers.
+    arange : Numbers at a fixed distance.
+    linspace : `num` evenly spaced numbers from `start` to `stop`.
 
     Examples
     --------
@@ -619,6 +745,11 @@ def meshgrid(*xi: TensorLike, indexing: str = "xy", sparse: bool = False) -> lis
     Returns
     -------
     list of TensorVariable
+        One tensor per axis.
+
+    See Also
+    --------
+    tril_indices : Positions on and below a diagonal.
 
     Examples
     --------
@@ -652,6 +783,11 @@ def floatX(X: TensorLike) -> Any:  # PyMC's name
     Returns
     -------
     object
+        A tensor of a tensor, an array of anything else.
+
+    See Also
+    --------
+    intX : An expression or an array as int64.
 
     Examples
     --------
@@ -698,6 +834,11 @@ def bartlett(M: int | Node) -> Node:
     Returns
     -------
     TensorVariable
+        A vector of float64.
+
+    See Also
+    --------
+    arange : Numbers at a fixed distance.
 
     Examples
     --------

@@ -48,6 +48,12 @@ def bincount(
     Returns
     -------
     TensorVariable
+        A vector of int64, or of the dtype of the weights.
+
+    See Also
+    --------
+    histogram : How many elements lie in each interval (int64).
+    unique : The different elements in ascending order.
 
     Examples
     --------
@@ -85,6 +91,13 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Numbers of intervals (int64), of the shape of `x`.
+
+    See Also
+    --------
+    searchsorted : Places in an ascending vector.
+    histogram_bin_edges : The ends of the intervals in which `histogram` counts.
+    histogram : How many elements lie in each interval (int64).
 
     Examples
     --------
@@ -121,6 +134,13 @@ def histogram_bin_edges(
     Returns
     -------
     TensorVariable
+        A vector that ascends.
+
+    See Also
+    --------
+    histogram : How many elements lie in each interval (int64).
+    digitize : The number of the interval in which each element lies (int64).
+    searchsorted : Places in an ascending vector.
 
     Examples
     --------
@@ -156,6 +176,12 @@ def histogram(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        The counts, or the density, and the ends.
+
+    See Also
+    --------
+    unique : The different elements in ascending order.
+    bincount : How often each integer 0.
 
     Examples
     --------
@@ -259,6 +285,11 @@ def to_one_hot(y: TensorLike, nb_class: object, dtype: npt.DTypeLike | None = No
     Returns
     -------
     TensorVariable
+        Of one more axis, of length `nb_class`.
+
+    See Also
+    --------
+    eye : Ones where column - row equals `k`.
 
     Examples
     --------

@@ -63,6 +63,12 @@ def grad(
         An expression, or a list (for a tuple: a tuple) of them; for a sparse variable a sparse one, of the derivatives
         with respect to its entries.
 
+    See Also
+    --------
+    jacobian : Derivative of every element.
+    hessian : Second derivatives of a scalar with respect to each tensor by itself.
+    value_and_grad : The cost and its derivative.
+
     Notes
     -----
     Float tensor of rank 0; None if `known_grads` says where derivatives begin.
@@ -206,6 +212,13 @@ def value_and_grad(cost: Node, wrt: Nodes) -> tuple[Node, Any]:
     Returns
     -------
     tuple of (TensorVariable, object)
+        The cost, and the derivative in the form of `wrt`.
+
+    See Also
+    --------
+    grad : Derivative of a scalar with respect to one or several tensors.
+    jacobian : Derivative of every element.
+    hessian : Second derivatives of a scalar with respect to each tensor by itself.
 
     Examples
     --------
@@ -257,6 +270,13 @@ def jacobian(
     Returns
     -------
     object
+        In the form of `wrt`.
+
+    See Also
+    --------
+    hessian : Second derivatives of a scalar with respect to each tensor by itself.
+    value_and_grad : The cost and its derivative.
+    grad : Derivative of a scalar with respect to one or several tensors.
 
     Examples
     --------
@@ -288,6 +308,13 @@ def hessian(cost: Node, wrt: Nodes, consider_constant: Nodes | None = None, disc
     Returns
     -------
     object
+        In the form of `wrt`.
+
+    See Also
+    --------
+    value_and_grad : The cost and its derivative.
+    grad : Derivative of a scalar with respect to one or several tensors.
+    jacobian : Derivative of every element.
 
     Examples
     --------
@@ -328,6 +355,18 @@ def hessian_vector_product(
     -------
     object
         In the form of `wrt`.
+
+    See Also
+    --------
+    hessian : The matrix itself.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import hessian_vector_product
+    >>> x = pt.dvector("x")
+    >>> hessian_vector_product((x**3).sum(), x, pt.as_tensor([1.0, 1.0])).eval({x: [1.0, 2.0]}).tolist()
+    [6.0, 12.0]
     """
     simple, wanted, constants = _prepared([cost], wrt, consider_constant, disconnected_inputs)
     vectors = _directions(wanted, p, isinstance(wrt, Node))
@@ -373,6 +412,19 @@ def pullback(
     -------
     object
         In the form of `wrt`.
+
+    See Also
+    --------
+    pushforward : The Jacobian itself times vectors.
+    grad : Of a scalar.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import pullback
+    >>> x = pt.dvector("x")
+    >>> pullback(x**2, x, pt.as_tensor([1.0, 10.0])).eval({x: [3.0, 4.0]}).tolist()
+    [6.0, 80.0]
     """
     written = _listed(f, "outputs")
     absent = _absent_value(return_disconnected)
@@ -413,6 +465,18 @@ def pushforward(
     -------
     object
         In the form of `f`.
+
+    See Also
+    --------
+    pullback : The transposed Jacobian.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import pushforward
+    >>> x = pt.dvector("x")
+    >>> pushforward(x**2, x, pt.as_tensor([1.0, 10.0])).eval({x: [3.0, 4.0]}).tolist()
+    [6.0, 80.0]
     """
     written, wanted = _listed(f, "outputs"), _listed(wrt, "inputs")
     absent = _absent_value(return_disconnected)
@@ -451,6 +515,20 @@ def Lop(
     Returns
     -------
     object
+        In the form of `wrt`.
+
+    See Also
+    --------
+    pullback : The same.
+    Rop : The Jacobian itself times vectors.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import Lop
+    >>> x = pt.dvector("x")
+    >>> Lop(x**2, x, pt.as_tensor([1.0, 10.0])).eval({x: [3.0, 4.0]}).tolist()
+    [6.0, 80.0]
     """
     return pullback(f, wrt, eval_points, consider_constant, disconnected_inputs)
 
@@ -483,6 +561,20 @@ def Rop(
     Returns
     -------
     object
+        In the form of `f`.
+
+    See Also
+    --------
+    pushforward : The same.
+    Lop : The transposed Jacobian.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import Rop
+    >>> x = pt.dvector("x")
+    >>> Rop(x**2, x, pt.as_tensor([1.0, 10.0])).eval({x: [3.0, 4.0]}).tolist()
+    [6.0, 80.0]
     """
     return pushforward(f, wrt, eval_points, disconnected_outputs, return_disconnected, use_op_rop_implementation)
 
@@ -498,6 +590,13 @@ def zero_grad(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The value, of the shape and dtype of `x`.
+
+    See Also
+    --------
+    disconnected_grad : The value itself.
+    grad_clip : The value itself.
+    grad_scale : The value itself.
 
     Examples
     --------
@@ -524,6 +623,18 @@ def undefined_grad(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The value.
+
+    See Also
+    --------
+    disconnected_grad : A derivative of zero.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import undefined_grad
+    >>> undefined_grad(2.0).eval().item()
+    2.0
     """
     return Node(AlteredGradient("undefined"), as_tensor(x))
 
@@ -541,6 +652,13 @@ def grad_scale(x: TensorLike, multiplier: float) -> Node:
     Returns
     -------
     TensorVariable
+        The value, of the shape and dtype of `x`.
+
+    See Also
+    --------
+    consider_constant : The value itself with zero derivative.
+    disconnected_grad : The value itself.
+    grad_clip : The value itself.
 
     Examples
     --------
@@ -568,6 +686,13 @@ def grad_clip(x: TensorLike, lower_bound: float, upper_bound: float) -> Node:
     Returns
     -------
     TensorVariable
+        The value, of the shape and dtype of `x`.
+
+    See Also
+    --------
+    grad_scale : The value itself.
+    consider_constant : The value itself with zero derivative.
+    disconnected_grad : The value itself.
 
     Examples
     --------

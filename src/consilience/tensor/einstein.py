@@ -46,6 +46,12 @@ def einsum(subscripts: str, *operands: TensorLike, optimize: object = None) -> N
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
+
+    See Also
+    --------
+    tensordot : Sum of products over pairs of axes.
+    dot : NumPy's dot.
 
     Examples
     --------

@@ -44,6 +44,12 @@ def fft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = 
     Returns
     -------
     TensorVariable
+        Complex, of the shape of `a` but for lengths that are asked for.
+
+    See Also
+    --------
+    ifft : Sums over k of a_k exp(2 pi i j k / n) / n along an axis.
+    rfft : Of real tensors.
 
     Notes
     -----
@@ -76,6 +82,12 @@ def ifft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None =
     Returns
     -------
     TensorVariable
+        Complex, of the shape of `a` but for lengths that are asked for.
+
+    See Also
+    --------
+    rfft : Of real tensors.
+    fft : Sums over j of a_j exp(-2 pi i j k / n) along an axis.
 
     Examples
     --------
@@ -105,6 +117,12 @@ def fft2(
     Returns
     -------
     TensorVariable
+        Complex, of the shape of `a` but for lengths that are asked for.
+
+    See Also
+    --------
+    ifft2 : `ifft` along two axes.
+    rfft2 : `rfftn` along two axes.
 
     Examples
     --------
@@ -134,6 +152,12 @@ def ifft2(
     Returns
     -------
     TensorVariable
+        Complex, of the shape of `a` but for lengths that are asked for.
+
+    See Also
+    --------
+    rfft2 : `rfftn` along two axes.
+    fft2 : `fft` along two axes.
 
     Examples
     --------
@@ -163,6 +187,12 @@ def fftn(
     Returns
     -------
     TensorVariable
+        Complex, of the shape of `a` but for lengths that are asked for.
+
+    See Also
+    --------
+    ifftn : `ifft` along several axes.
+    rfftn : `fftn` of a real tensor.
 
     Examples
     --------
@@ -192,6 +222,12 @@ def ifftn(
     Returns
     -------
     TensorVariable
+        Complex, of the shape of `a` but for lengths that are asked for.
+
+    See Also
+    --------
+    rfftn : `fftn` of a real tensor.
+    fftn : `fft` along several axes.
 
     Examples
     --------
@@ -221,6 +257,12 @@ def rfft2(
     Returns
     -------
     TensorVariable
+        Complex, n // 2 + 1 numbers along the last axis.
+
+    See Also
+    --------
+    fft2 : `fft` along two axes.
+    ifft2 : `ifft` along two axes.
 
     Examples
     --------
@@ -250,6 +292,11 @@ def irfft2(
     Returns
     -------
     TensorVariable
+        Floats.
+
+    See Also
+    --------
+    rfft2 : `rfftn` along two axes.
 
     Examples
     --------
@@ -281,6 +328,12 @@ def rfftn(
     Returns
     -------
     TensorVariable
+        Complex, n // 2 + 1 numbers along the last axis.
+
+    See Also
+    --------
+    fftn : `fft` along several axes.
+    ifftn : `ifft` along several axes.
 
     Examples
     --------
@@ -322,6 +375,11 @@ def irfftn(
     Returns
     -------
     TensorVariable
+        Floats.
+
+    See Also
+    --------
+    rfftn : `fftn` of a real tensor.
 
     Examples
     --------
@@ -357,6 +415,12 @@ def rfft(inp: TensorLike, norm: str | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, the last axis of length 2 for real and imaginary parts.
+
+    See Also
+    --------
+    fft : Sums over j of a_j exp(-2 pi i j k / n) along an axis.
+    ifft : Sums over k of a_k exp(2 pi i j k / n) / n along an axis.
 
     Notes
     -----
@@ -394,6 +458,12 @@ def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Nod
     Returns
     -------
     TensorVariable
+        Floats.
+
+    See Also
+    --------
+    rfftfreq : Frequencies of the numbers that `rfftn` gives.
+    rfft : Of real tensors.
 
     Examples
     --------
@@ -426,6 +496,12 @@ def fftfreq(n: object, d: TensorLike = 1.0) -> Node:
     Returns
     -------
     TensorVariable
+        A vector of floats.
+
+    See Also
+    --------
+    rfftfreq : Frequencies of the numbers that `rfftn` gives.
+    fftshift : Puts the frequency 0 in the middle.
 
     Examples
     --------
@@ -452,6 +528,12 @@ def rfftfreq(n: object, d: TensorLike = 1.0) -> Node:
     Returns
     -------
     TensorVariable
+        A vector of floats.
+
+    See Also
+    --------
+    rfft : Of real tensors.
+    irfft : Back to real tensors.
 
     Examples
     --------
@@ -477,6 +559,12 @@ def fftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `x`.
+
+    See Also
+    --------
+    fftfreq : Frequencies of the numbers that `fft` gives.
+    rfftfreq : Frequencies of the numbers that `rfftn` gives.
 
     Examples
     --------
@@ -500,6 +588,11 @@ def ifftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `x`.
+
+    See Also
+    --------
+    fftshift : Puts the frequency 0 in the middle.
 
     Examples
     --------

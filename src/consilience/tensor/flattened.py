@@ -30,6 +30,18 @@ def inputvars(a: Node | Sequence[Node]) -> list[Node]:
     Returns
     -------
     list of TensorVariable
+        In order of appearance.
+
+    See Also
+    --------
+    cont_inputs : Those of floats.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x, i = pt.dscalar("x"), pt.lscalar("i")
+    >>> [v.name for v in pm.inputvars(x * i)]
+    ['x', 'i']
     """
     outputs = [a] if isinstance(a, Node) else list(a)
     return [node for node in topological(outputs) if isinstance(node.op, Input) and node.dtype != "key"]
@@ -46,6 +58,18 @@ def cont_inputs(a: Node | Sequence[Node]) -> list[Node]:
     Returns
     -------
     list of TensorVariable
+        In order of appearance.
+
+    See Also
+    --------
+    inputvars : All inputs.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x, i = pt.dscalar("x"), pt.lscalar("i")
+    >>> [v.name for v in pm.cont_inputs(x * i)]
+    ['x']
     """
     return [node for node in inputvars(a) if node.dtype in FLOATS]
 
@@ -74,6 +98,12 @@ def hessian_diag(f: Node, vars: Sequence[Node] | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        A vector, the elements of all variables in order.
+
+    See Also
+    --------
+    hessian : Second derivatives of a scalar with respect to each tensor by itself.
+    grad : Derivative of a scalar with respect to one or several tensors.
 
     Examples
     --------
@@ -133,6 +163,18 @@ def join_nonshared_inputs(
         Without inputs.
     GraphError
         For one that `point` does not have.
+
+    See Also
+    --------
+    inputvars : Inputs of expressions.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x, y = pt.dscalar("x"), pt.dvector("y")
+    >>> (total,), vector = pm.join_nonshared_inputs({"x": 0.0, "y": [0.0, 0.0]}, [x + y.sum()], [x, y])
+    >>> total.eval({vector: [1.0, 2.0, 3.0]}).item()
+    6.0
     """
     if not inputs:
         raise ValueError("`join_nonshared_inputs` needs at least one input, got none.")
@@ -166,6 +208,11 @@ def intX(X: TensorLike) -> Any:
     Returns
     -------
     object
+        A tensor of a tensor, an array of anything else.
+
+    See Also
+    --------
+    floatX : An expression or array as floats of `config.floatX`.
 
     Examples
     --------

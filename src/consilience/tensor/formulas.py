@@ -34,6 +34,12 @@ def where(cond: TensorLike, ift: TensorLike | None = None, iff: TensorLike | Non
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
+
+    See Also
+    --------
+    take : The elements at `indices` along `axis`.
+    choose : For each element of a the element of the choice of that number.
 
     Examples
     --------
@@ -60,6 +66,11 @@ def stop_gradient(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The value.
+
+    See Also
+    --------
+    identity : The value itself.
 
     Examples
     --------
@@ -81,6 +92,11 @@ def positive(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A tensor of the value.
+
+    See Also
+    --------
+    stop_gradient : The value itself.
 
     Examples
     --------
@@ -107,6 +123,13 @@ def second(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape.
+
+    See Also
+    --------
+    full_like : `fill_value` with the shape and (unless given) dtype of a.
+    full : A tensor of one repeated value.
+    alloc : `value` repeated to the lengths that follow it.
 
     Examples
     --------
@@ -132,6 +155,11 @@ def largest(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
+
+    See Also
+    --------
+    smallest : The least of several tensors.
 
     Examples
     --------
@@ -153,6 +181,11 @@ def smallest(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
+
+    See Also
+    --------
+    largest : The greatest of several tensors.
 
     Examples
     --------
@@ -174,6 +207,12 @@ def logaddexp(*xs: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
+
+    See Also
+    --------
+    logdiffexp : `log(exp(a) - exp(b))` without overflow.
+    logsumexp : `log(sum(exp(x)))` over `axis` without overflow.
 
     Examples
     --------
@@ -197,6 +236,12 @@ def logdiffexp(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the common broadcast shape and dtype.
+
+    See Also
+    --------
+    logsumexp : `log(sum(exp(x)))` over `axis` without overflow.
+    logaddexp : The logarithm of a sum of exponentials.
 
     Examples
     --------
@@ -218,6 +263,11 @@ def invprobit(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, element by element.
+
+    See Also
+    --------
+    erfcinv : The inverse of `erfc`.
 
     Examples
     --------
@@ -239,6 +289,11 @@ def erfcinv(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, element by element.
+
+    See Also
+    --------
+    invprobit : The standard normal distribution function.
 
     Examples
     --------
@@ -260,6 +315,11 @@ def xlogx(c: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, element by element.
+
+    See Also
+    --------
+    xlogy0 : `x log(y)`.
 
     Examples
     --------
@@ -283,6 +343,11 @@ def xlogy0(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
+
+    See Also
+    --------
+    xlogx : `x log(x)`.
 
     Examples
     --------
@@ -305,6 +370,11 @@ def sinc(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, element by element.
+
+    See Also
+    --------
+    sici : The sine integral Si(x) and the cosine integral Ci(|x|).
 
     Examples
     --------
@@ -333,6 +403,11 @@ def sici(x: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Both, of the shape of `x`.
+
+    See Also
+    --------
+    sinc : `sin(pi x) / (pi x)`.
 
     Examples
     --------
@@ -356,6 +431,11 @@ def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Quotients and remainders, of the common broadcast shape.
+
+    See Also
+    --------
+    ceil_intdiv : The quotient of integers.
 
     Examples
     --------
@@ -379,6 +459,11 @@ def ceil_intdiv(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Integers of the common broadcast shape.
+
+    See Also
+    --------
+    divmod : Floor quotient and remainder.
 
     Examples
     --------
@@ -406,6 +491,12 @@ def round(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) ->
     Returns
     -------
     TensorVariable
+        Of the shape and dtype of `a`.
+
+    See Also
+    --------
+    round_half_away_from_zero : The nearest whole number.
+    iround : The nearest whole number as int64.
 
     Examples
     --------
@@ -430,6 +521,12 @@ def round_half_away_from_zero(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of the argument.
+
+    See Also
+    --------
+    iround : The nearest whole number as int64.
+    round : The nearest multiple of 10 ** -decimals.
 
     Examples
     --------
@@ -453,6 +550,12 @@ def iround(a: TensorLike, mode: str | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        Integers of the common broadcast shape.
+
+    See Also
+    --------
+    round : The nearest multiple of 10 ** -decimals.
+    round_half_away_from_zero : The nearest whole number.
 
     Examples
     --------
@@ -474,6 +577,12 @@ def isposinf(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Booleans of the common broadcast shape.
+
+    See Also
+    --------
+    isclose : Whether |a - b| <= atol + rtol |b|.
+    isneginf : Whether an element is -infinity.
 
     Examples
     --------
@@ -495,6 +604,12 @@ def isneginf(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Booleans of the common broadcast shape.
+
+    See Also
+    --------
+    isposinf : Whether an element is +infinity.
+    isclose : Whether |a - b| <= atol + rtol |b|.
 
     Examples
     --------
@@ -526,11 +641,16 @@ def isclose(
     Returns
     -------
     TensorVariable
+        Booleans of the common broadcast shape.
+
+    See Also
+    --------
+    allclose : Whether `isclose` holds for all elements.
 
     Examples
     --------
     >>> import consilience.tensor as pt
-    >>> pt.isclose([1.0, 2.0], [1.0, 3.0]).eval().tolist()
+    >>> pt.isclose([1.0, 2.0], 1.0).eval().tolist()
     [True, False]
     """
     margin = apply("add", atol, apply("mul", rtol, apply("abs", cast(b, "float64"))))
@@ -562,6 +682,11 @@ def allclose(
     Returns
     -------
     TensorVariable
+        One boolean.
+
+    See Also
+    --------
+    isclose : Whether |a - b| <= atol + rtol |b|.
 
     Examples
     --------
@@ -591,6 +716,11 @@ def nan_to_num(
     Returns
     -------
     TensorVariable
+        Of the shape of `x`, all finite.
+
+    See Also
+    --------
+    clip : Limited to an interval.
 
     Examples
     --------

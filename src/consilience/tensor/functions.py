@@ -126,6 +126,21 @@ class custom_vjp(_Custom):
         Of the inputs: gives (results, residuals).
     backward
         Of the residuals and the cotangents of the results: gives one cotangent per input, None for zero.
+
+    See Also
+    --------
+    custom_vmap : A batched form of one's own.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> @pt.custom_vjp
+    ... def clipped(x):
+    ...     return pt.clip(x, -1.0, 1.0)
+    >>> clipped.defvjp(lambda x: (clipped(x), None), lambda kept, slope: (slope,))
+    >>> x = pt.dscalar("x")
+    >>> pt.grad(clipped(x), x).eval({x: 5.0}).item()
+    1.0
     """
 
     def defvjp(self, fwd: Rule, bwd: Rule) -> None:
@@ -143,6 +158,23 @@ class custom_vmap(_Custom):
     ----------
     function : Rule
         Function of tensors.
+
+    See Also
+    --------
+    custom_vjp : A derivative of one's own.
+    vmap : Uses the form.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> @pt.custom_vmap
+    ... def total(x):
+    ...     return x.sum()
+    >>> @total.def_vmap
+    ... def batched(axis_size, in_batched, x):
+    ...     return x.sum(axis=1), True
+    >>> pt.vmap(total)(pt.as_tensor([[1.0, 2.0], [3.0, 4.0]])).eval().tolist()
+    [3.0, 7.0]
     """
 
     def def_vmap(self, rule: Rule) -> Rule:
@@ -167,6 +199,18 @@ class OpFromGraph:
         Function that gives the derivative in place of the derived one.
     name : str, optional
         For messages and pictures.
+
+    See Also
+    --------
+    function : A compiled function of arrays.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x, y = pt.dscalars("x", "y")
+    >>> hypotenuse = pm.OpFromGraph([x, y], [pt.sqrt(x**2 + y**2)])
+    >>> hypotenuse(3.0, 4.0).eval().item()
+    5.0
     """
 
     def __init__(
@@ -216,6 +260,12 @@ class OpFromGraph:
         return [
             own if rule is None else rule(leaves, made, seeds) for rule, own in zip(self.pullback, usual, strict=True)
         ]
+
+
+@means("clone")
+def _clone(node: Node, name: str | None) -> Node:
+    tensor = node.tensor_type
+    return tensor_input(tensor.dtype, tensor.shape, name or node.name)
 
 
 @means("owner")

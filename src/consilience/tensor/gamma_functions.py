@@ -72,11 +72,17 @@ def zeta(x: TensorLike, q: TensorLike = 1.0) -> Node:
     x : TensorLike
         Greater than 1; infinite at 1, NaN below.
     q : TensorLike, default 1.0
-        Positive, or any number for whole x; infinite at 0, -1, …
+        Positive, or any number for whole x; infinite at whole numbers <= 0.
 
     Returns
     -------
     TensorVariable
+        Floats, element by element.
+
+    See Also
+    --------
+    multigammaln : Logarithm of the gamma function of d dimensions.
+    polygamma : The n-th derivative of digamma at x.
 
     Notes
     -----
@@ -104,6 +110,12 @@ def polygamma(n: TensorLike, x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, element by element.
+
+    See Also
+    --------
+    zeta : The zeta function of Hurwitz.
+    multigammaln : Logarithm of the gamma function of d dimensions.
 
     Examples
     --------
@@ -120,7 +132,7 @@ def polygamma(n: TensorLike, x: TensorLike) -> Node:
 
 
 def beta(a: TensorLike, b: TensorLike) -> Node:
-    """The beta function gamma(a) gamma(b) / gamma(a + b); infinite or NaN where a or b is 0, -1, …
+    """The beta function gamma(a) gamma(b) / gamma(a + b); infinite or NaN where a or b is a whole number <= 0.
 
     Parameters
     ----------
@@ -132,6 +144,13 @@ def beta(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
+
+    See Also
+    --------
+    binom : The binomial coefficient of real numbers.
+    poch : The rising factorial gamma(z + m) / gamma(z).
+    comb : The number of ways to take k of N things.
 
     Examples
     --------
@@ -154,6 +173,13 @@ def factorial(n: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
+
+    See Also
+    --------
+    beta : The beta function gamma(a) gamma(b) / gamma(a + b).
+    binom : The binomial coefficient of real numbers.
+    poch : The rising factorial gamma(z + m) / gamma(z).
 
     Examples
     --------
@@ -181,6 +207,13 @@ def poch(z: TensorLike, m: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
+
+    See Also
+    --------
+    comb : The number of ways to take k of N things.
+    factorial : `gamma(n + 1)`.
+    beta : The beta function gamma(a) gamma(b) / gamma(a + b).
 
     Examples
     --------
@@ -217,6 +250,13 @@ def binom(n: TensorLike, k: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
+
+    See Also
+    --------
+    poch : The rising factorial gamma(z + m) / gamma(z).
+    comb : The number of ways to take k of N things.
+    factorial : `gamma(n + 1)`.
 
     Examples
     --------
@@ -249,6 +289,13 @@ def comb(N: TensorLike, k: TensorLike, *, repetition: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
+
+    See Also
+    --------
+    factorial : `gamma(n + 1)`.
+    beta : The beta function gamma(a) gamma(b) / gamma(a + b).
+    binom : The binomial coefficient of real numbers.
 
     Examples
     --------
@@ -277,6 +324,12 @@ def gammau(k: TensorLike, x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
+
+    See Also
+    --------
+    gammal : The lower incomplete gamma function.
+    chi2sf : The upper tail of the chi-squared distribution.
 
     Examples
     --------
@@ -301,6 +354,12 @@ def gammal(k: TensorLike, x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
+
+    See Also
+    --------
+    chi2sf : The upper tail of the chi-squared distribution.
+    gammau : The upper incomplete gamma function.
 
     Examples
     --------
@@ -325,6 +384,12 @@ def chi2sf(x: TensorLike, k: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the common broadcast shape.
+
+    See Also
+    --------
+    gammau : The upper incomplete gamma function.
+    gammal : The lower incomplete gamma function.
 
     Examples
     --------
@@ -349,6 +414,12 @@ def multigammaln(a: TensorLike, d: int) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, element by element.
+
+    See Also
+    --------
+    polygamma : The n-th derivative of digamma at x.
+    zeta : The zeta function of Hurwitz.
 
     Examples
     --------

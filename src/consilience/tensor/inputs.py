@@ -53,6 +53,13 @@ def tensor(
     Returns
     -------
     TensorVariable
+        An input, for `pt.function([x], ...)` and `.eval(...)`.
+
+    See Also
+    --------
+    cast : `x` with another element type.
+    as_tensor : A node for any array.
+    constant : A fixed array.
 
     Examples
     --------

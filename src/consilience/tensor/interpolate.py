@@ -51,10 +51,22 @@ def interpolate1d(
     Returns
     -------
     callable
+        A function of places, which gives values there.
+
+    See Also
+    --------
+    cubic_spline : With continuous derivatives.
 
     Notes
     -----
     Returns a function of a tensor of any shape. Raises ValueError for an unknown method, ShapeError for other shapes.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> f = pt.interpolate.interpolate1d([0.0, 1.0, 3.0], [0.0, 2.0, 4.0])
+    >>> f([0.5, 2.0]).eval().tolist()
+    [1.0, 3.0]
     """
     if method not in _METHODS:
         raise ValueError(f"method must be one of {', '.join(_METHODS)}; got {method!r}.")
@@ -103,11 +115,23 @@ def cubic_spline(
     Returns
     -------
     callable
+        A function of places, which gives values there.
+
+    See Also
+    --------
+    interpolate1d : Straight lines and steps.
 
     Notes
     -----
     Returns a function of a tensor of any shape; outside of x the end pieces go on. The same as
     `scipy.interpolate.CubicSpline`. Source: C. de Boor (1978), "A Practical Guide to Splines", chapter 4.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> f = pt.interpolate.cubic_spline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])
+    >>> f(1.5).eval().round(4).item()
+    3.375
     """
     if bc_type not in _ENDS:
         raise ValueError(f"bc_type must be one of {', '.join(_ENDS)}; got {bc_type!r}.")
@@ -150,10 +174,22 @@ def bspline_basis(x: TensorLike, knots: TensorLike, degree: int = 3) -> Node:
     Returns
     -------
     TensorVariable
+        A row per place, a column per function of the basis.
+
+    See Also
+    --------
+    cubic_spline : Through points.
 
     Notes
     -----
     As `scipy.interpolate.BSpline.design_matrix`. Source: Cox's and de Boor's recursion.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> knots = [0.0, 0.0, 1.0, 2.0, 2.0]
+    >>> pt.interpolate.bspline_basis([0.5, 1.0], knots, degree=1).eval().tolist()
+    [[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]
     """
     if not is_integer(degree) or degree < 0:
         raise ValueError(f"degree must be a whole number >= 0, got {degree!r}.")

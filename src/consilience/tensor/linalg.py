@@ -108,6 +108,12 @@ def cholesky(
     Returns
     -------
     TensorVariable
+        Of the shape of `x`; what becomes of matrices that are not positive definite says `on_error`.
+
+    See Also
+    --------
+    solve : `y` with a y = b.
+    solve_triangular : `y` with a y = b for triangular a (upper unless `lower`).
 
     Examples
     --------
@@ -158,6 +164,12 @@ def solve(
     Returns
     -------
     TensorVariable
+        Of the shape of `b`, with leading axes broadcast.
+
+    See Also
+    --------
+    solve_triangular : `y` with a y = b for triangular a (upper unless `lower`).
+    cholesky : Cholesky factor of symmetric positive definite matrices.
 
     Examples
     --------
@@ -220,6 +232,12 @@ def solve_triangular(
     Returns
     -------
     TensorVariable
+        Of the shape of `b`, with leading axes broadcast.
+
+    See Also
+    --------
+    cholesky : Cholesky factor of symmetric positive definite matrices.
+    solve : `y` with a y = b.
 
     Examples
     --------
@@ -265,6 +283,11 @@ def cho_solve(
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
+
+    See Also
+    --------
+    cho_factor : The Cholesky factor of a symmetric positive definite matrix.
 
     Examples
     --------
@@ -288,6 +311,11 @@ def logdet(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A number per matrix.
+
+    See Also
+    --------
+    cond : The condition number.
 
     Examples
     --------
@@ -311,6 +339,13 @@ def matrix_power(M: TensorLike, n: int) -> Node:
     Returns
     -------
     TensorVariable
+        Square matrices of the same shape.
+
+    See Also
+    --------
+    expm : The exponential of square matrices.
+    logm : The principal logarithm of square matrices.
+    sqrtm : The principal square root of square matrices.
 
     Examples
     --------
@@ -345,6 +380,11 @@ def tensorinv(a: TensorLike, ind: int = 2) -> Node:
     Returns
     -------
     TensorVariable
+        The other axes first, then the `ind` first ones.
+
+    See Also
+    --------
+    tensorsolve : Solves for one right side.
 
     Examples
     --------
@@ -372,6 +412,11 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None)
     Returns
     -------
     TensorVariable
+        Of the shape of the last axes of `a`.
+
+    See Also
+    --------
+    tensorinv : The inverse for all right sides.
 
     Examples
     --------

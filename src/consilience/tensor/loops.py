@@ -39,6 +39,17 @@ class until(Record, eq=False):
     ----------
     condition : TensorLike
         Boolean expression; a number other than 0 counts as true.
+
+    See Also
+    --------
+    scan : Ends a loop by it.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> doubled, _ = pm.scan(lambda x: (2 * x, pt.until(2 * x > 50.0)), outputs_info=[pt.as_tensor(1.0)], n_steps=100)
+    >>> doubled.eval().tolist()
+    [2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
     """
 
     condition: TensorLike
@@ -152,6 +163,14 @@ def scan(
     Returns
     -------
     object
+        The outputs of all steps, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs
+        alone.
+
+    See Also
+    --------
+    map : `fn` of every element along the first axis of `sequences`.
+    reduce : The last outputs alone.
+    foldl : `reduce` from the first element to the last.
 
     Notes
     -----
@@ -475,6 +494,13 @@ def map(
     Returns
     -------
     object
+        What `fn` gives, stacked along a new first axis, and a dict of updates; with `return_updates=False` no dict.
+
+    See Also
+    --------
+    reduce : The last outputs alone.
+    foldl : `reduce` from the first element to the last.
+    foldr : `reduce` from the last element to the first.
 
     Examples
     --------
@@ -522,6 +548,13 @@ def reduce(
     Returns
     -------
     object
+        The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
+
+    See Also
+    --------
+    foldl : `reduce` from the first element to the last.
+    foldr : `reduce` from the last element to the first.
+    scan : Repeat a step.
 
     Examples
     --------
@@ -572,6 +605,13 @@ def foldl(
     Returns
     -------
     object
+        The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
+
+    See Also
+    --------
+    foldr : `reduce` from the last element to the first.
+    scan : Repeat a step.
+    map : `fn` of every element along the first axis of `sequences`.
 
     Examples
     --------
@@ -615,6 +655,13 @@ def foldr(
     Returns
     -------
     object
+        The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
+
+    See Also
+    --------
+    scan : Repeat a step.
+    map : `fn` of every element along the first axis of `sequences`.
+    reduce : The last outputs alone.
 
     Examples
     --------
@@ -646,10 +693,21 @@ def while_loop(
     Returns
     -------
     object
+        The last values, in the form of `initial`.
+
+    See Also
+    --------
+    scan : A loop that keeps what every step gives.
 
     Notes
     -----
     The result has the form of `initial`. Derivatives run the loop once to count its steps.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.while_loop(lambda x: x < 50.0, lambda x: 2 * x, 1.0).eval().item()
+    64.0
     """
     single = not isinstance(initial, list | tuple)
     values = [as_tensor(value) for value in _listed(initial)]

@@ -65,6 +65,12 @@ def solve_sylvester(A: TensorLike, B: TensorLike, Q: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of Q.
+
+    See Also
+    --------
+    solve_continuous_lyapunov : X with A X + X A' = Q.
+    solve_discrete_lyapunov : X with X = A X A' + Q.
 
     Examples
     --------
@@ -87,6 +93,12 @@ def solve_continuous_lyapunov(A: TensorLike, Q: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of Q.
+
+    See Also
+    --------
+    solve_discrete_lyapunov : X with X = A X A' + Q.
+    solve_sylvester : X with A X + X B = Q.
 
     Examples
     --------
@@ -115,6 +127,12 @@ def solve_discrete_lyapunov(A: TensorLike, Q: TensorLike, method: str = "bilinea
     Returns
     -------
     TensorVariable
+        Of the shape of Q.
+
+    See Also
+    --------
+    solve_sylvester : X with A X + X B = Q.
+    solve_continuous_lyapunov : X with A X + X A' = Q.
 
     Examples
     --------
@@ -155,6 +173,11 @@ def solve_discrete_are(
     Returns
     -------
     TensorVariable
+        A symmetric matrix of the shape of A.
+
+    See Also
+    --------
+    solve_continuous_are : Of a continuous system.
 
     Notes
     -----
@@ -188,6 +211,11 @@ def solve_continuous_are(A: TensorLike, B: TensorLike, Q: TensorLike, R: TensorL
     Returns
     -------
     TensorVariable
+        A symmetric matrix of the shape of A.
+
+    See Also
+    --------
+    solve_discrete_are : Of a discrete system.
 
     Notes
     -----
@@ -235,6 +263,11 @@ def solve_banded(l_and_u: Sequence[int], ab: TensorLike, b: TensorLike, *, b_ndi
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
+
+    See Also
+    --------
+    solve_toeplitz : `y` with T y = b for the Toeplitz matrix T of a first column.
 
     Examples
     --------
@@ -282,6 +315,19 @@ def tridiagonal_lu_factor(a: TensorLike) -> tuple[Node, Node, Node, Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable, TensorVariable, TensorVariable, TensorVariable)
+        The factors dl, d, du, du2 and the exchanges of rows.
+
+    See Also
+    --------
+    tridiagonal_lu_solve : Solves by it.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> a = [[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]]
+    >>> dl, d, du, du2, rows = pt.linalg.tridiagonal_lu_factor(a)
+    >>> d.eval().round(4).tolist()
+    [2.0, 1.5, 1.3333]
     """
     (matrix,), dtype = _operands("tridiagonal_lu_factor", a)
     found = Node(TridiagonalLU(), _three_diagonals(matrix))
@@ -309,10 +355,23 @@ def tridiagonal_lu_solve(
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
+
+    See Also
+    --------
+    tridiagonal_lu_factor : The factors.
 
     Notes
     -----
     The derivative is that in b.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> a = [[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]]
+    >>> factors = pt.linalg.tridiagonal_lu_factor(a)
+    >>> pt.linalg.tridiagonal_lu_solve(factors, [3.0, 4.0, 3.0]).eval().round(4).tolist()
+    [1.0, 1.0, 1.0]
     """
     low, main, high, highest, exchanged = map(as_tensor, a_diagonals)
     right = as_tensor(b)
@@ -350,6 +409,11 @@ def solve_toeplitz(
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
+
+    See Also
+    --------
+    solve_banded : `y` with A y = b for A with l diagonals below the main one and u above it.
 
     Notes
     -----

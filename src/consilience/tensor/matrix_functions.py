@@ -24,6 +24,13 @@ def expm(A: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Square matrices of the same shape.
+
+    See Also
+    --------
+    logm : The principal logarithm of square matrices.
+    sqrtm : The principal square root of square matrices.
+    matrix_power : A square matrix times itself n times.
 
     Examples
     --------
@@ -47,6 +54,13 @@ def logm(A: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Square matrices of the same shape.
+
+    See Also
+    --------
+    sqrtm : The principal square root of square matrices.
+    matrix_power : A square matrix times itself n times.
+    expm : The exponential of square matrices.
 
     Examples
     --------
@@ -71,6 +85,13 @@ def sqrtm(A: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Square matrices of the same shape.
+
+    See Also
+    --------
+    matrix_power : A square matrix times itself n times.
+    expm : The exponential of square matrices.
+    logm : The principal logarithm of square matrices.
 
     Examples
     --------

@@ -50,51 +50,62 @@ def minimize(
 ) -> tuple[Any, Node]:
     """Values of some variables at which a scalar expression has a (local) minimum.
 
-    objective          float scalar that depends on `x`
-    x                  the variable, or a list of variables of any shapes; their values are where the search begins
-    method             "BFGS" and "L-BFGS-B" (without bounds) are loops in machine code. "Nelder-Mead", "Powell", "CG",
-                       "Newton-CG", "TNC", "COBYLA", "COBYQA", "SLSQP", "trust-constr", "dogleg", "trust-ncg",
-                       "trust-exact", "trust-krylov", and "L-BFGS-B" with bounds are SciPy's, called by Python in each
-                       evaluation
-    jac                False: SciPy takes differences in place of derivatives
-    hess               whether SciPy's method gets second derivatives; those that need them do in any case
-    use_vectorized_jac accepted; all rows of a Jacobian are always computed together
-    optimizer_kwargs   as `scipy.optimize.minimize` takes them. `tol` or `options={"gtol": …}`: elements of the gradient
-                       at a minimum are at most so large (default 1.5e-8, in float32 3.5e-4); `options={"maxiter": …}`
-                       (default 200 for each element)
-    x0                 where the search begins, in place of the values of `x`
-
-    Returns (solution, success), in the form of `x`, and a bool scalar. Where `success` is False, the solution is the
-    last point of the search, which is no minimum, and its derivatives are NaN; so are they where the matrix of
-    second derivatives is singular.
-    Variables at `bounds` do not move with other values. With `constraints` the solution has no derivative:
-    NullTypeGradError.
-
-    Raises ValueError for an unknown method or option, ShapeError, DtypeError and DisconnectedInputError for objectives
-    that are no float scalars or do not depend on `x`.
-
     Parameters
     ----------
     objective : TensorLike
-        Scalar expression to minimise.
+        Float scalar that depends on `x`.
     x : TensorVariable or sequence of TensorVariable
-        Tensor, or what becomes one: an array, a number, nested lists.
+        The variable, or a list of variables of any shapes; their values are where the search begins.
     method : str, default 'BFGS'
-        Name of the method.
+        "BFGS" and "L-BFGS-B" (without bounds) are loops in machine code. "Nelder-Mead", "Powell", "CG", "Newton-CG",
+        "TNC", "COBYLA", "COBYQA", "SLSQP", "trust-constr", "dogleg", "trust-ncg", "trust-exact", "trust-krylov", and
+        "L-BFGS-B" with bounds are SciPy's, called by Python in each evaluation.
     jac : bool, default True
-        Whether derivatives are used.
+        False: SciPy takes differences in place of derivatives.
     hess : bool, default False
-        Whether second derivatives are used.
+        Whether SciPy's method gets second derivatives; those that need them do in any case.
     use_vectorized_jac : bool, default False
-        Whether the Jacobian is computed for all rows at once.
+        Accepted; all rows of a Jacobian are always computed together.
     optimizer_kwargs : Keywords, optional
-        Settings of the method, by SciPy's names.
+        As `scipy.optimize.minimize` takes them. `tol` or `options={"gtol": ...}`: elements of the gradient at a minimum
+        are at most so large (default 1.5e-8, in float32 3.5e-4); `options={"maxiter": ...}` (default 200 for each
+        element).
     x0 : object, optional
-        The variable that is sought; its value is the starting point.
+        Where the search begins, in place of the values of `x`.
 
     Returns
     -------
     tuple of (object, TensorVariable)
+        The solution, in the form of `x`, and whether the search succeeded, a bool scalar. Where it did not, the
+        solution is the last point of the search, which is no minimum, and its derivatives are NaN; so are they where
+        the matrix of second derivatives is singular.
+
+    Raises
+    ------
+    ValueError
+        For an unknown method or option.
+    ShapeError, DtypeError
+        For objectives that are no float scalars.
+    DisconnectedInputError
+        For those that do not depend on `x`.
+
+    See Also
+    --------
+    minimize_scalar : Of one variable.
+    root : Where equations hold.
+
+    Notes
+    -----
+    Variables at `bounds` do not move with other values. With `constraints` the solution has no derivative:
+    NullTypeGradError.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x, a = pt.dvector("x"), pt.dscalar("a")
+    >>> place, success = pt.optimize.minimize(((x - a) ** 2).sum(), x)
+    >>> place.eval({x: [0.0, 0.0], a: 3.0}).round(4).tolist()
+    [3.0, 3.0]
     """
     of = problem("minimize", [_scalar(objective, "minimize")], _listed(x), _starts(x, x0), scalar=False)
     keywords = dict(optimizer_kwargs or {})
@@ -153,6 +164,12 @@ def minimize_scalar(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        The place, and whether the search succeeded.
+
+    See Also
+    --------
+    minimize : Of several variables.
+    root_scalar : Where an expression is zero.
 
     Notes
     -----
@@ -161,6 +178,14 @@ def minimize_scalar(
     minimum at one of the `bounds` moves with it alone.
 
     Raises ValueError for an unknown method or option; otherwise as `minimize`.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x, a = pt.dscalars("x", "a")
+    >>> place, success = pt.optimize.minimize_scalar((x - a) ** 2, x)
+    >>> place.eval({x: 0.0, a: 3.0}).round(4).item()
+    3.0
     """
     kind = _known("minimize_scalar", method, ("brent", "golden", "bounded"), ())
     of = problem("minimize_scalar", [_scalar(objective, "minimize_scalar")], [x], _starts(x, x0), scalar=True)
@@ -218,47 +243,58 @@ def root(
 ) -> tuple[Any, Node]:
     """Values of some variables at which expressions are zero.
 
-    equations          float tensor, or a list of them, with as many elements as the variables together
-    variables          the variable, or a list of variables of any shapes; their values are where the search begins
-    method             "hybr" (Powell's hybrid method, with the exact Jacobian at every point) and "newton" (Newton
-                       steps, halved until the residuals become smaller) are loops in machine code. "lm", "broyden1",
-                       "broyden2", "anderson", "linearmixing", "diagbroyden", "excitingmixing", "krylov" and "df-sane"
-                       are SciPy's, called by Python in each evaluation
-    jac                False: SciPy takes differences in place of derivatives
-    use_vectorized_jac accepted; all rows of a Jacobian are always computed together
-    optimizer_kwargs   as `scipy.optimize.root` takes them. `tol` or `options={"xtol": …}`: the last Newton step changes
-                       each element x by at most this times |x| + 1e-4 (default 1.5e-8, in float32 3.5e-4), which leaves
-                       an error of about its square; `options={"maxiter": …}`: evaluations (default 200 for each element
-                       and one)
-    x0                 where the search begins, in place of the values of `variables`
-
-    Returns (solution, success), in the form of `variables`, and a bool scalar. Where `success` is False, the solution
-    is the last point of the search, which is no root, and its derivatives are NaN; so are they where the Jacobian is
-    singular.
-
-    Raises ValueError for an unknown method or option, ShapeError for another number of equations than of variables,
-    DtypeError and DisconnectedInputError for equations that are no floats or do not depend on a variable.
-
     Parameters
     ----------
     equations : TensorLike or sequence of TensorLike
-        Expressions that are to be 0.
+        Float tensor, or a list of them, with as many elements as the variables together.
     variables : TensorVariable or sequence of TensorVariable
-        The variables.
+        The variable, or a list of variables of any shapes; their values are where the search begins.
     method : str, default 'hybr'
-        Name of the method.
+        "hybr" (Powell's hybrid method, with the exact Jacobian at every point) and "newton" (Newton steps, halved until
+        the residuals become smaller) are loops in machine code. "lm", "broyden1", "broyden2", "anderson",
+        "linearmixing", "diagbroyden", "excitingmixing", "krylov" and "df-sane" are SciPy's, called by Python in each
+        evaluation.
     jac : bool, default True
-        Whether derivatives are used.
+        False: SciPy takes differences in place of derivatives.
     use_vectorized_jac : bool, default False
-        Whether the Jacobian is computed for all rows at once.
+        Accepted; all rows of a Jacobian are always computed together.
     optimizer_kwargs : Keywords, optional
-        Settings of the method, by SciPy's names.
+        As `scipy.optimize.root` takes them. `tol` or `options={"xtol": ...}`: the last Newton step changes each element
+        x by at most this times |x| + 1e-4 (default 1.5e-8, in float32 3.5e-4), which leaves an error of about its
+        square; `options={"maxiter": ...}`: evaluations (default 200 for each element and one).
     x0 : object, optional
-        The variable that is sought; its value is the starting point.
+        Where the search begins, in place of the values of `variables`.
 
     Returns
     -------
     tuple of (object, TensorVariable)
+        The solution, in the form of `variables`, and whether the search succeeded, a bool scalar. Where it did not, the
+        solution is the last point of the search, which is no root, and its derivatives are NaN; so are they where the
+        Jacobian is singular.
+
+    Raises
+    ------
+    ValueError
+        For an unknown method or option.
+    ShapeError
+        For another number of equations than of variables.
+    DtypeError
+        For equations that are no floats.
+    DisconnectedInputError
+        For those that do not depend on a variable.
+
+    See Also
+    --------
+    root_scalar : One equation.
+    minimize : Where an expression is least.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x, a = pt.dvector("x"), pt.dscalar("a")
+    >>> place, success = pt.optimize.root(x**2 - a, x)
+    >>> place.eval({x: [1.0, 2.0], a: 9.0}).round(4).tolist()
+    [3.0, 3.0]
     """
     given: list[Any] = list(equations) if isinstance(equations, list | tuple) else [equations]
     of = problem("root", given, _listed(variables), _starts(variables, x0), scalar=False)
@@ -320,6 +356,12 @@ def root_scalar(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        The place, and whether the search succeeded.
+
+    See Also
+    --------
+    root : Of several equations.
+    minimize_scalar : Where an expression is least.
 
     Notes
     -----
@@ -328,6 +370,14 @@ def root_scalar(
     the slope is zero.
 
     Raises ValueError for an unknown method or option and for a bracket that is missing; otherwise as `root`.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> x, a = pt.dscalars("x", "a")
+    >>> place, success = pt.optimize.root_scalar(x**2 - a, x)
+    >>> place.eval({x: 1.0, a: 9.0}).round(4).item()
+    3.0
     """
     bracketed = ("bisect", "brentq", *_ROOT_SCALAR)
     kind = _known("root_scalar", method, ("bisect", "brentq", "newton", "secant", "halley"), _ROOT_SCALAR)

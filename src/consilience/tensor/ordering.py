@@ -38,6 +38,12 @@ def partition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: int |
     Returns
     -------
     TensorVariable
+        Of the shape of `a`; a vector for None.
+
+    See Also
+    --------
+    argtopk : The positions (int64) of the elements that `topk` gives.
+    argpartition : Positions (int64) that make `partition` of the elements along `axis`.
 
     Examples
     --------
@@ -66,6 +72,12 @@ def argpartition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: in
     Returns
     -------
     TensorVariable
+        Positions (int64), of the shape of `a`; a vector for `axis=None`.
+
+    See Also
+    --------
+    partition : Some elements where sorting puts them.
+    argtopk : The positions (int64) of the elements that `topk` gives.
 
     Examples
     --------
@@ -103,6 +115,12 @@ def topk_and_argtopk(x: TensorLike, kth: int, axis: int = -1) -> tuple[Node, Nod
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        The elements and their positions, of length |kth| along `axis`.
+
+    See Also
+    --------
+    argtopk : The positions (int64) of the elements that `topk` gives.
+    topk : The |kth| greatest elements along `axis`.
 
     Examples
     --------
@@ -135,6 +153,12 @@ def topk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     Returns
     -------
     TensorVariable
+        Of length |kth| along `axis`.
+
+    See Also
+    --------
+    topk_and_argtopk : The greatest elements and their positions.
+    argtopk : The positions (int64) of the elements that `topk` gives.
 
     Examples
     --------
@@ -160,6 +184,12 @@ def argtopk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     Returns
     -------
     TensorVariable
+        Positions (int64), as many as |kth| along `axis`.
+
+    See Also
+    --------
+    argpartition : Positions (int64) that make `partition` of the elements along `axis`.
+    partition : Some elements where sorting puts them.
 
     Examples
     --------
@@ -196,6 +226,12 @@ def unique(
     Returns
     -------
     TensorVariable or tuple of TensorVariable
+        The elements, and what is asked for besides: positions, the inverse, counts.
+
+    See Also
+    --------
+    bincount : How often each integer 0.
+    histogram : How many elements lie in each interval (int64).
 
     Examples
     --------
@@ -281,6 +317,11 @@ def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) ->
     Returns
     -------
     TensorVariable
+        Of the shape of the argument, in another order.
+
+    See Also
+    --------
+    inverse_permutation : The permutation of 0.
 
     Examples
     --------

@@ -32,6 +32,18 @@ def pack(*tensors: TensorLike, keep_axes: Axes = None) -> tuple[Node, list[tuple
     Returns
     -------
     tuple of (TensorVariable, list of tuple of int or TensorVariable)
+        The tensor, and of each input the lengths of the axes that were joined.
+
+    See Also
+    --------
+    unpack : The inverse.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> packed, lengths = pt.pack([[1.0, 2.0], [3.0, 4.0]], 5.0)
+    >>> packed.eval().tolist()
+    [1.0, 2.0, 3.0, 4.0, 5.0]
     """
     leading, trailing = _kept(keep_axes)
     nodes = [as_tensor(value) for value in tensors]
@@ -62,6 +74,19 @@ def unpack(packed_input: TensorLike, packed_shapes: Sequence[Any], keep_axes: Ax
     Returns
     -------
     list of TensorVariable
+        In the order in which `pack` took them.
+
+    See Also
+    --------
+    pack : The inverse.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> packed, lengths = pt.pack([[1.0, 2.0], [3.0, 4.0]], 5.0)
+    >>> matrix, number = pt.unpack(packed, lengths)
+    >>> matrix.eval().tolist(), number.eval().item()
+    ([[1.0, 2.0], [3.0, 4.0]], 5.0)
     """
     node = as_tensor(packed_input)
     kept = () if keep_axes is None else normalised_axes(keep_axes, node.ndim)

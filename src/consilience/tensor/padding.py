@@ -63,6 +63,12 @@ def pad(
     Returns
     -------
     TensorVariable
+        Longer along the axes that are padded.
+
+    See Also
+    --------
+    tile : The whole tensor `reps` times along each axis.
+    repeat : Every element `repeats` times in a row along `axis`.
 
     Examples
     --------

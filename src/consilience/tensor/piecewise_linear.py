@@ -39,6 +39,11 @@ def interp(
     Returns
     -------
     TensorVariable
+        Of the shape of `x`.
+
+    See Also
+    --------
+    searchsorted : Places in an ascending vector.
 
     Examples
     --------

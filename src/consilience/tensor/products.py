@@ -33,6 +33,13 @@ def inner(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
+
+    See Also
+    --------
+    vdot : Sum of the products of all elements of two tensors of equal size.
+    dot : NumPy's dot.
+    matmul : NumPy's matmul.
 
     Examples
     --------
@@ -57,6 +64,13 @@ def vdot(x: TensorLike, y: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A number.
+
+    See Also
+    --------
+    dot : NumPy's dot.
+    matmul : NumPy's matmul.
+    tensordot : Sum of products over pairs of axes.
 
     Examples
     --------
@@ -82,6 +96,13 @@ def vecdot(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
+
+    See Also
+    --------
+    matmul : NumPy's matmul.
+    matvec : Products of matrices with vectors.
+    vecmat : Products of vectors with matrices.
 
     Examples
     --------
@@ -108,6 +129,13 @@ def matvec(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
+
+    See Also
+    --------
+    vecmat : Products of vectors with matrices.
+    vecdot : Products of vectors with vectors.
+    matmul : NumPy's matmul.
 
     Examples
     --------
@@ -133,6 +161,13 @@ def vecmat(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     Returns
     -------
     TensorVariable
+        The products, of the axes that are not summed over.
+
+    See Also
+    --------
+    vecdot : Products of vectors with vectors.
+    matmul : NumPy's matmul.
+    matvec : Products of matrices with vectors.
 
     Examples
     --------
@@ -163,6 +198,12 @@ def batched_dot(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The first axis, then those of the products.
+
+    See Also
+    --------
+    batched_tensordot : `tensordot` of the parts of two tensors along their first axis.
+    matmul : NumPy's matmul.
 
     Examples
     --------
@@ -215,6 +256,12 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Sequenc
     Returns
     -------
     TensorVariable
+        The first axis, then those of the products.
+
+    See Also
+    --------
+    matmul : NumPy's matmul.
+    batched_dot : `dot` of the parts of two tensors along their first axis.
 
     Examples
     --------
@@ -254,6 +301,12 @@ def kron(a: TensorLike, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the products of lengths.
+
+    See Also
+    --------
+    dot : NumPy's dot.
+    outer : All products of the elements of two flattened tensors.
 
     Examples
     --------
@@ -285,6 +338,11 @@ def block_diag(*matrices: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the sums of the lengths of the last two axes.
+
+    See Also
+    --------
+    diag : A diagonal matrix, or the diagonal of one.
 
     Examples
     --------
@@ -311,6 +369,12 @@ def matrix_dot(*args: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        The product.
+
+    See Also
+    --------
+    multi_dot : The product in the cheapest order.
+    matmul : NumPy's matmul.
 
     Examples
     --------
@@ -334,6 +398,12 @@ def multi_dot(arrays: Sequence[TensorLike]) -> Node:
     Returns
     -------
     TensorVariable
+        The product.
+
+    See Also
+    --------
+    matmul : NumPy's matmul.
+    matrix_dot : The product of several matrices.
 
     Examples
     --------

@@ -52,6 +52,19 @@ class Apply:
     ------
     GraphError
         For something else than tensors.
+
+    See Also
+    --------
+    Op : Its `make_node` returns one.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import Apply
+    >>> x = pt.dscalar("x")
+    >>> y = pt.exp(x)
+    >>> isinstance(y.owner, Apply), y.owner.inputs[0] is x
+    (True, True)
     """
 
     __slots__ = ("inputs", "op", "outputs")
@@ -168,9 +181,27 @@ class PythonOp:
         Whether `perform` may run in several threads at once, as chains do; otherwise calls of all such ops wait for
         each other.
 
+    See Also
+    --------
+    as_op : A function of arrays as an op.
+
     Notes
     -----
     Values are checked in every call: ShapeError and DtypeError where `perform` gives other arrays than were declared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import Apply
+    >>> class Largest(pt.Op):
+    ...     itypes = [pt.dvector]
+    ...     otypes = [pt.dscalar]
+    ...
+    ...     def perform(self, node, inputs, outputs):
+    ...         outputs[0][0] = np.max(inputs[0])
+    >>> Largest()(pt.as_tensor([1.0, 3.0])).eval().item()
+    3.0
     """
 
     itypes: Sequence[Any] | None = None
@@ -385,6 +416,18 @@ def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Unde
     Returns
     -------
     Undefined
+        What `pullback` returns in place of a derivative.
+
+    See Also
+    --------
+    grad_undefined : Where none exists.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import grad_not_implemented
+    >>> type(grad_not_implemented(None, 0, pt.dscalar("x"), "nobody has needed it")).__name__
+    'Undefined'
     """
     return Undefined(f"is not implemented{': ' * bool(comment)}{comment.removesuffix('.')}")
 
@@ -406,12 +449,35 @@ def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> Undefined:
     Returns
     -------
     Undefined
+        What `pullback` returns in place of a derivative.
+
+    See Also
+    --------
+    grad_not_implemented : Where it is not written.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import grad_undefined
+    >>> type(grad_undefined(None, 0, pt.dscalar("x"), "a step")).__name__
+    'Undefined'
     """
     return Undefined(f"does not exist{': ' * bool(comment)}{comment.removesuffix('.')}")
 
 
 class DisconnectedType:
-    """The type of what has no influence: `DisconnectedType()()`, which is None, stands for its derivative."""
+    """The type of what has no influence: `DisconnectedType()()`, which is None, stands for its derivative.
+
+    See Also
+    --------
+    grad : `return_disconnected` says what stands for such a derivative.
+
+    Examples
+    --------
+    >>> from consilience.gradient import DisconnectedType
+    >>> DisconnectedType()() is None
+    True
+    """
 
     def __call__(self) -> None:
         """The derivative."""
@@ -419,6 +485,23 @@ class DisconnectedType:
 
 
 disconnected_type = DisconnectedType()
+disconnected_type.__doc__ = """What stands for the derivative of something that has no influence: called, it gives None.
+
+Returns
+-------
+None
+    The derivative, in the list that `pullback` returns.
+
+See Also
+--------
+grad_undefined : A derivative that does not exist.
+
+Examples
+--------
+>>> from consilience.gradient import disconnected_type
+>>> disconnected_type() is None
+True
+"""
 
 
 class FromFunctionOp(Op):
@@ -438,6 +521,19 @@ class FromFunctionOp(Op):
         Function that gives derivatives.
     thread_safe : bool, default False
         Whether several threads may call it at once.
+
+    See Also
+    --------
+    as_op : A decorator that makes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience.tensor as pt
+    >>> from consilience.compile import FromFunctionOp
+    >>> largest = FromFunctionOp(np.max, [pt.dvector], [pt.dscalar])
+    >>> largest(pt.as_tensor([1.0, 3.0])).eval().item()
+    3.0
     """
 
     def __init__(
@@ -522,11 +618,25 @@ def wrap_py(
     Returns
     -------
     callable
+        Decorator of a function; what it gives is called with tensors.
+
+    See Also
+    --------
+    OpFromGraph : A function made of a graph.
 
     Notes
     -----
     The function must be pure: equal calls may be made once, and calls that nobody needs not at all. It runs with the
     interpreter's lock. What it raises reaches the caller as it is.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> @pm.as_op(itypes=[pt.dvector], otypes=[pt.dscalar])
+    ... def largest(x):
+    ...     return x.max()
+    >>> largest(pt.as_tensor([1.0, 3.0, 2.0])).eval().item()
+    3.0
     """
     for title, function in (("infer_shape", infer_shape), ("gradient", gradient)):
         if function is not None and not callable(function):

@@ -90,6 +90,13 @@ def median(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Floats, without the axes that are reduced.
+
+    See Also
+    --------
+    std : Square root of the variance.
+    var : Mean squared deviation from the mean.
+    average : Mean over `axis`.
 
     Examples
     --------
@@ -128,6 +135,12 @@ def quantile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "lin
     Returns
     -------
     TensorVariable
+        The axes of q, then those that are left.
+
+    See Also
+    --------
+    percentile : `quantile` at probabilities in percent.
+    median : The middle element over `axis` (all axes for None).
 
     Notes
     -----
@@ -193,6 +206,12 @@ def percentile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "l
     Returns
     -------
     TensorVariable
+        The axes of q, then those that are left.
+
+    See Also
+    --------
+    median : The middle element over `axis` (all axes for None).
+    quantile : Quantiles over `axis` (all axes for None) at the probabilities q.
 
     Examples
     --------

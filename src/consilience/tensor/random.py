@@ -8,6 +8,7 @@ anew at every call, or with the key that `rng` gives. A key has the functions as
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -67,10 +68,6 @@ def shared_rng(
 ) -> Node:
     """A shared random key, for functions that say themselves how it goes on: `updates={rng: next_rng}`.
 
-        rng = pt.random.shared_rng(seed=153)
-        next_rng, x = rng.normal()
-        f = pm.function([], x, updates={rng: next_rng})
-
     Parameters
     ----------
     value : Generator, optional
@@ -85,6 +82,21 @@ def shared_rng(
     Returns
     -------
     TensorVariable
+        A shared key, for `rng=` of the functions here.
+
+    See Also
+    --------
+    rng : A key as an input.
+    collect_default_updates : Updates of all keys.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> key = pt.random.shared_rng(seed=1)
+    >>> next_key, x = pt.random.normal(rng=key, return_next_rng=True)
+    >>> f = pm.function([], x, updates={key: next_key})
+    >>> bool(f() != f())
+    True
     """
     if value is not None and seed is not None:
         raise TypeError("`shared_rng` takes a generator or a seed, and not both.")
@@ -104,6 +116,20 @@ def rng(name: str | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        For `rng=` of the functions here, and among the inputs of a function.
+
+    See Also
+    --------
+    shared_rng : A key that a function updates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> key = pt.random.rng("key")
+    >>> f = pm.function([key], pt.random.normal(rng=key))
+    >>> bool(f(np.random.default_rng(1)) == f(np.random.default_rng(1)))
+    True
     """
     return tensor_input("key", (), name)
 
@@ -127,6 +153,20 @@ def collect_default_updates(
     Returns
     -------
     dict of TensorVariable to TensorVariable
+        The next key by the key.
+
+    See Also
+    --------
+    function : Takes it as `updates`.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> key = pt.random.shared_rng(seed=1)
+    >>> x = pt.random.normal(rng=key)
+    >>> f = pm.function([], x, updates=pm.collect_default_updates(x))
+    >>> bool(f() != f())
+    True
     """
     listed = [outputs] if isinstance(outputs, Node) else list(outputs)
     there = set(topological(listed, stop=None if inputs is None else set(inputs).__contains__))
@@ -169,11 +209,9 @@ def _public(name: str) -> Callable[..., Any]:
         return (fold_in(key, -1), made) if return_next_rng and key is not None else made
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"A random variable with the parameters of PyTensor's `random.{name}`, or else of NumPy's `Generator.{name}`, "
-        "`size`, and `rng`: a random key, for the same draw at every call; without it every call draws anew. "
-        "`return_next_rng=True` gives (next key, variable), and `name` is that of the variable."
-    )
+    written = import_module("consilience.tensor.random_documentation")
+    shown = function.__dict__["__signature__"] = written.signature(_FUNCTIONS[name])
+    function.__doc__ = written.documented(name, shown)
     return function
 
 

@@ -34,6 +34,12 @@ def softmax(c: TensorLike, axis: Axis = None) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the shape of `c`.
+
+    See Also
+    --------
+    log_softmax : `c - logsumexp(c)` over `axis` (all axes for None).
+    logsumexp : `log(sum(exp(x)))` over `axis` without overflow.
 
     Examples
     --------
@@ -57,6 +63,12 @@ def log_softmax(c: TensorLike, axis: Axis = None) -> Node:
     Returns
     -------
     TensorVariable
+        Floats of the shape of `c`.
+
+    See Also
+    --------
+    logsumexp : `log(sum(exp(x)))` over `axis` without overflow.
+    softmax : `exp(c)` divided by its sum over `axis` (all axes for None).
 
     Examples
     --------
@@ -82,6 +94,13 @@ def max_and_argmax(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> 
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        The elements, and their positions in int64.
+
+    See Also
+    --------
+    argsort : Positions (int64) that put the elements along `axis` in ascending order.
+    argmax : Position of the first greatest element (int64).
+    argmin : Position of the first least element (int64).
 
     Examples
     --------
@@ -115,6 +134,11 @@ def diff(
     Returns
     -------
     TensorVariable
+        Shorter along `axis` by n, or by less where something is put before or behind.
+
+    See Also
+    --------
+    cumsum : Running sum along an axis.
 
     Examples
     --------
@@ -157,6 +181,13 @@ def average(a: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
     Returns
     -------
     TensorVariable
+        Floats, without the axes that are reduced.
+
+    See Also
+    --------
+    mean : Arithmetic mean.
+    median : The middle element over `axis` (all axes for None).
+    std : Square root of the variance.
 
     Examples
     --------
@@ -205,6 +236,11 @@ def cov(
     Returns
     -------
     TensorVariable
+        A square matrix, a row and a column per variable.
+
+    See Also
+    --------
+    corrcoef : Correlations of variables.
 
     Examples
     --------
@@ -260,6 +296,11 @@ def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) ->
     Returns
     -------
     TensorVariable
+        A square matrix, a row and a column per variable.
+
+    See Also
+    --------
+    cov : Covariances of variables.
 
     Examples
     --------

@@ -5,7 +5,9 @@ In: a row of the table, and a line for it here: its meaning, an example, the val
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
 from typing import Final
 
 from consilience.ops.scalar import REAL, TABLE
@@ -138,6 +140,36 @@ MEANINGS: Final = {
 }  # fmt: skip
 """Of each row: what it is, arguments of an example, and the value there to four digits."""
 
+_FAMILIES: Final = tuple(
+    family.split()
+    for family in (
+        "add sub mul true_div floor_div mod fmod neg abs reciprocal",
+        "square sqrt cbrt hypot",
+        "exp exp2 expm1 log log2 log10 log1p log1mexp softplus logaddexp2",
+        "sin cos tan arcsin arccos arctan arctan2 deg2rad rad2deg",
+        "sinh cosh tanh arcsinh arccosh arctanh",
+        "sigmoid logit log_expit softplus",
+        "maximum minimum fmax fmin",
+        "ceil floor trunc round sign copysign signbit heaviside",
+        "eq neq lt le gt ge",
+        "isnan isinf isfinite",
+        "logical_and logical_or logical_xor logical_not",
+        "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
+        "gamma gammaln digamma trigamma betaln",
+        "gammainc gammaincc gammaincinv gammainccinv log_gammainc log_gammaincc",
+        "betainc betaincinv betainccinv betaln",
+        "erf erfc erfcx erfinv dawsn owens_t",
+        "ndtri ndtri_exp log_ndtr erfinv",
+        "i0 i0e i1 i1e iv ive",
+        "j0 j1 jv y0 y1 yv",
+        "k0 k0e k1 k1e kv kve",
+        "exp1 expi expn spence",
+        "ellipe ellipk hyp1f1 hyp2f1",
+        "xlogy xlog1py log log1p",
+    )
+)
+"""Rows that a reader of one may look for; each is documented with the others of its first family."""
+
 _RESULTS: Final = {
     "same": "of the dtype that the operands are promoted to",
     "float": "of the float dtype that the operands are promoted to; integers give float64",
@@ -168,14 +200,40 @@ def documented(name: str, row: str, package: str = "pt", alias: str = "consilien
     lines += ["name : str, optional", "    Name shown when the expression is printed."]
     lines += ["", "Returns", "-------", "TensorVariable" if package == "pt" else "XTensorVariable"]
     lines += [f"    Element by element, {_RESULTS[function.result]}."]
-    others = [dtype for dtype in ("int", "bool", "complex") if dtype in function.accepts]
-    accepted = ", ".join(["float", *others]) if "float" in function.accepts else ", ".join(others)
+    family = next(family for family in _FAMILIES if row in family)
+    place = family.index(row)
+    others = [*family[place + 1 :], *family[:place]][:4]
+    lines += ["", "See Also", "--------", *(f"{other} : {_short(MEANINGS[other][0])}." for other in others)]
+    further = [dtype for dtype in ("int", "bool", "complex") if dtype in function.accepts]
+    accepted = ", ".join(["float", *further] if "float" in function.accepts else further)
     lines += ["", "Notes", "-----", f"Takes {accepted}; what is promoted to one of these counts as it."]
     lines += ["", "Examples", "--------", f">>> import {alias} as {package.partition('.')[0]}"]
     computed = f"{package}.{name}({given})"
     plain = computed if package == "pt" else f"{computed}.values"
     rounded = "" if function.result == "bool" or "." not in given else ".round(4)"
     return "\n".join([*lines, f">>> {plain}.eval(){rounded}.item()", value])
+
+
+def _short(meaning: str) -> str:
+    """A meaning without what stands behind its first comma; a formula is left whole."""
+    first = re.split(r"[,;:] ", meaning, maxsplit=1)[0]
+    cut = first.count("`") % 2 or any(first.count(a) > first.count(b) for a, b in ("()", "[]"))
+    return meaning if cut else first
+
+
+def with_dims(name: str, plain: str) -> str:
+    """The docstring of the function of `px.math` that does with names what one of `pt` does, from the latter's."""
+    text = inspect.cleandoc(plain).replace("TensorVariable", "XTensorVariable")
+    text = text.replace("broadcast against the first", "aligned by the names of dims").replace(", nested lists.", ".")
+    if "See Also\n" not in text:  # it stands in front of notes
+        below = re.search(r"^(Notes|References|Examples)\n-", text, re.MULTILINE)
+        assert below is not None
+        related = f"See Also\n--------\npt.{name} : Of tensors without names.\n\n"
+        text = text[: below.start()] + related + text[below.start() :]
+    text, _, example = text.partition(">>> import consilience.tensor as pt\n")
+    called = re.sub(r"pt\.\w+\(", f"px.math.{name}(", example)
+    called = re.sub(r"(?<=\()(\[.*?\])", r'px.as_xtensor(\1, dims="city")', called)
+    return f"{text}>>> import consilience.xtensor as px\n{called}"
 
 
 def _end(bound: float) -> str:

@@ -41,6 +41,13 @@ def convolve1d(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     Returns
     -------
     TensorVariable
+        As long as `mode` says: "full", "same" or "valid".
+
+    See Also
+    --------
+    convolve2d : Of two matrices.
+    convolve : Convolution of two vectors.
+    correlate : Sums of in1[i + j] times the conjugate of in2[j].
 
     Notes
     -----
@@ -83,6 +90,13 @@ def convolve2d(
     Returns
     -------
     TensorVariable
+        As long as `mode` says: "full", "same" or "valid".
+
+    See Also
+    --------
+    convolve : Convolution of two vectors.
+    correlate : Sums of in1[i + j] times the conjugate of in2[j].
+    convolve1d : Of two vectors.
 
     Examples
     --------
@@ -124,6 +138,13 @@ def convolve(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     Returns
     -------
     TensorVariable
+        As long as `mode` says: "full", "same" or "valid".
+
+    See Also
+    --------
+    correlate : Sums of in1[i + j] times the conjugate of in2[j].
+    convolve1d : Of two vectors.
+    convolve2d : Of two matrices.
 
     Examples
     --------
@@ -150,6 +171,13 @@ def correlate(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     Returns
     -------
     TensorVariable
+        As long as `mode` says: "full", "same" or "valid".
+
+    See Also
+    --------
+    convolve1d : Of two vectors.
+    convolve2d : Of two matrices.
+    convolve : Convolution of two vectors.
 
     Examples
     --------

@@ -52,6 +52,12 @@ def svd(
     Returns
     -------
     TensorVariable or tuple of (TensorVariable, TensorVariable, TensorVariable)
+        U, s and Vh, or s alone unless `compute_uv`.
+
+    See Also
+    --------
+    lstsq : The shortest y with the least |a y - b|.
+    pinv : Moore and Penrose's inverse.
 
     Notes
     -----
@@ -88,6 +94,11 @@ def svdvals(a: TensorLike, overwrite_a: bool = False, check_finite: bool = True)
     Returns
     -------
     TensorVariable
+        A vector per matrix.
+
+    See Also
+    --------
+    svd : Singular values and vectors.
 
     Examples
     --------
@@ -125,6 +136,12 @@ def pinv(
     Returns
     -------
     TensorVariable
+        Of the transposed shape.
+
+    See Also
+    --------
+    svd : Singular values and vectors.
+    lstsq : The shortest y with the least |a y - b|.
 
     Examples
     --------
@@ -153,6 +170,12 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike | None = None) -> tupl
     Returns
     -------
     tuple of (TensorVariable, TensorVariable, TensorVariable, TensorVariable)
+        The solution, the sums of squares, the rank and the singular values.
+
+    See Also
+    --------
+    pinv : Moore and Penrose's inverse.
+    svd : Singular values and vectors.
 
     Notes
     -----
@@ -210,6 +233,12 @@ def matrix_rank(
     Returns
     -------
     TensorVariable
+        Integers (int64), a number per matrix.
+
+    See Also
+    --------
+    cond : The condition number.
+    norm : Norms of vectors along one axis.
 
     Examples
     --------
@@ -243,6 +272,12 @@ def cond(x: TensorLike, p: float | str | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        A number per matrix.
+
+    See Also
+    --------
+    norm : Norms of vectors along one axis.
+    matrix_rank : How many singular values are greater than a bound (int64).
 
     Examples
     --------
@@ -279,6 +314,12 @@ def norm(
     Returns
     -------
     TensorVariable
+        Floats, without the axes of vectors or matrices.
+
+    See Also
+    --------
+    matrix_rank : How many singular values are greater than a bound (int64).
+    cond : The condition number.
 
     Examples
     --------

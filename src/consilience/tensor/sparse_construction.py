@@ -40,6 +40,21 @@ def matrix(
     Returns
     -------
     SparseVariable
+        The input, for `pm.function([x], ...)`.
+
+    See Also
+    --------
+    csr_matrix : Row by row.
+    csc_matrix : Column by column.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience as pm
+    >>> x = pm.sparse.matrix("csr", name="x", dtype="float64")
+    >>> f = pm.function([x], x @ [1.0, 10.0])
+    >>> f(scipy.sparse.csr_matrix([[0.0, 2.0]])).tolist()
+    [20.0]
     """
     if format not in OTHER:
         raise ValueError(f"format must be 'csr' or 'csc', got {format!r}.")
@@ -75,6 +90,11 @@ def csr_matrix(
     Returns
     -------
     SparseVariable
+        The input, for functions.
+
+    See Also
+    --------
+    csc_matrix : An input column by column.
 
     Examples
     --------
@@ -102,6 +122,11 @@ def csc_matrix(
     Returns
     -------
     SparseVariable
+        The input, for functions.
+
+    See Also
+    --------
+    csr_matrix : An input row by row.
 
     Examples
     --------
@@ -123,6 +148,18 @@ def csr_dmatrix(name: str | None = None) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        The input, for functions.
+
+    See Also
+    --------
+    csr_matrix : An input of any dtype.
+
+    Examples
+    --------
+    >>> import consilience.sparse as sparse
+    >>> x = sparse.csr_dmatrix("x")
+    >>> x.format, x.dtype
+    ('csr', 'float64')
     """
     return matrix("csr", name, "float64")
 
@@ -138,6 +175,18 @@ def csr_fmatrix(name: str | None = None) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        The input, for functions.
+
+    See Also
+    --------
+    csr_matrix : An input of any dtype.
+
+    Examples
+    --------
+    >>> import consilience.sparse as sparse
+    >>> x = sparse.csr_fmatrix("x")
+    >>> x.format, x.dtype
+    ('csr', 'float32')
     """
     return matrix("csr", name, "float32")
 
@@ -153,6 +202,18 @@ def csc_dmatrix(name: str | None = None) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        The input, for functions.
+
+    See Also
+    --------
+    csc_matrix : An input of any dtype.
+
+    Examples
+    --------
+    >>> import consilience.sparse as sparse
+    >>> x = sparse.csc_dmatrix("x")
+    >>> x.format, x.dtype
+    ('csc', 'float64')
     """
     return matrix("csc", name, "float64")
 
@@ -168,6 +229,18 @@ def csc_fmatrix(name: str | None = None) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        The input, for functions.
+
+    See Also
+    --------
+    csc_matrix : An input of any dtype.
+
+    Examples
+    --------
+    >>> import consilience.sparse as sparse
+    >>> x = sparse.csc_fmatrix("x")
+    >>> x.format, x.dtype
+    ('csc', 'float32')
     """
     return matrix("csc", name, "float32")
 
@@ -190,6 +263,7 @@ def CSR(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -
     Returns
     -------
     SparseVariable
+        The matrix, of format "csr".
 
     Raises
     ------
@@ -197,6 +271,17 @@ def CSR(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -
         Where these do not fit.
     DtypeError
         For places that are no integers.
+
+    See Also
+    --------
+    CSC : The same, column by column.
+
+    Examples
+    --------
+    >>> import consilience.sparse as sparse
+    >>> A = sparse.CSR([1.0, 2.0], indices=[1, 0], indptr=[0, 1, 2], shape=(2, 2))
+    >>> A.toarray().eval().tolist()
+    [[0.0, 1.0], [2.0, 0.0]]
     """
     return compressed(data, indices, indptr, shape, "csr")
 
@@ -218,6 +303,18 @@ def CSC(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -
     Returns
     -------
     SparseVariable
+        The matrix, of format "csc".
+
+    See Also
+    --------
+    CSR : The same, row by row.
+
+    Examples
+    --------
+    >>> import consilience.sparse as sparse
+    >>> A = sparse.CSC([1.0, 2.0], indices=[0, 1], indptr=[0, 1, 2], shape=(2, 2))
+    >>> A.toarray().eval().tolist()
+    [[1.0, 0.0], [0.0, 2.0]]
     """
     return compressed(data, indices, indptr, shape, "csc")
 
@@ -233,6 +330,19 @@ def csm_properties(csm: Any) -> tuple[Node, Node, Node, tuple[int | Node, int | 
     Returns
     -------
     tuple of (TensorVariable, TensorVariable, TensorVariable, tuple of (int or TensorVariable, int or TensorVariable))
+        The parts that `CSR` and `CSC` take.
+
+    See Also
+    --------
+    CSR : A matrix from its parts.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> data, indices, indptr, shape = sparse.csm_properties(scipy.sparse.csr_matrix([[0.0, 2.0]]))
+    >>> data.eval().tolist(), indices.eval().tolist(), indptr.eval().tolist(), shape
+    ([2.0], [1], [0, 1], (1, 2))
     """
     x = as_sparse_variable(csm)
     return x.data, x.indices, x.indptr, x.shape
@@ -249,6 +359,18 @@ def csm_data(csm: Any) -> Node:
     Returns
     -------
     TensorVariable
+        One element per entry.
+
+    See Also
+    --------
+    csm_properties : All parts.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.csm_data(scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])).eval().tolist()
+    [2.0, 1.0]
     """
     return as_sparse_variable(csm).data
 
@@ -264,6 +386,18 @@ def csm_indices(csm: Any) -> Node:
     Returns
     -------
     TensorVariable
+        One integer per entry.
+
+    See Also
+    --------
+    csm_properties : All parts.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.csm_indices(scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])).eval().tolist()
+    [1, 0]
     """
     return as_sparse_variable(csm).indices
 
@@ -279,6 +413,18 @@ def csm_indptr(csm: Any) -> Node:
     Returns
     -------
     TensorVariable
+        One integer more than there are rows (columns).
+
+    See Also
+    --------
+    csm_properties : All parts.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.csm_indptr(scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])).eval().tolist()
+    [0, 1, 2]
     """
     return as_sparse_variable(csm).indptr
 
@@ -294,6 +440,18 @@ def csm_shape(csm: Any) -> tuple[int | Node, int | Node]:
     Returns
     -------
     tuple of (int or TensorVariable, int or TensorVariable)
+        Integers where they are known, else scalars.
+
+    See Also
+    --------
+    csm_properties : All parts.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.csm_shape(scipy.sparse.csr_matrix([[0.0, 2.0, 0.0]]))
+    (1, 3)
     """
     return as_sparse_variable(csm).shape
 
@@ -311,6 +469,17 @@ def as_sparse_or_tensor_variable(x: Any, name: str | None = None) -> SparseVaria
     Returns
     -------
     SparseVariable or TensorVariable
+        Sparse if `x` is.
+
+    See Also
+    --------
+    as_sparse_variable : Takes sparse matrices only.
+
+    Examples
+    --------
+    >>> import consilience.sparse as sparse
+    >>> sparse.as_sparse_or_tensor_variable([1.0, 2.0]).ndim
+    1
     """
     return as_sparse_variable(x, name) if is_sparse(x) else as_tensor(x)
 
@@ -326,6 +495,18 @@ def transpose(x: Any) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        Of format "csc" where `x` is "csr", and the other way round.
+
+    See Also
+    --------
+    conjugate : The complex conjugate of the stored entries.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.transpose(scipy.sparse.csr_matrix([[0.0, 2.0]])).toarray().eval().tolist()
+    [[0.0], [2.0]]
     """
     return as_sparse_variable(x).T
 
@@ -341,6 +522,20 @@ def neg(x: Any) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    See Also
+    --------
+    sub : The difference.
+    true_div : A sparse matrix divided by a number.
+    mul : The product element by element.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.neg(scipy.sparse.csr_matrix([[0.0, 2.0]])).data.eval().tolist()
+    [-2.0]
     """
     return -as_sparse_variable(x)
 
@@ -358,6 +553,19 @@ def cast(variable: Any, dtype: npt.DTypeLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        The same places with entries of that type.
+
+    See Also
+    --------
+    clean : The same matrix without entries that are zero.
+    ensure_sorted_indices : The same matrix with entries in order.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.cast(scipy.sparse.csr_matrix([[0.0, 2.0]]), "float32").dtype
+    'float32'
     """
     return as_sparse_variable(variable).astype(dtype)
 
@@ -373,6 +581,18 @@ def sp_ones_like(x: Any) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    See Also
+    --------
+    sp_zeros_like : A matrix without entries.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.sp_ones_like(scipy.sparse.csr_matrix([[0.0, 2.0]])).toarray().eval().tolist()
+    [[0.0, 1.0]]
     """
     own = as_sparse_variable(x)
     return own.with_data(full(own.data.static_shape, 1, own.dtype))
@@ -389,6 +609,18 @@ def sp_zeros_like(x: Any) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix without entries.
+
+    See Also
+    --------
+    sp_ones_like : Ones at the places of the entries.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.sp_zeros_like(scipy.sparse.csr_matrix([[0.0, 2.0]])).toarray().eval().tolist()
+    [[0.0, 0.0]]
     """
     own = as_sparse_variable(x)
     nothing = as_tensor(np.empty(0, "int64"))
@@ -408,6 +640,19 @@ def ensure_sorted_indices(x: Any) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        Entries in order; values at one place are added up.
+
+    See Also
+    --------
+    cast : Entries of another type.
+    clean : The same matrix without entries that are zero.
+
+    Examples
+    --------
+    >>> import consilience.sparse as sparse
+    >>> x = sparse.csr_dmatrix("x")
+    >>> sparse.ensure_sorted_indices(x).format
+    'csr'
     """
     own = as_sparse_variable(x)
     return from_coordinates(*own.coordinates, own.data, own.static_shape, own.format)
@@ -424,6 +669,19 @@ def clean(x: Any) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        The entries that are not zero.
+
+    See Also
+    --------
+    ensure_sorted_indices : The same matrix with entries in order.
+    cast : Entries of another type.
+
+    Examples
+    --------
+    >>> import consilience.sparse as sparse
+    >>> A = sparse.CSR([0.0, 2.0], indices=[1, 0], indptr=[0, 1, 2], shape=(2, 2))
+    >>> sparse.clean(A).data.eval().tolist()
+    [2.0]
     """
     own = as_sparse_variable(x)
     kept = flatnonzero(apply("neq", own.data, 0))

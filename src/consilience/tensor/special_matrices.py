@@ -24,6 +24,12 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        A matrix.
+
+    See Also
+    --------
+    hankel : Diagonals from right to left.
+    circulant : The square matrix with first column c whose columns are c.
 
     Examples
     --------
@@ -50,6 +56,12 @@ def hankel(c: TensorLike, r: TensorLike | None = None) -> Node:
     Returns
     -------
     TensorVariable
+        A matrix.
+
+    See Also
+    --------
+    circulant : The square matrix with first column c whose columns are c.
+    toeplitz : The matrix of constant diagonals with first column c and first row r.
 
     Examples
     --------
@@ -73,6 +85,12 @@ def circulant(c: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A matrix.
+
+    See Also
+    --------
+    toeplitz : The matrix of constant diagonals with first column c and first row r.
+    hankel : Diagonals from right to left.
 
     Examples
     --------

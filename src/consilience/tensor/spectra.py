@@ -64,6 +64,13 @@ def eigh(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Eigenvalues, and matrices of eigenvectors.
+
+    See Also
+    --------
+    eigvals : Complex eigenvalues of square matrices.
+    eigvalsh : Eigenvalues in ascending order of symmetric matrices.
+    eig : Complex eigenvalues.
 
     Notes
     -----
@@ -106,6 +113,13 @@ def eigvalsh(a: TensorLike, b: TensorLike | None = None, lower: bool = True, UPL
     Returns
     -------
     TensorVariable
+        A vector per matrix.
+
+    See Also
+    --------
+    eig : Complex eigenvalues.
+    eigh : Eigenvalues in ascending order.
+    eigvals : Complex eigenvalues of square matrices.
 
     Examples
     --------
@@ -142,6 +156,13 @@ def eig(x: TensorLike) -> tuple[Node, Node]:
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        Eigenvalues, and matrices of eigenvectors.
+
+    See Also
+    --------
+    eigh : Eigenvalues in ascending order.
+    eigvals : Complex eigenvalues of square matrices.
+    eigvalsh : Eigenvalues in ascending order of symmetric matrices.
 
     Examples
     --------
@@ -167,6 +188,13 @@ def eigvals(x: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A vector per matrix.
+
+    See Also
+    --------
+    eigvalsh : Eigenvalues in ascending order of symmetric matrices.
+    eig : Complex eigenvalues.
+    eigh : Eigenvalues in ascending order.
 
     Examples
     --------
@@ -209,6 +237,12 @@ def schur(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        T and Z.
+
+    See Also
+    --------
+    qr : Q with orthonormal columns and upper triangular R with A = Q R.
+    qr_full : `qr` with mode "full".
 
     Notes
     -----
@@ -266,10 +300,24 @@ def qz(
     Returns
     -------
     tuple of TensorVariable
+        AA, BB, Q and Z, with the eigenvalues alpha and beta in front of Q where they are asked for.
+
+    See Also
+    --------
+    ordqz : With chosen eigenvalues first.
 
     Notes
     -----
     SciPy computes it, with the interpreter's lock. There is no derivative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience.tensor as pt
+    >>> A, B = np.array([[1.0, 2.0], [3.0, 4.0]]), np.eye(2)
+    >>> AA, BB, Q, Z = (m.eval() for m in pt.linalg.qz(A, B))
+    >>> np.allclose(Q @ AA @ Z.T, A)
+    True
     """
     _check_output(output)
     (x, dtype), (y, other) = real_matrix(A, "qz"), real_matrix(B, "qz")
@@ -308,6 +356,20 @@ def ordqz(
     Returns
     -------
     tuple of TensorVariable
+        AA, BB, alpha, beta, Q and Z.
+
+    See Also
+    --------
+    qz : In any order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience.tensor as pt
+    >>> A, B = np.array([[1.0, 2.0], [3.0, 4.0]]), np.eye(2)
+    >>> AA, BB, alpha, beta, Q, Z = (m.eval() for m in pt.linalg.ordqz(A, B, sort="lhp"))
+    >>> np.real(alpha / beta).round(4).tolist()
+    [-0.3723, 5.3723]
     """
     return qz(A, B, output, sort, return_eigenvalues=True)
 

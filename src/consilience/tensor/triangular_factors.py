@@ -65,6 +65,12 @@ def qr(
     Returns
     -------
     TensorVariable or tuple of TensorVariable
+        Q and R, or one of them, as `mode` says; with `pivoting` the order of columns, too.
+
+    See Also
+    --------
+    qr_full : `qr` with mode "full".
+    schur : T and Z with A = Z T Z^H.
 
     Notes
     -----
@@ -107,6 +113,12 @@ def qr_full(a: TensorLike) -> Node | tuple[Node, ...]:
     Returns
     -------
     TensorVariable or tuple of TensorVariable
+        Q and R, or one of them, as `mode` says; with `pivoting` the order of columns, too.
+
+    See Also
+    --------
+    schur : T and Z with A = Z T Z^H.
+    qr : Q with orthonormal columns and upper triangular R with A = Q R.
 
     Examples
     --------
@@ -143,6 +155,13 @@ def lu(
     Returns
     -------
     tuple of TensorVariable
+        P, L and U; with `permute_l` P L and U, with `p_indices` a permutation in place of P.
+
+    See Also
+    --------
+    lu_factor : L below the diagonal and U in one matrix.
+    lu_solve : `y` with a y = b.
+    pivot_to_permutation : Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
 
     Examples
     --------
@@ -185,6 +204,13 @@ def lu_factor(a: TensorLike, *, check_finite: bool = True, overwrite_a: bool = F
     Returns
     -------
     tuple of (TensorVariable, TensorVariable)
+        The factors in one matrix, and the pivots.
+
+    See Also
+    --------
+    lu_solve : `y` with a y = b.
+    pivot_to_permutation : Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
+    lu : The factors as matrices.
 
     Examples
     --------
@@ -211,6 +237,13 @@ def pivot_to_permutation(p: TensorLike, inverse: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        Integers (int64), of the length of `p`.
+
+    See Also
+    --------
+    lu : The factors as matrices.
+    lu_factor : L below the diagonal and U in one matrix.
+    lu_solve : `y` with a y = b.
 
     Examples
     --------
@@ -252,6 +285,13 @@ def lu_solve(
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
+
+    See Also
+    --------
+    pivot_to_permutation : Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
+    lu : The factors as matrices.
+    lu_factor : L below the diagonal and U in one matrix.
 
     Examples
     --------
@@ -298,6 +338,11 @@ def ldl(
     Returns
     -------
     tuple of (TensorVariable, TensorVariable, TensorVariable)
+        L, D and p.
+
+    See Also
+    --------
+    cho_factor : The Cholesky factor of a symmetric positive definite matrix.
 
     Notes
     -----
@@ -338,6 +383,11 @@ def cho_factor(
     Returns
     -------
     tuple of (TensorVariable, bool)
+        The factor and `lower`.
+
+    See Also
+    --------
+    cho_solve : Solves by the factor.
 
     Examples
     --------

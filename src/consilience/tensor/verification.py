@@ -65,12 +65,23 @@ def verify_grad(
     Returns
     -------
     None
+        Nothing; an error tells where they differ.
 
     Raises
     ------
     GradientError
     DtypeError
         For a point that is not of floats.
+
+    See Also
+    --------
+    grad : The derivative that is compared.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.gradient import verify_grad
+    >>> verify_grad(lambda x: pt.exp(x).sum(), [[1.0, 2.0]])
     """
     arrays = [np.array(value, copy=True) for value in pt]
     for array in arrays:

@@ -46,6 +46,18 @@ def where(cond: Any, x: Any, y: Any) -> XTensorVariable:
     Returns
     -------
     XTensorVariable
+        With the dims of all operands.
+
+    See Also
+    --------
+    dot : Sum of products over dims.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> x = px.as_xtensor([-1.0, 2.0], dims="city")
+    >>> px.where(x > 0, x, 0.0).eval().tolist()
+    [0.0, 2.0]
     """
     return math.where(cond, x, y)
 
@@ -63,6 +75,18 @@ def concat(xtensors: Sequence[Any], dim: str) -> XTensorVariable:
     Returns
     -------
     XTensorVariable
+        The joined tensor.
+
+    See Also
+    --------
+    broadcast : Repeats along dims.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> x, y = px.as_xtensor([1.0, 2.0], dims="city"), px.as_xtensor([3.0], dims="city")
+    >>> px.concat([x, y], dim="city").eval().tolist()
+    [1.0, 2.0, 3.0]
     """
     return XTensorVariable(*joined([as_xtensor(x) for x in xtensors], dim))
 
@@ -80,6 +104,18 @@ def broadcast(*args: Any, exclude: str | Sequence[str] | None = None) -> tuple[X
     Returns
     -------
     tuple of XTensorVariable
+        All with the same dims, in one order.
+
+    See Also
+    --------
+    concat : Joins along a dim.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> x, y = px.as_xtensor([1.0, 2.0], dims="city"), px.as_xtensor([3.0], dims="year")
+    >>> [v.dims for v in px.broadcast(x, y)]
+    [('city', 'year'), ('city', 'year')]
     """
     return tuple(XTensorVariable(*pair) for pair in broadcast_together([as_xtensor(x) for x in args], exclude))
 
@@ -99,6 +135,18 @@ def full_like(x: Any, fill_value: Any, dtype: npt.DTypeLike | None = None) -> XT
     Returns
     -------
     XTensorVariable
+        With the dims of `x`.
+
+    See Also
+    --------
+    ones_like : Ones.
+    zeros_like : Zeros.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> px.full_like(px.as_xtensor([1.0, 2.0], dims="city"), 7.0).eval().tolist()
+    [7.0, 7.0]
     """
     named = as_xtensor(x)
     value = fill_value.values if isinstance(fill_value, Named) else fill_value
@@ -118,6 +166,17 @@ def zeros_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
     Returns
     -------
     XTensorVariable
+        With the dims of `x`.
+
+    See Also
+    --------
+    full_like : Any number.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> px.zeros_like(px.as_xtensor([3.0, 2.0], dims="city")).eval().tolist()
+    [0.0, 0.0]
     """
     return full_like(x, 0, dtype)
 
@@ -135,6 +194,17 @@ def ones_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
     Returns
     -------
     XTensorVariable
+        With the dims of `x`.
+
+    See Also
+    --------
+    full_like : Any number.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> px.ones_like(px.as_xtensor([3.0, 2.0], dims="city")).eval().tolist()
+    [1.0, 1.0]
     """
     return full_like(x, 1, dtype)
 
@@ -154,6 +224,18 @@ def xtensor_constant(x: Any, name: str | None = None, dims: str | Sequence[str] 
     Returns
     -------
     XTensorVariable
+        A constant with dims.
+
+    See Also
+    --------
+    as_xtensor : Takes tensors, too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience.xtensor as px
+    >>> px.xtensor_constant(np.array([1.0, 2.0]), dims="city").dims
+    ('city',)
     """
     return as_xtensor(x, dims, name=name)
 
@@ -173,6 +255,18 @@ def function(inputs: Sequence[Any], outputs: Any, **settings: Any) -> Any:
     Returns
     -------
     object
+        A function of arrays; results are arrays, with axes in the order of dims.
+
+    See Also
+    --------
+    grad : Derivatives.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> x = px.xtensor("x", dims=("city",))
+    >>> px.function([x], x.sum("city"))([1.0, 2.0]).item()
+    3.0
     """
 
     def plain(value: Any) -> Any:
@@ -197,6 +291,19 @@ def grad(cost: Any, wrt: Any, **settings: Any) -> Any:
     Returns
     -------
     object
+        In the form of `wrt`.
+
+    See Also
+    --------
+    function : Compiles expressions.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> x = px.as_xtensor([1.0, 2.0], dims="city")
+    >>> slope = px.grad((x**2).sum(), x)
+    >>> slope.dims, slope.eval().tolist()
+    (('city',), [2.0, 4.0])
     """
     chosen = [as_xtensor(x) for x in (wrt if isinstance(wrt, list | tuple) else [wrt])]
     found = pt.grad(as_xtensor(cost).values, [x.values for x in chosen], **settings)

@@ -7,7 +7,7 @@ one event (`core_dims`) stand last in the plain variable; all others are a batch
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -33,6 +33,18 @@ WithEllipsis: TypeAlias = str | Sequence[str | EllipsisType] | None
 _OF_TWO_ORDERS = ("BetaBinomial", "Triangular")  # of parameters, in PyMC
 # Parameters that say how many axes an event has, which `core_dims` say already.
 _RANKS_OF_EVENTS = {"ZeroSumNormal": "n_zerosum_axes"}
+# Parameters that are matrices although their constraint is one of each row.
+_MATRICES = {"HiddenMarkov": "P"}
+
+
+class _OfEach:
+    """An attribute that a class has, and each of its objects in a form of its own."""
+
+    def __init__(self, of_class: Any, of_object: Callable[[Any], Any]) -> None:
+        self.of_class, self.of_object = of_class, of_object
+
+    def __get__(self, thing: Any, owner: type) -> Any:
+        return self.of_class if thing is None else self.of_object(thing)
 
 
 class DimDistribution(Record, eq=False):
@@ -42,6 +54,16 @@ class DimDistribution(Record, eq=False):
     ----------
     plain : type
         The distribution of tensors without names.
+
+    See Also
+    --------
+    XTensorVariable : What it makes.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> isinstance(pm.dims.Normal, pm.dims.DimDistribution), pm.dims.Normal.plain is pm.Normal
+    (True, True)
     """
 
     plain: type[Distribution]
@@ -49,12 +71,6 @@ class DimDistribution(Record, eq=False):
     @property
     def __name__(self) -> str:
         return self.plain.__name__
-
-    @property
-    def __doc__(self) -> str | None:  # type: ignore[override]  # each object has the text of its distribution
-        module = import_module(DOCUMENTATION)
-        text: str | None = module.documented(self.plain, inspect.signature(self), named=True)
-        return text
 
     def __call__(
         self,
@@ -115,7 +131,10 @@ class DimDistribution(Record, eq=False):
             initval=initval.transpose(*made.dims).values if _is_labelled(initval) else initval,
             total_size=total_size,
         )
-        return XTensorVariable(node, made.dims).transpose(*shown.dims)
+        variable = XTensorVariable(node, made.dims)
+        variable = variable if shown.dims == made.dims else variable.transpose(*shown.dims)
+        model.made_with_dims(name, variable)
+        return variable
 
     def dist(
         self,
@@ -137,8 +156,9 @@ class DimDistribution(Record, eq=False):
 
     if not TYPE_CHECKING:  # the same functions, with signatures that name the parameters
         _dist, dist = dist, property(lambda self: Making.bound(self.plain, self._dist))
-        __signature__ = property(
-            lambda self: import_module(PLAIN).signature_of_call(self.plain, [self.__call__], self._dist, "dim_lengths")
+        __signature__ = _OfEach(
+            inspect.Signature([inspect.Parameter("plain", inspect.Parameter.POSITIONAL_OR_KEYWORD)]),
+            lambda self: import_module(PLAIN).signature_of_call(self.plain, [self.__call__], self._dist, "dim_lengths"),
         )
 
     def _variable(
@@ -213,7 +233,8 @@ class DimDistribution(Record, eq=False):
             ranks |= {p.name: p.event_rank for p in form.parameters}
             for alternative in form.alternatives:
                 ranks |= {word: constraint.event_rank for word, constraint in alternative.constraints.items()}
-        return ranks
+        matrix = _MATRICES.get(self.__name__)
+        return ranks | ({matrix: 2} if matrix else {})
 
     def _core(self, title: str, core_dims: str | Sequence[str] | None) -> Dims:
         of_vectors = self._overrides_rank or self.plain.support.event_rank > 0 or any(self._ranks().values())
@@ -249,6 +270,12 @@ class DimDistribution(Record, eq=False):
         rank = self.plain.support.event_rank
         of_vectors = [own[0] for v in values if len(own := [dim for dim in core if dim in v.dims]) == 1]
         return tuple(dict.fromkeys(of_vectors))[:1] if rank == 1 and of_vectors else core[:rank]
+
+
+DimDistribution.__doc__ = _OfEach(  # type: ignore[assignment]  # each object has the text of its distribution
+    DimDistribution.__doc__,
+    lambda self: import_module(DOCUMENTATION).documented(self.plain, inspect.signature(self), named=True),
+)
 
 
 def _is_component(tensor: Named) -> bool:

@@ -39,12 +39,13 @@ def _function(name: str) -> Callable[..., XTensorVariable]:
         return XTensorVariable(plain(*nodes, **settings), dims)
 
     call.__name__ = call.__qualname__ = name
-    if name in ROWS:
-        documented = import_module("consilience.tensor.scalar_documentation").documented
-        call.__doc__ = documented(name, ROWS[name], "px.math", "consilience.xtensor")
-        call.__dict__["__wrapped__"] = plain  # whose signature it has
-    else:
-        call.__doc__ = f"`pt.{name}`, with operands aligned by the names of their dims."
+    written = import_module("consilience.tensor.scalar_documentation")
+    call.__doc__ = (
+        written.documented(name, ROWS[name], "px.math", "consilience.xtensor")
+        if name in ROWS
+        else written.with_dims(name, plain.__doc__)
+    )
+    call.__dict__["__wrapped__"] = plain  # whose signature it has
     return call
 
 
@@ -61,6 +62,17 @@ def cast(x: Any, dtype: npt.DTypeLike) -> XTensorVariable:
     Returns
     -------
     XTensorVariable
+        With the dims of `x`.
+
+    See Also
+    --------
+    identity : The tensor itself.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> px.math.cast(px.as_xtensor([1.0, 2.0], dims="city"), "int64").eval().tolist()
+    [1, 2]
     """
     return as_xtensor(x).astype(dtype)
 
@@ -76,6 +88,17 @@ def identity(x: Any) -> XTensorVariable:
     Returns
     -------
     XTensorVariable
+        What `as_xtensor` makes of `x`.
+
+    See Also
+    --------
+    cast : The same numbers as another element type.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> px.math.identity(px.as_xtensor([1.0, 2.0], dims="city")).dims
+    ('city',)
     """
     return as_xtensor(x)
 
@@ -93,6 +116,18 @@ def dot(*arrays: Any, dim: SomeDims = None) -> XTensorVariable:
     Returns
     -------
     XTensorVariable
+        Without the dims that are summed over.
+
+    See Also
+    --------
+    where : `x` where a condition holds.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> x = px.as_xtensor([[1.0, 2.0], [3.0, 4.0]], dims=("city", "year"))
+    >>> px.dot(x, px.as_xtensor([1.0, 10.0], dims="year")).eval().tolist()
+    [21.0, 43.0]
     """
     return XTensorVariable(*contracted([as_xtensor(x) for x in arrays], dim))
 
@@ -110,6 +145,17 @@ def logsumexp(x: Any, dim: SomeDims = None) -> XTensorVariable:
     Returns
     -------
     XTensorVariable
+        Without the dims that are summed over.
+
+    See Also
+    --------
+    softmax : Shares of the sum.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> px.math.logsumexp(px.as_xtensor([0.0, 0.0], dims="city"), dim="city").eval().round(4).item()
+    0.6931
     """
     return as_xtensor(x)._reduced(pt.logsumexp, dim)
 
@@ -132,6 +178,17 @@ def softmax(x: Any, dim: SomeDims = None) -> XTensorVariable:
     Returns
     -------
     XTensorVariable
+        With the dims of `x`.
+
+    See Also
+    --------
+    log_softmax : Its logarithm.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> px.math.softmax(px.as_xtensor([0.0, 0.0], dims="city"), dim="city").eval().tolist()
+    [0.5, 0.5]
     """
     return _normalised(pt.softmax, x, dim)
 
@@ -149,6 +206,17 @@ def log_softmax(x: Any, dim: SomeDims = None) -> XTensorVariable:
     Returns
     -------
     XTensorVariable
+        With the dims of `x`.
+
+    See Also
+    --------
+    softmax : Without the logarithm.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> px.math.log_softmax(px.as_xtensor([0.0, 0.0], dims="city"), dim="city").eval().round(4).tolist()
+    [-0.6931, -0.6931]
     """
     return _normalised(pt.log_softmax, x, dim)
 

@@ -37,11 +37,25 @@ def Data(
     Returns
     -------
     XTensorVariable
+        The data with their dims.
 
     Raises
     ------
     TypeError
         For axes without names.
+
+    See Also
+    --------
+    Deterministic : Keeps an expression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model(coords={"city": ["Bern", "Rome"]}):
+    ...     x = pm.dims.Data("x", np.array([1.0, 2.0]), dims="city")
+    >>> x.dims
+    ('city',)
     """
     labelled = hasattr(value, "dims") and hasattr(value, "values")
     if labelled and dims is None:
@@ -51,7 +65,9 @@ def Data(
     node = plain.Data(name, value, dims=dims, model=model, **settings)
     owner = plain.modelcontext(model)
     found = owner.named_vars_to_dims.get(owner.name_for(name))
-    return as_xtensor(node, None if found is None else [dim for dim in found if dim is not None])
+    made = as_xtensor(node, None if found is None else [dim for dim in found if dim is not None])
+    owner.made_with_dims(name, made)
+    return made
 
 
 def _kept(keep: Callable[..., Node], name: str, value: Any, dims: WithEllipsis, model: Model | None) -> XTensorVariable:
@@ -59,7 +75,9 @@ def _kept(keep: Callable[..., Node], name: str, value: Any, dims: WithEllipsis, 
     own = None if isinstance(value, Named) or order is None or Ellipsis in order else order
     named = as_xtensor(value) if own is None or hasattr(value, "dims") else as_xtensor(value, own)  # type: ignore[arg-type]  # no `...`
     named = named if order is None else named.transpose(*order)
-    return XTensorVariable(keep(name, named.values, model=model, dims=named.dims or None), named.dims)
+    made = XTensorVariable(keep(name, named.values, model=model, dims=named.dims or None), named.dims)
+    plain.modelcontext(model).made_with_dims(name, made)
+    return made
 
 
 def Deterministic(name: str, value: Any, dims: WithEllipsis = None, model: Model | None = None) -> XTensorVariable:
@@ -79,6 +97,20 @@ def Deterministic(name: str, value: Any, dims: WithEllipsis = None, model: Model
     Returns
     -------
     XTensorVariable
+        The expression under its name.
+
+    See Also
+    --------
+    Potential : Adds to the density.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model(coords={"city": ["Bern", "Rome"]}):
+    ...     x = pm.dims.Normal("x", dims="city")
+    ...     double = pm.dims.Deterministic("double", 2 * x)
+    >>> double.dims
+    ('city',)
     """
     return _kept(plain.Deterministic, name, value, dims, model)
 
@@ -100,5 +132,19 @@ def Potential(name: str, value: Any, dims: WithEllipsis = None, model: Model | N
     Returns
     -------
     XTensorVariable
+        The term under its name.
+
+    See Also
+    --------
+    Deterministic : Keeps an expression.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model(coords={"city": ["Bern", "Rome"]}):
+    ...     x = pm.dims.Normal("x", dims="city")
+    ...     term = pm.dims.Potential("term", -(x**2))
+    >>> term.dims
+    ('city',)
     """
     return _kept(plain.Potential, name, value, dims, model)

@@ -6,9 +6,9 @@ Names are no part of any node: gradients, rewriting and backends see the plain g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
 
@@ -50,6 +50,16 @@ class NamedType(Record):
         Names of the axes; their lengths come from the model's coords.
     shape : int or sequence of int, optional
         Lengths of the axes.
+
+    See Also
+    --------
+    xtensor : Makes a tensor of a type.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> px.as_xtensor([1.0, 2.0], dims="city").type
+    NamedType(dtype='float64', dims=('city',), shape=(2,))
     """
 
     dtype: str
@@ -86,6 +96,7 @@ class Named:
     """
 
     __slots__ = ("__weakref__", "_part", "dims", "values")
+    answers_operators: ClassVar[bool] = True  # plain tensors on the left of an operator leave it to this class
     values: Node
     dims: Dims
     # Of the result of an index: what was indexed, the node of the index itself, and the dims of that.
@@ -195,6 +206,34 @@ class Named:
             f"{self!r} has named dims, which plain tensors and arrays do not know: take `.values` to drop the names, "
             "or give the other operand names with `px.as_xtensor(other, dims=…)`."
         )
+
+    def apply_plain(self, function: Callable[..., Node], others: Sequence[Any], **settings: Any) -> Self:
+        """A function of plain tensors of this one and others, aligned by name; further dims of the others in front.
+
+        The dims of one event, which the function's result has not, are the last.
+        """
+        operands: list[Named] = [self, *(Named(*read(other)) for other in others)]
+        further = [dim for dim in union(o.dims for o in operands) if dim not in self.dims]
+        nodes, dims = aligned(operands, (*further, *self.dims))
+        result = function(self.values, *nodes[1:], **settings)
+        return self._with(result, dims[: result.ndim])
+
+    def clone(self, **named: Any) -> Self:
+        """An input of the same dtype, lengths, dims and name."""
+        return self._with(self.values.clone(**named), self.dims)
+
+    def get_value(self, borrow: bool = False) -> Any:
+        """The present value of a shared variable, a copy."""
+        return self.values.get_value(borrow)
+
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
+        """Give a shared variable another value of its dtype and shape."""
+        self.values.set_value(new_value, borrow)
+
+    @property
+    def owner(self) -> Any:
+        """The op behind the values, with its inputs and outputs; None for inputs."""
+        return self.values.owner
 
     def __bool__(self) -> bool:
         return bool(self.values)

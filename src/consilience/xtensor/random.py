@@ -7,11 +7,12 @@ dims of the parameters and those of one event.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, Final
 
 from consilience.ir.arithmetic import means
 from consilience.ops.shape import length_of
-from consilience.tensor import random
+from consilience.tensor import random as without_names
 from consilience.tensor.random import rng as rng
 from consilience.tensor.random import shared_rng as shared_rng
 from consilience.xtensor.named import Named, arranged, checked_dims, common_lengths, of_lengths, union
@@ -20,10 +21,15 @@ from consilience.xtensor.variable import XTensorVariable, as_xtensor
 # How many dims parameters have for one event, and how many of these the event has.
 _EVENTS: Final = {"categorical": (1, 0), "dirichlet": (1, 1), "multinomial": (1, 1), "multivariate_normal": (2, 1)}
 
-__all__ = sorted({"rng", "shared_rng", *random.__all__} - {"fold_in", "split"})
+# What makes several elements of one event without saying how many dims it has, and what draws nothing.
+_WITHOUT_DIMS: Final = {"choice", "fold_in", "multivariate_hypergeometric", "permutation", "shuffle", "split"}
+
+__all__ = sorted({*without_names.__all__} - _WITHOUT_DIMS)
 
 
 def _public(name: str) -> Callable[..., Any]:
+    plain: Callable[..., Any] = getattr(without_names, name)
+
     def function(
         *parameters: Any,
         core_dims: str | Sequence[str] | None = None,
@@ -52,20 +58,16 @@ def _public(name: str) -> Callable[..., Any]:
         ]
         size = [*extra.values(), *(length_of(lengths[dim]) for dim in batch)]
         given = dict(zip(words, nodes[len(parameters) :], strict=True)) | ({"size": tuple(size)} if size else {})
-        found = getattr(random, name)(*nodes[: len(parameters)], rng=rng, return_next_rng=return_next_rng, **given)
+        found = plain(*nodes[: len(parameters)], rng=rng, return_next_rng=return_next_rng, **given)
         dims = (*extra, *batch, *core[:of_event])
         if return_next_rng:
             return found[0], XTensorVariable(found[1], dims)
         return XTensorVariable(found, dims)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"`pt.random.{name}` of parameters with named dims.\n\n"
-        "core_dims         the dims of one event, for distributions of vectors\n"
-        "extra_dims        lengths of further dims by name; they come first\n"
-        "rng               a random key, for the same draw at every call\n"
-        "return_next_rng   also give the key that comes next"
-    )
+    written = import_module("consilience.tensor.random_documentation")
+    shown = function.__dict__["__signature__"] = written.signature(plain, named=True)
+    function.__doc__ = written.documented(name, shown, named=True)
     return function
 
 

@@ -32,6 +32,7 @@ def convolve1d(in1: Any, in2: Any, mode: str = "full", *, dims: tuple[str, str])
     Returns
     -------
     XTensorVariable
+        With the dims of both, that of the second left out.
 
     Raises
     ------
@@ -39,6 +40,10 @@ def convolve1d(in1: Any, in2: Any, mode: str = "full", *, dims: tuple[str, str])
         Where a tensor has not its dim, or has that of the other.
     ValueError
         For other modes and dims.
+
+    See Also
+    --------
+    pt.signal.convolve1d : Of tensors without names.
 
     Examples
     --------

@@ -34,6 +34,18 @@ class XTensorVariable(NamedArithmetic, NamedReductions, NamedArrangement, NamedI
         Values of the axes, in order.
     dims : str or iterable of str
         Names of the axes; their lengths come from the model's coords.
+
+    See Also
+    --------
+    as_xtensor : Makes one of an array.
+    xtensor : Makes one that is an input of functions.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> x = px.as_xtensor([[1.0, 2.0], [3.0, 4.0]], dims=("city", "year"))
+    >>> x.sum("year").dims, x.sum("year").eval().tolist()
+    (('city',), [3.0, 7.0])
     """
 
     __slots__ = ()
@@ -84,6 +96,18 @@ def xtensor(
     Returns
     -------
     XTensorVariable
+        An input, for `px.function([x], ...)`.
+
+    See Also
+    --------
+    as_xtensor : Of values.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> x = px.xtensor("x", dims=("city", "year"), shape=(2, None))
+    >>> x.dims
+    ('city', 'year')
     """
     names = checked_dims(dims, name or "a tensor")
     lengths = (None,) * len(names) if shape is None else tuple(shape)
@@ -110,6 +134,7 @@ def as_xtensor(x: Any, dims: str | Iterable[str] | None = None, *, name: str | N
     Returns
     -------
     XTensorVariable
+        The tensor with its dims.
 
     Raises
     ------
@@ -117,6 +142,17 @@ def as_xtensor(x: Any, dims: str | Iterable[str] | None = None, *, name: str | N
         Where axes have no names.
     ShapeError
         Where `dims` are not those of what has its own.
+
+    See Also
+    --------
+    xtensor : An input of functions.
+    xtensor_constant : A constant.
+
+    Examples
+    --------
+    >>> import consilience.xtensor as px
+    >>> px.as_xtensor([1.0, 2.0], dims="city").dims
+    ('city',)
     """
     if isinstance(x, XTensorVariable) and dims is None and name is None:
         return x

@@ -33,6 +33,18 @@ def to_dot(graph: GraphLike) -> str:
     Returns
     -------
     str
+        Text.
+
+    See Also
+    --------
+    to_graphviz : As a picture.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.backends.printing import to_dot
+    >>> to_dot(pt.exp(pt.dscalar("x"))).splitlines()[0]
+    'digraph {'
     """
     return dot(picture(graph))
 
@@ -48,6 +60,18 @@ def to_graphviz(graph: GraphLike) -> Any:
     Returns
     -------
     object
+        A `graphviz.Source`.
+
+    See Also
+    --------
+    to_dot : The text alone.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.backends.printing import to_graphviz
+    >>> "exp" in to_graphviz(pt.exp(pt.dscalar("x"))).source
+    True
     """
     try:
         import graphviz
@@ -70,6 +94,18 @@ def to_mermaid(graph: GraphLike) -> str:
     Returns
     -------
     str
+        Text for a block of Mermaid.
+
+    See Also
+    --------
+    to_dot : In the language of Graphviz.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.backends.printing import to_mermaid
+    >>> "exp" in to_mermaid(pt.exp(pt.dscalar("x")))
+    True
     """
     return mermaid(picture(graph))
 
@@ -90,6 +126,17 @@ def to_html(graph: GraphLike, path: str | Path | None = None, title: str = "grap
     -------
     str
         The page's text.
+
+    See Also
+    --------
+    to_graphviz : For notebooks.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.backends.printing import to_html
+    >>> to_html(pt.exp(pt.dscalar("x"))).splitlines()[0]
+    '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
     """
     text = page(picture(graph), title)
     if path is not None:
@@ -125,6 +172,17 @@ def pydotprint(fct: GraphLike, outfile: str | Path | None = None, format: str = 
         For an unknown format.
     OSError
         Without `dot`.
+
+    See Also
+    --------
+    to_graphviz : For notebooks.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.backends.printing import pydotprint
+    >>> pydotprint(pt.exp(pt.dscalar("x")))[:7]
+    'digraph'
     """
     unknown = set(options) - set(_LOOKS.split())
     if unknown:

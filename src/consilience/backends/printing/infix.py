@@ -78,6 +78,17 @@ def pprint(graph: GraphLike) -> str:
     ------
     GraphError
         For what is no graph.
+
+    See Also
+    --------
+    dprint : As a tree.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> pm.pp(pt.exp(x) + 1)
+    'exp(x) + 1.0'
     """
     outputs = outputs_of(graph)
     writer = _Formulas([node for node, _ in outputs])

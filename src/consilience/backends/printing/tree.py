@@ -64,6 +64,18 @@ def debugprint(
     ------
     GraphError
         For what is no graph.
+
+    See Also
+    --------
+    pp : In infix notation.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.dscalar("x")
+    >>> text = pm.dprint(pt.exp(x) + 1, file="str")
+    >>> "exp" in text
+    True
     """
     if id_type not in ("CHAR", "int", ""):
         raise ValueError(f"`id_type` must be 'CHAR', 'int' or '', got {id_type!r}.")

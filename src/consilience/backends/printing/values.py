@@ -32,6 +32,10 @@ class Print:
     AttributeError
         For a name that arrays do not have.
 
+    See Also
+    --------
+    dprint : Writes the graph.
+
     Examples
     --------
     >>> import consilience as pm, consilience.tensor as pt

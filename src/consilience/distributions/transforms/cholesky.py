@@ -30,7 +30,18 @@ from consilience.ops.shape import full
 
 
 class LowerTriangular(Transform):
-    """Lower triangular n x n matrices to R^(n (n + 1) / 2): their elements row by row."""
+    """Lower triangular n x n matrices to R^(n (n + 1) / 2): their elements row by row.
+
+    See Also
+    --------
+    CholeskyCovTransform : With a positive diagonal.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.LowerTriangular().backward([1.0, 2.0, 3.0]).eval().tolist()
+    [[1.0, 0.0], [2.0, 3.0]]
+    """
 
     name: ClassVar[str] = "lower_triangular"
     event_rank: ClassVar[int] = 2
@@ -58,6 +69,16 @@ class CholeskyCovPacked(Transform):
     ----------
     n : object, optional
         Number of rows; that of the value for None.
+
+    See Also
+    --------
+    CovariancePartialCorrelations : Scales and correlations apart.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.CholeskyCovPacked(n=2).backward([0.0, 0.5, 0.0]).eval().tolist()
+    [1.0, 0.5, 1.0]
     """
 
     name: ClassVar[str] = "cholesky-cov-packed"
@@ -84,7 +105,18 @@ class CholeskyCovPacked(Transform):
 
 
 class CovarianceCholesky(Transform):
-    """Positive definite matrices to their lower Cholesky factors."""
+    """Positive definite matrices to their lower Cholesky factors.
+
+    See Also
+    --------
+    CholeskyCovTransform : On to the real line.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.CovarianceCholesky().forward([[4.0, 2.0], [2.0, 2.0]]).eval().tolist()
+    [[2.0, 0.0], [1.0, 1.0]]
+    """
 
     name: ClassVar[str] = "cholesky"
     event_rank: ClassVar[int] = 2
@@ -109,6 +141,16 @@ class CholeskyCovTransform(Transform):
     ----------
     n : object, optional
         Number of rows; that of the value for None.
+
+    See Also
+    --------
+    CovarianceCholesky : To the factor.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.CholeskyCovTransform(n=2).backward([0.0, 0.5, 0.0]).eval().tolist()
+    [[1.0, 0.5], [0.5, 1.25]]
     """
 
     name: ClassVar[str] = "cholesky-cov"

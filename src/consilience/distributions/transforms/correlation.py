@@ -53,6 +53,16 @@ class CholeskyCorrTransform(Transform):
         Number of rows; that of the value for None.
     upper : object, default False
         The factor is upper triangular.
+
+    See Also
+    --------
+    CorrelationPartials : By partial correlations.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.CholeskyCorrTransform(n=2).backward([0.5]).eval().round(4).tolist()
+    [[1.0, 0.0], [0.4472, 0.8944]]
     """
 
     name: ClassVar[str] = "cholesky_corr"
@@ -121,6 +131,20 @@ class CorrelationPartials(Transform):
         Number of rows; that of the value for None.
     upper : object, default False
         The factor is upper triangular.
+
+    See Also
+    --------
+    CholeskyCorrTransform : By ratios of elements.
+
+    References
+    ----------
+    Lewandowski, Kurowicka, Joe (2009), Journal of Multivariate Analysis 100, 1989, doi:10.1016/j.jmva.2009.04.008.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.CorrelationPartials(n=2).backward([0.5]).eval().round(4).tolist()
+    [[1.0, 0.0], [0.4621, 0.8868]]
     """
 
     name: ClassVar[str] = "cholesky-corr-partial"
@@ -156,7 +180,18 @@ class CorrelationPartials(Transform):
 
 
 class CorrelationCholesky(CovarianceCholesky):
-    """Correlation matrices to their lower Cholesky factors."""
+    """Correlation matrices to their lower Cholesky factors.
+
+    See Also
+    --------
+    CholeskyCorrTransform : From the factor on.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.CorrelationCholesky().forward([[1.0, 0.6], [0.6, 1.0]]).eval().round(4).tolist()
+    [[1.0, 0.0], [0.6, 0.8]]
+    """
 
     def log_jacobian_determinant(self, unconstrained: Node) -> Node:
         # As for covariances, without the elements of the diagonal, which are not free.
@@ -168,6 +203,16 @@ class CovariancePartialCorrelations(Transform):
 
     In place of the diagonal the logarithms of the standard deviations, elsewhere partial correlations as in
     `CorrelationPartials`.
+
+    See Also
+    --------
+    CholeskyCovPacked : By logarithms of the diagonal.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.CovariancePartialCorrelations().backward([0.0, 0.0, 0.0]).eval().tolist()
+    [1.0, 0.0, 1.0]
     """
 
     name: ClassVar[str] = "cholesky-cov-partial"

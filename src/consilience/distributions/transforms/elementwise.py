@@ -28,7 +28,18 @@ from consilience.ops.shape import full
 
 
 class Log(Transform):
-    """(0, inf) to R by y = log x."""
+    """(0, inf) to R by y = log x.
+
+    See Also
+    --------
+    LogExpM1 : Close to the identity for large numbers.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.Log().forward(1.0).eval().item(), tr.Log().backward(0.0).eval().item()
+    (0.0, 1.0)
+    """
 
     name: ClassVar[str] = "log"
 
@@ -43,7 +54,18 @@ class Log(Transform):
 
 
 class LogOdds(Transform):
-    """(0, 1) to R by y = log(x / (1 - x))."""
+    """(0, 1) to R by y = log(x / (1 - x)).
+
+    See Also
+    --------
+    Interval : Any interval.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.LogOdds().backward(0.0).eval().item()
+    0.5
+    """
 
     name: ClassVar[str] = "logodds"
 
@@ -59,7 +81,18 @@ class LogOdds(Transform):
 
 
 class LogExpM1(Transform):
-    """(0, inf) to R by y = log(exp(x) - 1): close to x for large x, to log x for small x."""
+    """(0, inf) to R by y = log(exp(x) - 1): close to x for large x, to log x for small x.
+
+    See Also
+    --------
+    Log : Another map of positive numbers.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.LogExpM1().backward(0.0).eval().round(4).item()
+    0.6931
+    """
 
     name: ClassVar[str] = "log_exp_m1"
 
@@ -102,6 +135,16 @@ class Circular(Transform):
     """Angles in [-pi, pi] as any real number, of which whole turns are taken off.
 
     Many numbers stand for one angle, so that a density of angles, seen over all numbers, repeats with period 2 pi.
+
+    See Also
+    --------
+    Interval : An interval with two ends.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.Circular().backward(7.0).eval().round(4).item()
+    0.7168
     """
 
     name: ClassVar[str] = "circular"
@@ -147,6 +190,17 @@ class Interval(Transform):
         Upper end of the interval; None for no end.
     bounds_fn : object, optional
         In place of bounds a function of a variable's key, its shape and its parameters that gives both.
+
+    See Also
+    --------
+    Log : Positive numbers.
+    LogOdds : Probabilities.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.Interval(2.0, 4.0).backward(0.0).eval().item()
+    3.0
     """
 
     name: ClassVar[str] = "interval"

@@ -22,6 +22,16 @@ class Ordered(Transform):
         Vectors of positive elements: the logarithm of the first element as well.
     ascending : object, default True
         False for decreasing vectors: the same, read from their end.
+
+    See Also
+    --------
+    SimplexSteps : Increasing probabilities.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.Ordered().backward([1.0, 0.0, 0.0]).eval().tolist()
+    [1.0, 2.0, 3.0]
     """
 
     name: ClassVar[str] = "ordered"

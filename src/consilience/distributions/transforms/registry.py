@@ -64,11 +64,23 @@ def to_unconstrained(constraint: Constraint) -> Transform | None:
     Returns
     -------
     Transform or None
+        None where nothing is to be done.
 
     Raises
     ------
     MissingRuleError
         For a kind of constraint without a row in BIJECTIONS.
+
+    See Also
+    --------
+    default_transform : That of a variable.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> import consilience.distributions.transforms as tr
+    >>> type(tr.to_unconstrained(pm.Exponential.support)).__name__
+    'Log'
     """
     if constraint.discrete:
         return None
@@ -92,6 +104,18 @@ def default_transform(rv: Node) -> Transform | None:
     Returns
     -------
     Transform or None
+        None for variables that need none.
+
+    See Also
+    --------
+    sampled_transform : The one that samplers use.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> import consilience.distributions.transforms as tr
+    >>> type(tr.default_transform(pm.Exponential.dist(1.0))).__name__
+    'Log'
     """
     return to_unconstrained(distribution_of(rv, "default_transform").mapped_support)
 
@@ -107,6 +131,18 @@ def sampled_transform(rv: Node) -> Transform | None:
     Returns
     -------
     Transform or None
+        None for variables that need none.
+
+    See Also
+    --------
+    default_transform : The one of value variables.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> import consilience.distributions.transforms as tr
+    >>> type(tr.sampled_transform(pm.Exponential.dist(1.0))).__name__
+    'Log'
     """
     support = distribution_of(rv, "sampled_transform").sampled_support
     row = FOR_SAMPLERS.get(type(support))

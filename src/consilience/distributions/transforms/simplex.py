@@ -18,7 +18,18 @@ from consilience.ops.shape import Iota, concatenate, full
 
 
 class Simplex(Transform):
-    """Positive vectors of sum 1 to R^(n-1): z = log x - mean(log x) without its last element."""
+    """Positive vectors of sum 1 to R^(n-1): z = log x - mean(log x) without its last element.
+
+    See Also
+    --------
+    SumTo1 : Without logarithms.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.Simplex().backward([0.0, 0.0]).eval().round(4).tolist()
+    [0.3333, 0.3333, 0.3333]
+    """
 
     name: ClassVar[str] = "simplex"
     event_rank: ClassVar[int] = 1
@@ -45,6 +56,16 @@ class SimplexSteps(Transform):
     """Increasing probability vectors to probability vectors: the steps, each as often as it occurs in the elements.
 
     In a chain with `simplex`, which is `ordered_simplex`, weights of a mixture keep their order.
+
+    See Also
+    --------
+    Simplex : Probability vectors to the real line.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.SimplexSteps().forward([0.2, 0.3, 0.5]).eval().round(4).tolist()
+    [0.6, 0.2, 0.2]
     """
 
     name: ClassVar[str] = "ordered"
@@ -71,6 +92,16 @@ class SumTo1(Transform):
     """Vectors of sum 1 to their first n - 1 elements, which a further transform such as `logodds` may take to R^(n-1).
 
     Elements that sum to more than 1 give a last element below 0: then the density must be -inf.
+
+    See Also
+    --------
+    Simplex : To the whole of R^(n-1).
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.SumTo1().backward([0.2, 0.3]).eval().tolist()
+    [0.2, 0.3, 0.5]
     """
 
     name: ClassVar[str] = "sumto1"

@@ -26,7 +26,31 @@ class EventRank:
 
 
 class Transform(Record):
-    """A bijection. `name` marks transformed variables (`sigma_log__`), `event_rank` is one event's rank."""
+    """A bijection. `name` marks transformed variables (`sigma_log__`), `event_rank` is one event's rank.
+
+    See Also
+    --------
+    Log : Positive numbers.
+    chain : Several, one after the other.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> import consilience.distributions.transforms as tr
+    >>> class Square(tr.Transform):
+    ...     name = "square"
+    ...
+    ...     def forward(self, value, *inputs):
+    ...         return pm.math.sqrt(value)
+    ...
+    ...     def backward(self, value, *inputs):
+    ...         return value**2
+    ...
+    ...     def log_jac_det(self, value, *inputs):
+    ...         return pm.math.log(2 * abs(value))
+    >>> Square().backward(3.0)
+    9.0
+    """
 
     name: ClassVar[str] = ""
     event_rank: ClassVar[int] = 0
@@ -109,6 +133,17 @@ class Chain(Transform):
     ----------
     steps : sequence of Transform
         The transforms, the first one nearest to the constrained value.
+
+    See Also
+    --------
+    chain : Makes one.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> both = tr.Chain([tr.Log(), tr.Ordered()])
+    >>> both.backward([0.0, 0.0]).eval().round(4).tolist()
+    [1.0, 2.7183]
     """
 
     name: ClassVar[str] = "chain"
@@ -264,6 +299,17 @@ def chain(first: Transform, *further: Transform) -> Transform:
     Returns
     -------
     Transform
+        Of several transforms a `Chain`.
+
+    See Also
+    --------
+    Chain : What it makes.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.chain(tr.Log(), tr.Ordered()).backward([0.0, 0.0]).eval().round(4).tolist()
+    [1.0, 2.7183]
     """
     steps: list[Transform] = []
     for step in (first, *further):
@@ -282,5 +328,16 @@ def label(transform: Transform) -> str:
     Returns
     -------
     str
+        The ending of the name, such as "log".
+
+    See Also
+    --------
+    default_transform : The map of a variable.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> tr.label(tr.Log())
+    'log'
     """
     return transform.label if isinstance(transform, OfVariable) else transform.name

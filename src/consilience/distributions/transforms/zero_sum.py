@@ -26,6 +26,16 @@ class ZeroSumTransform(Transform):
     ----------
     zerosum_axes : sequence of int
         Axes, counted from the end: -1 is the last.
+
+    See Also
+    --------
+    SumTo1 : Vectors of sum 1.
+
+    Examples
+    --------
+    >>> import consilience.distributions.transforms as tr
+    >>> bool(abs(tr.ZeroSumTransform([-1]).backward([1.0, 2.0]).sum().eval()) < 1e-12)
+    True
     """
 
     name: ClassVar[str] = "zerosum"

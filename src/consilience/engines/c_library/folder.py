@@ -79,9 +79,24 @@ def export(
     MissingRuleError
         For what has no form in C.
 
+    See Also
+    --------
+    to_stablehlo : A module of StableHLO.
+
     Notes
     -----
     Programs that factorise matrices call BLAS and LAPACK; the Makefile then links them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pm.export(model, f"{folder}/density", name="density")
+    ...     sorted({p.suffix for p in path.iterdir()})
+    ['', '.c', '.h']
     """
     place = Path(folder)
     own = _library_name(place.name if name is None else name)

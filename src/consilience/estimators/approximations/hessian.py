@@ -31,7 +31,19 @@ def find_hessian(
     Returns
     -------
     ndarray
-        float64[dimension, dimension]; the variables' elements in their order.
+        Second derivatives, float64[dimension, dimension]; the variables' elements in their order.
+
+    See Also
+    --------
+    find_MAP : The point at which it is wanted.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 2)
+    >>> pm.find_hessian({"mu": 0.0}, model=model).tolist()
+    [[0.25]]
     """
     owner = modelcontext(model)
     names = {str(v.name) for v in owner.value_vars}

@@ -68,9 +68,24 @@ def fit_laplace(
     Exception
         Where `pareto_k` is above 0.7.
 
+    See Also
+    --------
+    fit_pathfinder : Approximations on the way to the mode.
+    find_MAP : The mode alone.
+
     Notes
     -----
     Source: Tierney and Kadane (1986), Accurate approximations for posterior moments and marginal densities.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     draws = pm.fit_laplace(500, random_seed=1)
+    >>> bool(abs(draws.posterior["mu"].mean() - 1.0) < 0.1)
+    True
     """
     seed = seed_from(random_seed)
     target = TargetDensity(model, vars, initvals, jacobian=True, seed=seed)

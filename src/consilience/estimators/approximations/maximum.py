@@ -126,6 +126,11 @@ def find_MAP(
         Where a variable ends at a bound of its support, where the search did not converge, and where there is no
         gradient.
 
+    See Also
+    --------
+    fit_laplace : A normal approximation at the mode.
+    find_hessian : Second derivatives of the log density with its Jacobian.
+
     Notes
     -----
     Source of the method: Liu and Nocedal (1989), On the limited memory BFGS method for large scale optimization.

@@ -101,6 +101,25 @@ def fit_pathfinder(
     -----
     Exception
         Where `pareto_k` is above 0.7.
+
+    See Also
+    --------
+    fit_laplace : At the mode.
+    sample : Starts from it by `init`.
+
+    References
+    ----------
+    Zhang, Carpenter, Gelman, Vehtari (2022), Journal of Machine Learning Research 23(306).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     draws = pm.fit_pathfinder(500, random_seed=1)
+    >>> bool(abs(draws.posterior["mu"].mean() - 1.0) < 0.1)
+    True
     """
     if importance_sampling not in WAYS:
         raise SamplingError(f"`importance_sampling` must be one of {WAYS}, got {importance_sampling!r}.")

@@ -94,6 +94,7 @@ def prior_predictive_check(
     Returns
     -------
     PredictiveCheck
+        Its `summary()` is a table, its `plot()` a picture.
 
     Raises
     ------
@@ -101,6 +102,20 @@ def prior_predictive_check(
         Where it is not clear which variable is meant.
     ShapeError
         Where a statistic is no number.
+
+    See Also
+    --------
+    posterior_predictive_check : The same with draws of the posterior.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0, 0.5])
+    >>> check = pm.prior_predictive_check(model, random_seed=1)
+    >>> sorted(check.observed), bool(0.0 < check.p_value["mean"] < 0.5)
+    (['max', 'mean', 'min', 'sd'], True)
     """
     owner = modelcontext(model)
     name, data = _observed(owner, var_name)
@@ -134,6 +149,22 @@ def posterior_predictive_check(
     Returns
     -------
     PredictiveCheck
+        Its `summary()` is a table, its `plot()` a picture.
+
+    See Also
+    --------
+    prior_predictive_check : The same with draws of the prior.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0, 0.5])
+    ...     result = pm.sample(random_seed=1, progressbar=False)
+    >>> check = pm.posterior_predictive_check(result, model=model, random_seed=1)
+    >>> sorted(check.observed), bool(0.05 < check.p_value["mean"] < 0.95)
+    (['max', 'mean', 'min', 'sd'], True)
     """
     owner = modelcontext(model)
     name, data = _observed(owner, var_name)

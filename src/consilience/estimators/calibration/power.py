@@ -101,6 +101,22 @@ def power(
     ------
     SamplingError
         Where the sampler failed on every data set.
+
+    See Also
+    --------
+    sbc : Whether a sampler is right.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[0.0] * 20)
+    >>> def positive(draws):
+    ...     return bool((draws.posterior["mu"] > 0).mean() > 0.95)
+    >>> found = pm.power(model, positive, n=20, fixed={"mu": 2.0}, sampler="laplace", random_seed=1)
+    >>> found.share
+    1.0
     """
     if not 0 < prob < 1:
         raise ValueError(f"`prob` must lie between 0 and 1, got {prob}.")

@@ -27,14 +27,54 @@ def compare(
 ) -> pd.DataFrame:
     """A table of models by their expected log predictive density, with weights for their averages.
 
-    compare_dict   results of `pm.sample` with log likelihoods, or `ELPDData`, by name
-    method         of the weights: "stacking", "BB-pseudo-BMA" or "pseudo-BMA"
-    models         by name: observations of their results whose Pareto k is too high are left out in refits, see
-                   `pm.reloo`. Results of models that are not named are taken as they are
-    store          folder for these refits
-    refits         for `pm.reloo`: `executor`, `cores`, `limit`, `random_seed`, `draws` …
-    returns        ArviZ's table
-    raises         ModelError for models without a result
+    Parameters
+    ----------
+    compare_dict : mapping of str to object
+        Results of `pm.sample` with log likelihoods, or `ELPDData`, by name.
+    method : str, default 'stacking'
+        Of the weights: "stacking", "BB-pseudo-BMA" or "pseudo-BMA".
+    var_name : str, optional
+        The observed variable, where there are several.
+    models : mapping of str to Model, optional
+        By name: observations of their results whose Pareto k is too high are left out in refits, see `pm.reloo`.
+        Results of models that are not named are taken as they are.
+    store : str or Path, optional
+        Folder for these refits.
+    **refits : object
+        For `pm.reloo`: `executor`, `cores`, `limit`, `random_seed`, `draws` and others.
+
+    Returns
+    -------
+    DataFrame
+        ArviZ's table, a row per model, the best first.
+
+    Raises
+    ------
+    ModelError
+        For models without a result.
+
+    See Also
+    --------
+    loo : The expected log predictive density of one model.
+    reloo : With refits where importance sampling can't be trusted.
+
+    References
+    ----------
+    Yao, Vehtari, Simpson, Gelman (2018), Bayesian Analysis 13, 917, doi:10.1214/17-BA1091, on the weights.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> data = [0.2, -0.5, 1.0, 0.3, -0.1, 0.6]
+    >>> found = {}
+    >>> for name, scale in {"narrow": 0.5, "wide": 5.0}.items():
+    ...     with pm.Model() as model:
+    ...         mu = pm.Normal("mu", 0, 1)
+    ...         y = pm.Normal("y", mu, scale, observed=data)
+    ...         result = pm.sample(random_seed=1, progressbar=False)
+    ...         found[name] = pm.compute_log_likelihood(result)
+    >>> list(pm.compare(found).index)
+    ['narrow', 'wide']
     """
     known = dict(models or {})
     unknown = [name for name in known if name not in compare_dict]

@@ -32,16 +32,52 @@ def loo(
 ) -> Any:
     """Leave-one-out cross-validation by Pareto-smoothed importance sampling.
 
-    data       a result with the group `log_likelihood`. Where that is large and on a disk, by `store=` of
-               `pm.compute_log_likelihood`, or where there is an executor, observations are read and computed part by
-               part; the result then has no `log_weights`
-    pointwise  whether the result has `elpd_i` and `pareto_k`; by default as ArviZ's `rcParams` have it
-    var_name   the observed variable, where there are several
-    reff       effective draws by draws; by default of the posterior
-    executor   computes parts of the observations; see `pm.compute_log_likelihood`
-    others     `log_weights`, `pareto_k`, `log_jacobian`, `mixture` of `arviz_stats.loo`
-    returns    ArviZ's `ELPDData`
-    warns      UserWarning where a Pareto k is so large that the approximation can't be trusted
+    Parameters
+    ----------
+    data : DataTree
+        A result with the group `log_likelihood`. Where that is large and on a disk, by `store=` of
+        `pm.compute_log_likelihood`, or where there is an executor, observations are read and computed part by part;
+        what is returned then has no `log_weights`.
+    pointwise : bool, optional
+        Whether it has `elpd_i` and `pareto_k`; by default as ArviZ's `rcParams` have it.
+    var_name : str, optional
+        The observed variable, where there are several.
+    reff : float, optional
+        Effective draws by draws; by default of the posterior.
+    executor : Executor, optional
+        Computes parts of the observations; see `pm.compute_log_likelihood`.
+    **others : object
+        `log_weights`, `pareto_k`, `log_jacobian`, `mixture` of `arviz_stats.loo`.
+
+    Returns
+    -------
+    ELPDData
+        ArviZ's record: the expected log predictive density, its standard error, the effective number of parameters.
+
+    Warns
+    -----
+    UserWarning
+        Where a Pareto k is so large that the approximation can't be trusted.
+
+    See Also
+    --------
+    reloo : Refits for the observations with such a k.
+    loo_kfold : Refits for all observations, by folds.
+    compare : Several models.
+
+    References
+    ----------
+    Vehtari, Gelman, Gabry (2017), Statistics and Computing 27, 1413, doi:10.1007/s11222-016-9696-4.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[0.2, -0.5, 1.0, 0.3, -0.1, 0.6])
+    ...     result = pm.compute_log_likelihood(pm.sample(random_seed=1, progressbar=False))
+    >>> bool(abs(pm.loo(result).elpd - -6.5) < 0.5)
+    True
     """
     known = data["log_likelihood"].data_vars if "log_likelihood" in getattr(data, "children", ()) else {}
     name = var_name if var_name is not None or len(known) != 1 else str(next(iter(known)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,21 +51,63 @@ def reloo(
 ) -> Any:
     """Leave-one-out cross-validation with a refit for each observation where importance sampling can't be trusted.
 
-    wrapper      a result of `pm.sample`, whose model is refitted; or ArviZ's `SamplingWrapper`
-    loo_orig     pointwise `pm.loo` of it; computed by default
-    log_weights  for `pm.loo`
-    k_threshold  observations are refitted whose Pareto k is above it; by default `good_k` of `loo_orig`: 0.7, or less
-                 with few draws. `-np.inf` refits all
-    pointwise    whether the result has `elpd_i`, `p_loo_i`, and `pareto_k`, which is 0 after a refit; by default as
-                 ArviZ's `rcParams` have it
-    random_seed  of the refits; that of an observation depends on it and on its place
-    var_name, model, executor, cores, limit, store, retry, sampler, sampling   as for `pm.loo_kfold`
-    returns      ArviZ's `ELPDData`, with `errors`: why refits have no result, by place of the observation. These keep
-                 what importance sampling says, and their Pareto k
-    raises       ModelError where observations have one density together
-    warns        ConsilienceWarning where refits failed or did not converge
+    Parameters
+    ----------
+    wrapper : DataTree or SamplingWrapper
+        A result of `pm.sample`, whose model is refitted; or ArviZ's wrapper.
+    loo_orig : ELPDData, optional
+        Pointwise `pm.loo` of it; computed by default.
+    var_name : str, optional
+        The observed variable, where there are several; the data of others are never left out.
+    log_weights : DataArray, optional
+        For `pm.loo`.
+    k_threshold : float, optional
+        Observations are refitted whose Pareto k is above it; by default `good_k` of `loo_orig`: 0.7, or less with few
+        draws. `-np.inf` refits all.
+    pointwise : bool, optional
+        Whether what is returned has `elpd_i`, `p_loo_i`, and `pareto_k`, which is 0 after a refit; by default as
+        ArviZ's `rcParams` have it.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    random_seed : int, sequence of int or Generator, optional
+        Of the refits; that of an observation depends on it and on its place.
+    executor, cores, limit, store, retry, sampler, progressbar, callback : object, optional
+        As for `pm.loo_kfold`.
+    **sampling : object
+        For the sampler: `draws`, `tune`, `chains` and others.
 
-    Example: `pm.reloo(result, model=model, executor=ProcessPoolExecutor())`.
+    Returns
+    -------
+    ELPDData
+        ArviZ's record, with `errors`: why refits have no result, by place of the observation. These keep what
+        importance sampling says, and their Pareto k.
+
+    Raises
+    ------
+    ModelError
+        Where observations have one density together.
+
+    Warns
+    -----
+    ConsilienceWarning
+        Where refits failed or did not converge.
+
+    See Also
+    --------
+    loo : Without refits.
+    loo_kfold : Refits for all observations, by folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[0.2, -0.5, 1.0, 0.3])
+    ...     result = pm.compute_log_likelihood(pm.sample(random_seed=1, progressbar=False))
+    >>> found = pm.reloo(result, model=model, k_threshold=-np.inf, pointwise=True, random_seed=1)
+    >>> found.errors, found.pareto_k.values.tolist()
+    ({}, [0.0, 0.0, 0.0, 0.0])
     """
     given = is_wrapper(wrapper)
     values, name = pointwise_of(wrapper.idata_orig if given else wrapper, var_name, model)
@@ -84,12 +126,14 @@ def reloo(
     least = loo_orig.good_k if k_threshold is None else k_threshold
     k = loo_orig.pareto_k.transpose(*dims).to_numpy().copy()
     held = {int(place): np.array([place]) for place in np.flatnonzero(k > least)}
-    places = {place: place_for_wrapper(place, values) for place in held}
-    refits = refits_of(wrapper if given else None, model, name, places, random_seed, sampler, sampling)
-    found = Refitting(
-        refits, held, store=store, about={"study": "reloo", "variable": name}, retry=retry, executor=executor,
-        cores=cores, limit=limit, progressbar=progressbar, callback=callback,
-    ).run(stacklevel=2)  # fmt: skip
+    found: Mapping[int, Any] = {}
+    if held:
+        places = {place: place_for_wrapper(place, values) for place in held}
+        refits = refits_of(wrapper if given else None, model, name, places, random_seed, sampler, sampling)
+        found = Refitting(
+            refits, held, store=store, about={"study": "reloo", "variable": name}, retry=retry, executor=executor,
+            cores=cores, limit=limit, progressbar=progressbar, callback=callback,
+        ).run(stacklevel=2)  # fmt: skip
     elpd = loo_orig.elpd_i.transpose(*dims).to_numpy().copy()
     for place, one in found.items():
         if "elpd" in one:

@@ -64,6 +64,10 @@ class StateSpaceModel:
     DtypeError
         Where functions do not fit each other.
 
+    See Also
+    --------
+    LinearGaussianStateSpace : Normal states, without particles.
+
     Notes
     -----
     Distributions are made by `.dist(…)`. Functions may take fewer arguments, the first ones. The first data are seen at
@@ -71,6 +75,16 @@ class StateSpaceModel:
     distributions by name: the functions get dictionaries of values then, and so it is with several observed variables.
     The only state is called `x` and the only data `y`. Random variables of a model may be used in functions: these
     are parameters, whose values `point` gives, or which `likelihood` leaves to inference.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> model = pm.StateSpaceModel(
+    ...     lambda: pm.Normal.dist(0.0, 1.0), lambda x: pm.Normal.dist(0.9 * x, 0.5), lambda x: pm.Normal.dist(x, 0.3)
+    ... )
+    >>> found = model.filter([0.5, 0.4, 0.6], particles=1000, random_seed=1)
+    >>> found.filtered_mean["x"].shape
+    (2, 3)
     """
 
     def __init__(

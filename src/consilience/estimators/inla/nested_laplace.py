@@ -304,10 +304,29 @@ def fit_INLA(
     Exception
         Where an element of the block is far from normal given the hyperparameters.
 
+    See Also
+    --------
+    fit_laplace : One normal approximation for all variables.
+
     Notes
     -----
     Source: Rue, Martino and Chopin (2009), Approximate Bayesian inference for latent Gaussian models by using
     integrated nested Laplace approximations, Journal of the Royal Statistical Society B 71, 319-392.
+
+    References
+    ----------
+    Rue, Martino, Chopin (2009), Journal of the Royal Statistical Society B 71, 319.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     tau = pm.HalfNormal("tau", 1)
+    ...     x = pm.Normal("x", 0, tau, shape=4)
+    ...     y = pm.Poisson("y", pm.math.exp(x), observed=[1, 3, 2, 4])
+    >>> found = pm.fit_INLA("x", model=model)
+    >>> round(found.log_marginal_likelihood, 1)
+    -9.2
     """
     if design not in DESIGNS:
         raise ValueError(f"`design` must be one of {', '.join(map(repr, DESIGNS))}, got {design!r}.")

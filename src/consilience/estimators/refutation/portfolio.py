@@ -80,6 +80,11 @@ def challenge(
     SamplingError
         For a time out of range, or hardly any draws.
 
+    See Also
+    --------
+    report : A readable account of a run of `pm.sample`.
+    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
+
     Examples
     --------
     with pm.Model() as model:

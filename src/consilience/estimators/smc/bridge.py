@@ -67,10 +67,30 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
     Exception
         Where the standard error is above 0.5.
 
+    See Also
+    --------
+    sample_smc : Gives an estimate of its own.
+    sample_nested : Draws and evidence by nested sampling.
+
     Notes
     -----
     Half of the draws tell mean and covariance of a normal distribution on the unconstrained scale, the other half is
     compared with draws of it. Constants of priors count, so that differences are logs of Bayes factors.
+
+    References
+    ----------
+    Meng, Wong (1996), Statistica Sinica 6, 831.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     result = pm.sample(random_seed=1, progressbar=False)
+    >>> found = pm.log_marginal_likelihood(result, model=model, random_seed=1)
+    >>> bool(abs(found.value - -3.3872) < 0.05)
+    True
     """
     owner = modelcontext(model)
     density = model_density(owner)

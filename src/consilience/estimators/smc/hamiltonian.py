@@ -32,6 +32,22 @@ class HMC(AdaptiveSteps):
         As all kernels have them.
     correlation_threshold : float, default 0.1
         As all kernels have them.
+
+    See Also
+    --------
+    IMH : Without gradients.
+    MH : Without gradients.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.estimators.smc import HMC
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     result = pm.sample_smc(500, kernel=HMC(), random_seed=1, progressbar=False)
+    >>> "mu" in result.posterior
+    True
     """
 
     needs_gradient: ClassVar[bool] = True

@@ -199,6 +199,22 @@ class IMH(ParticleKernel):
         As all kernels have them.
     correlation_threshold : float, default 0.1
         As all kernels have them.
+
+    See Also
+    --------
+    MH : Random walks.
+    HMC : With gradients.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.estimators.smc import IMH
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     result = pm.sample_smc(500, kernel=IMH(threshold=0.6), random_seed=1, progressbar=False)
+    >>> "mu" in result.posterior
+    True
     """
 
     def propose(
@@ -246,6 +262,22 @@ class MH(AdaptiveSteps):
         As all kernels have them.
     correlation_threshold : float, default 0.1
         As all kernels have them.
+
+    See Also
+    --------
+    IMH : Proposals that do not depend on the position.
+    HMC : With gradients.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.estimators.smc import MH
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     result = pm.sample_smc(500, kernel=MH(), random_seed=1, progressbar=False)
+    >>> "mu" in result.posterior
+    True
     """
 
     def first_step(self, dimension: int) -> float:

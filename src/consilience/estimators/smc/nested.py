@@ -111,9 +111,27 @@ def sample_nested(
         Where no draw of the prior explains the data, where there are fewer points than dimensions, and where points
         find no way up.
 
+    See Also
+    --------
+    sample_smc : The evidence by particles.
+
     Notes
     -----
     Costs grow with the information: the posterior is as good as that of other methods, the evidence is what it is for.
+
+    References
+    ----------
+    Skilling (2006), Bayesian Analysis 1, 833.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     draws = pm.sample_nested(200, random_seed=1)
+    >>> "mu" in draws.posterior
+    True
     """
     owner = modelcontext(model)
     density = density_of(owner)

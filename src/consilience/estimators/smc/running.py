@@ -1,4 +1,4 @@
-"""Populations side by side on threads, shown while they go on, and kept in a file.
+"""Populations side by side on threads or workers, shown while they go on, and kept in a file.
 
 A density, a kernel and begun populations in; the same at the posterior out. What they are depends on the seed alone.
 """
@@ -7,30 +7,61 @@ from __future__ import annotations
 
 import importlib.metadata
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, wait
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
+from consilience.cluster import Task
 from consilience.errors import ConsilienceWarning, ConvergenceWarning, SamplingError
 from consilience.estimators.smc.moves import MOST_MOVES, ParticleKernel
 from consilience.estimators.smc.particles import TemperedDensity, TwoFactors
 from consilience.estimators.smc.population import Population, advanced, begun
 from consilience.estimators.smc.prior_draws import PriorDraws
 from consilience.events import Listener
-from consilience.model.log_density import ModelDensity
+from consilience.model.log_density import ModelDensity, model_density
+from consilience.model.model import Model
 from consilience.model.signature import signature
 from consilience.native import target as machine
 from consilience.native.threads import NativeThreads
 from consilience.record import replace
 from consilience.run.checkpoint import Checkpoint
+from consilience.run.many import moved_by_pieces
 from consilience.run.steps import Stepwise
 from consilience.run.threads.thread_pool import threads
 
 R = TypeVar("R")
 INTERVAL: Final = 0.2  # seconds between two looks at the stages
+PIECE: Final = 1.0  # seconds of stages that a worker makes before it gives a population back, if they are shorter
+
+
+class Stages:
+    """What a population's stages are made by; pickled as the model, which is compiled where it arrives."""
+
+    def __init__(self, density: ModelDensity, kernel: ParticleKernel, path: int, seed: int) -> None:
+        self.density, self.kernel, self.path, self.seed = density, kernel, path, seed
+
+    def __reduce__(self) -> tuple[Callable[..., Stages], tuple[Any, ...]]:
+        return _compiled, (self.density.model, self.kernel, self.path, self.seed)
+
+    def __copy__(self) -> Stages:
+        return self  # threads of one worker share the density
+
+    def further(self, chain: int, population: Population) -> Population:
+        """Some stages on."""
+        target, end = TemperedDensity(self.density), time.monotonic() + PIECE
+        while not population.done:
+            population = advanced(population, target, self.kernel, self.path, self.seed, chain)
+            if time.monotonic() >= end:
+                break
+        return population
+
+
+def _compiled(model: Model, *others: Any) -> Stages:
+    return Stages(model_density(model), *others)
 
 
 class PopulationRun(Stepwise[R]):
@@ -42,6 +73,8 @@ class PopulationRun(Stepwise[R]):
         Places of each particle that count.
     cores : int or None
         Threads for chains and for the particles of each; None for all processors.
+    executor : Executor, optional
+        Makes the stages of a model's density in place of threads.
     checks : bool
         Whether it warns of particles that did not settle.
     result_of : callable
@@ -65,6 +98,7 @@ class PopulationRun(Stepwise[R]):
         *,
         checks: bool,
         result_of: Callable[[Sequence[Population]], R],
+        executor: Any = None,
         progressbar: bool = False,
         callback: Listener | None = None,
     ) -> None:
@@ -75,12 +109,12 @@ class PopulationRun(Stepwise[R]):
         side_by_side = min(chains, count)
         self._kernel, self._path, self._seed, self._chains = kernel, path, seed, chains
         self._checkpoint, self._checks, self._result_of = checkpoint, checks, result_of
-        self._lock = threading.Lock()
+        self._lock, self._executor = threading.Lock(), executor
         self._chain_threads = NativeThreads(side_by_side, "consilience-populations")
         self._row_threads = NativeThreads(count, "consilience-particles")
         self._target = TemperedDensity(density, self._row_threads, -(-count // side_by_side))
         self.populations: list[Population] = []
-        if kernel.needs_gradient:  # compiled once, and not by every thread
+        if kernel.needs_gradient and executor is None:  # compiled once, and not by every thread
             self._target.slopes(np.zeros((1, density.dimension)), 1.0)
 
     def begin(self, starts: PriorDraws) -> None:
@@ -97,6 +131,9 @@ class PopulationRun(Stepwise[R]):
         """All stages of all chains; raises what `advanced` raises."""
         try:
             self._keep(last=False)
+            if self._executor is not None:
+                self._on_workers()
+                return
             waiting = {self._chain_threads.submit(self._chain, i) for i in range(self._chains)}
             while waiting:
                 finished, waiting = wait(waiting, INTERVAL, FIRST_EXCEPTION)
@@ -110,6 +147,16 @@ class PopulationRun(Stepwise[R]):
             self._chain_threads.shutdown(cancel_futures=True)
             self._keep(last=True)
             self._close()
+
+    def _on_workers(self) -> None:
+        stages = Stages(cast("ModelDensity", self._target.density), self._kernel, self._path, self._seed)
+        begun = {k: one for k, one in enumerate(self.populations) if not one.done}
+        moved_by_pieces(self, self._executor, stages, "the model", Stages.further, begun, self._take)
+
+    def _take(self, chain: int, task: Task) -> Population | None:
+        self.populations[chain] = found = task.result()
+        self._keep(last=False)
+        return None if found.done else found
 
     def result(self, stacklevel: int) -> R:
         """What there is; ConvergenceWarning where it was stopped, or particles had not forgotten where they began."""

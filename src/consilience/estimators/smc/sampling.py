@@ -42,6 +42,7 @@ def sample_smc(
     random_seed: Any = None,
     chains: int | None = None,
     cores: int | None = None,
+    executor: Any = None,
     waste_free: bool | int = False,
     save: Save | None = None,
     compute_convergence_checks: bool = True,
@@ -70,6 +71,9 @@ def sample_smc(
     cores : int, optional
         Threads, among which chains and the particles of each are divided; all processors by default. Draws do not
         depend on it.
+    executor : Executor, optional
+        Moves the populations on other processes and machines: an executor of `concurrent.futures` (a process pool,
+        loky, MPI), a Dask client or `pm.cluster.ray()`. Draws do not depend on it, nor on workers that are lost.
     waste_free : bool or int, default False
         Whether all places count at which particles were between two temperatures, and not the last ones alone: a number
         is how many of each particle, of which there are as many fewer; it divides `draws`.
@@ -111,6 +115,25 @@ def sample_smc(
         Where draws of the prior have no density and are drawn again, or have weight 0 since the data have no likelihood
         there; where moves ended by their greatest number before particles had forgotten where they began; where there
         are so few particles for the number of dimensions that evidences are biased.
+
+    See Also
+    --------
+    sample : Draws by Markov chains.
+    sample_nested : The evidence by nested sampling.
+
+    References
+    ----------
+    Del Moral, Doucet, Jasra (2006), Journal of the Royal Statistical Society B 68, 411.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     result = pm.sample_smc(500, random_seed=1, progressbar=False)
+    >>> "mu" in result.posterior
+    True
     """
     for name, value in (("draws", draws), ("chains", 1 if chains is None else chains)):
         if not isinstance(value, int | np.integer):
@@ -144,7 +167,7 @@ def sample_smc(
         keeper = Checkpoint.create(save.checkpoint, known, {}, save.overwrite)
     starts = prior_draws(owner, density, draws, count, start, seed)
     run = PopulationRun(
-        density, own, path, seed, count, cores, keeper, checks=compute_convergence_checks,
+        density, own, path, seed, count, cores, keeper, checks=compute_convergence_checks, executor=executor,
         result_of=partial(labelled, owner, density), progressbar=progressbar, callback=callback,
     )  # fmt: skip
     run.begin(starts)
@@ -156,6 +179,7 @@ def resume(
     model: Model | None = None,
     *,
     cores: int | None = None,
+    executor: Any = None,
     compute_convergence_checks: bool = True,
     progressbar: bool = True,
     callback: Callable[..., Any] | None = None,
@@ -171,6 +195,8 @@ def resume(
         The same model with the same data, defined as then.
     cores : int, optional
         Greatest number of threads.
+    executor : Executor, optional
+        As for `pm.sample_smc`; whether the run had one does not matter.
     compute_convergence_checks : bool, default True
         Whether warnings tell of draws that should not be trusted.
     progressbar : bool, default True
@@ -191,6 +217,25 @@ def resume(
         Where there is no checkpoint or it is damaged.
     SamplingError
         With the reasons, where model, data, version or machine differ.
+
+    See Also
+    --------
+    sample_smc : Writes a checkpoint by `save`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import consilience as pm
+    >>> from consilience.estimators.smc import resume
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x")
+    ...     y = pm.Normal("y", x, 1, observed=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder, model:
+    ...     save = pm.Save(checkpoint=f"{folder}/run")
+    ...     first = pm.sample_smc(200, save=save, random_seed=1, progressbar=False)
+    ...     again = resume(f"{folder}/run", progressbar=False)
+    >>> bool((first.posterior["x"] == again.posterior["x"]).all())
+    True
     """
     owner = modelcontext(model)
     saved, about, state = checkpoints.read(path)
@@ -208,7 +253,7 @@ def resume(
         )
     keeper = Checkpoint.reopened(path, saved, about, state)
     run = PopulationRun(
-        density, kernel, length, seed, chains, cores, keeper, checks=compute_convergence_checks,
+        density, kernel, length, seed, chains, cores, keeper, checks=compute_convergence_checks, executor=executor,
         result_of=partial(labelled, owner, density), progressbar=progressbar, callback=callback,
     )  # fmt: skip
     run.populations = [population_from(plain) for plain in state["populations"]]

@@ -93,11 +93,29 @@ def assimilate(
     Exception
         As `pm.sample_smc`.
 
+    See Also
+    --------
+    sample_smc : Begins with the prior.
+
     Notes
     -----
     The new data stay appended to the model's. Particles are weighted by the likelihood of what came since they last
     moved. While their effective share is at least the kernel's `threshold`, `posterior` has copies of them, chosen by
     weights; otherwise these copies move to the new posterior, through powers of the new data's likelihood.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> from consilience.estimators.smc import assimilate
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     data = pm.Data("data", [1.0, 2.0])
+    ...     y = pm.Normal("y", mu, 1, observed=data)
+    ...     result = pm.sample_smc(500, random_seed=1, progressbar=False)
+    ...     more = assimilate(result, {"data": np.array([0.5])}, random_seed=1, progressbar=False)
+    >>> bool(abs(more.posterior["mu"].mean() - 0.875) < 0.1)
+    True
     """
     owner = modelcontext(model)
     present, labels = constant_data(owner), dict(owner.coords)

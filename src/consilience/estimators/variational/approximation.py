@@ -64,6 +64,24 @@ class Approximation:
     deviation
         Largest distance between its means and those of the posterior, by importance ratios, slopes and short chains, in
         standard deviations.
+
+    See Also
+    --------
+    MeanField : Normal, independent coordinates.
+    FullRank : Normal, any covariance.
+    Empirical : Particles.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.fit(200, random_seed=1, progressbar=False)
+    >>> isinstance(approximation, pm.Approximation)
+    True
+    >>> dict(approximation.sample(50, random_seed=1).posterior.sizes)
+    {'chain': 1, 'draw': 50}
     """
 
     family: ClassVar[int]
@@ -255,6 +273,21 @@ class MeanField(Approximation):
         The compiled density that is approximated.
     parameters : ndarray
         Parameters of the approximation as an array.
+
+    See Also
+    --------
+    FullRank : A normal with any covariance.
+    fit : Makes an approximation.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.fit(200, method="advi", random_seed=1, progressbar=False)
+    >>> isinstance(approximation, pm.MeanField)
+    True
     """
 
     family = MEAN_FIELD
@@ -288,6 +321,21 @@ class FullRank(Approximation):
         The compiled density that is approximated.
     parameters : ndarray
         Parameters of the approximation as an array.
+
+    See Also
+    --------
+    MeanField : A normal with independent coordinates.
+    fit : Makes an approximation.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.fit(200, method="fullrank_advi", random_seed=1, progressbar=False)
+    >>> isinstance(approximation, pm.FullRank)
+    True
     """
 
     family = FULL_RANK
@@ -333,6 +381,21 @@ class LowRankNormal(Approximation):
         The compiled density that is approximated.
     parameters : ndarray
         Parameters of the approximation as an array.
+
+    See Also
+    --------
+    FullRank : A normal with any covariance.
+    LowRankADVI : Makes an approximation of this kind.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1, shape=3)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0, 3.0])
+    ...     approximation = pm.LowRankADVI(rank=1, random_seed=1).fit(200, progressbar=False)
+    >>> isinstance(approximation, pm.LowRankNormal)
+    True
     """
 
     family = LOW_RANK
@@ -387,6 +450,20 @@ class Empirical(Approximation):
         The compiled density that is approximated.
     parameters : ndarray
         Parameters of the approximation as an array.
+
+    See Also
+    --------
+    SVGD : Makes an approximation of this kind.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.SVGD(n_particles=20, random_seed=1).fit(progressbar=False)
+    >>> isinstance(approximation, pm.Empirical)
+    True
     """
 
     family = PARTICLES

@@ -6,8 +6,8 @@ parameters once it stays where it is, out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import numpy as np
 
@@ -69,6 +69,15 @@ class Arrival:
         self._before: tuple[float, float] | None = None
         self._rate = 1.0
         self._begin_again()
+
+    def state(self) -> dict[str, Any]:
+        """What the next blocks are judged by; see `go_on_from`."""
+        own = {name: value for name, value in vars(self).items() if name not in ("_moved", "_decays")}
+        return {**own, "_own": list(self._own)}
+
+    def go_on_from(self, state: Mapping[str, Any]) -> None:
+        """Judge as another does that was made like this one."""
+        vars(self).update(state)
 
     def _begin_again(self) -> None:
         self._settled = 0  # blocks since the bound stopped to rise

@@ -6,7 +6,7 @@ An approximation, a rule for steps and callbacks in; the approximation where it 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -36,6 +36,9 @@ from consilience.native.typed_python import address
 ENDLESS: Final = 1e50  # means and standard deviations that are taken for infinite
 FLOW_BLOCK: Final = 200  # steps of a flow between two looks: its bound rises slowly against the noise
 MOST_FAILURES: Final = 200  # steps in a row without a draw of finite density
+PLAIN: Final = ("taken", "arrived", "ended", "interrupted", "bound", "bounds", "latest")  # of a course's state
+ARRAYS: Final = ("_own", "_before", "memory")
+COUNTED: Final = ("rate", "step", "failures")  # by machine code
 
 Callbacks = Sequence[Callable[[Approximation, Sequence[float] | None, int], Any]]
 
@@ -93,7 +96,9 @@ class Course:
         self.level = self.bound = -math.inf  # at its end, and of the last block
         self.latest: Floats = parameters.copy()  # after the last block
         self._sums, self._pulls, self._turns = np.zeros(count), np.zeros(2 * n), np.zeros(2)
-        self._scales = np.ones(n)
+        self._scales, self._own, self._before = np.ones(n), parameters, np.zeros(n)
+        natural = optimizer.rule == NATURAL
+        self._rule = Arrival(self._moved, decays=natural or self.flow)
         self.memory = np.zeros(optimizer.memory(count))
         inputs, places = FlowInputs(parameters, normals, slopes, weights), FlowPlaces(points, logdets)
         flow = flow_code(approx, draws, inputs, places, FlowGradient(gradient))
@@ -109,7 +114,7 @@ class Course:
             sums=self._sums,
             pulls=self._pulls,
             turns=self._turns,
-            before=np.zeros(n),
+            before=self._before,
             memory=self.memory,
             rank=rank,
             factor=np.zeros(n * n if family == FULL_RANK else max(1, rank * rank)),
@@ -190,18 +195,37 @@ class Course:
         self._scales[:] = scales
         self.ascent.bandwidth = max(float(np.median(apart)) / np.log(len(own) + 1.0), 1e-12)
 
+    def state(self) -> dict[str, Any]:
+        """What the next steps depend on, and what was found, between two calls of `climb`; see `go_on_from`."""
+        plain = {name: getattr(self, name) for name in PLAIN}
+        arrays = {name: np.array(getattr(self, name)) for name in ARRAYS}
+        ascent = {name: getattr(self.ascent, name) for name in COUNTED}
+        return {**plain, **arrays, **ascent, "rule": self._rule.state()}
+
+    def go_on_from(self, state: Mapping[str, Any]) -> None:
+        """Take over where another has come to that began as this one."""
+        for name in PLAIN:
+            setattr(self, name, state[name])
+        for name in ARRAYS:
+            getattr(self, name)[:] = state[name]
+        for name in COUNTED:
+            setattr(self.ascent, name, state[name])
+        self._rule.go_on_from(state["rule"])
+
     def ascend(self, n: int, called: Callbacks, converge: bool, going: Callable[[], bool] = lambda: True) -> None:
         """Up to `n` steps, and fewer where the rule or a callback ends them, or `going`, asked before every block."""
-        natural = self.optimizer.rule == NATURAL
-        rule = Arrival(self._moved, decays=natural or self.flow)
+        self.ended |= not self.climb(n, called, converge, going)
+        self.arrive(converge)
+
+    def climb(self, n: int, called: Callbacks, converge: bool, going: Callable[[], bool]) -> bool:
+        """Steps as long as there are any to take, or until `going` says no; whether they are over."""
         chunk = self.block if not called else math.gcd(self.block, *(int(getattr(c, "every", 1)) for c in called))
-        bounds: list[Floats] = []
+        bounds: list[Floats] = [self.bounds]
         block: list[Floats] = []
         try:
             while self.taken < n and not self.arrived and not self.ended:
                 if not going() or self._stop[0]:
-                    self.ended = True
-                    break
+                    return False
                 if not block:
                     self._sums[:] = 0.0
                     self._pulls[:] = self._turns[:] = 0.0
@@ -214,16 +238,21 @@ class Course:
                     self._show(called, np.concatenate(bounds))
                 if converge and sum(map(len, block)) >= self.block:
                     whole = np.concatenate(block)
-                    pace = rule.block(whole, self._sums / len(whole), self._pull(len(whole)), self._turn())
+                    pace = self._rule.block(whole, self._sums / len(whole), self._pull(len(whole)), self._turn())
                     self.ascent.rate = self.rate * pace.rate
                     self.arrived = pace.arrived
                     block = []
         except KeyboardInterrupt:
             self.interrupted = self.ended = True
-        self.bounds = np.concatenate(bounds) if bounds else np.zeros(0)
+        finally:
+            self.bounds = np.concatenate(bounds)
+        return True
+
+    def arrive(self, converge: bool) -> None:
+        """Give the approximation what the ascent has come to."""
         last = self.bounds[-2 * BLOCK :]
         self.level = float(np.mean(last)) if np.isfinite(last).all() and len(last) else -math.inf
-        average = rule.average if converge and not self.ended else None
+        average = self._rule.average if converge and not self.ended else None
         self.approx.take(self.parameters if average is None else average)
 
     def _show(self, called: Callbacks, bounds: Floats) -> None:

@@ -1,25 +1,53 @@
-"""One call of `fit`: ascents from one or several points, each a block of steps at a time; the highest bound counts."""
+"""One call of `fit`: ascents from one or several points, each a block of steps at a time; the highest bound counts.
+
+Several go side by side, on threads or on workers of an executor.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from concurrent.futures import wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.errors import ConvergenceWarning, SamplingError
+from consilience.cluster import Task
+from consilience.errors import ConvergenceWarning, SamplingError, WorkerLostError
 from consilience.estimators.variational.approximation import Approximation
 from consilience.estimators.variational.course import Callbacks, Course
 from consilience.estimators.variational.optimizers import Optimizer
 from consilience.estimators.variational.state import PARTICLES
 from consilience.native.threads import NativeThreads
 from consilience.run.handle import TICK
+from consilience.run.many import moved_by_pieces
 from consilience.run.steps import Stepwise
 
 if TYPE_CHECKING:
     from consilience.estimators.variational.inference import Inference
+
+
+Settings = tuple[Optimizer, int, float]
+PIECE: Final = 1.0  # seconds of an ascent that a worker makes before it gives it back
+
+
+class AscentRecipe:
+    """What a worker makes ascents of: the inference, and what `Inference.course` takes."""
+
+    def __init__(self, inference: Inference, settings: Settings, begins: list[Any], n: int, converge: bool) -> None:
+        self.inference, self.settings, self.begins, self.n, self.converge = inference, settings, begins, n, converge
+
+    def __copy__(self) -> AscentRecipe:
+        return self  # threads of one worker share the density
+
+    def further(self, number: int, state: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+        """Some steps on; whether they were the last."""
+        course = self.inference.course(*self.settings, number, self.begins[number])
+        course.go_on_from(state)
+        before, end = course.taken, time.monotonic() + PIECE
+        over = course.climb(self.n, (), self.converge, lambda: course.taken == before or time.monotonic() < end)
+        return over, course.state()
 
 
 class Fitting(Stepwise[Approximation]):
@@ -27,6 +55,10 @@ class Fitting(Stepwise[Approximation]):
 
     Parameters
     ----------
+    settings : tuple
+        Of `Inference.course`: the rule of steps, draws per step, greatest norm of a gradient.
+    begins : list
+        Parameters that they begin with, None where the inference is.
     runs : list of Course
         The ascents, the first of which goes on from where the inference was.
     n : int
@@ -39,12 +71,15 @@ class Fitting(Stepwise[Approximation]):
         Whether the rule may end them, and averages are returned.
     check : bool
         Whether to look how far the approximation is from the posterior.
+    executor : Executor, optional
+        Makes several ascents in place of threads.
     """
 
     def __init__(
         self,
         inference: Inference,
-        optimizer: Optimizer,
+        settings: Settings,
+        begins: list[Any],
         runs: list[Course],
         n: int,
         called: Callbacks,
@@ -52,11 +87,14 @@ class Fitting(Stepwise[Approximation]):
         *,
         converge: bool,
         check: bool,
+        executor: Any,
         progressbar: bool,
     ) -> None:
         super().__init__(progressbar)
-        self._inference, self._optimizer, self._runs, self._n, self._called = inference, optimizer, runs, n, called
-        self._stops, self._converge, self._check = stops, converge, check
+        self._inference, self._settings, self._begins, self._runs = inference, settings, begins, runs
+        self._n, self._called, self._stops = n, called, stops
+        self._converge, self._check, self._executor = converge, check, executor
+        self._errors: list[BaseException | None] = []  # of several ascents that have ended
 
     def stop(self) -> None:
         """Machine code looks at the flag between two evaluations."""
@@ -66,9 +104,40 @@ class Fitting(Stepwise[Approximation]):
     def work(self) -> None:
         """Up to `n` steps of each ascent; raises SamplingError where no ascent finds a finite density."""
         first, *others = self._runs
-        if not others:
+        if self._executor is not None:
+            self._on_workers()
+        elif others:
+            self._on_threads()
+        else:
             first.ascend(self._n, self._called, self._converge, self.step_and_tell)
-            return
+        for error in self._errors:
+            if error is not None and not (isinstance(error, SamplingError) and None in self._errors):
+                raise error
+
+    def _on_workers(self) -> None:
+        ascents = AscentRecipe(self._inference, self._settings, self._begins, self._n, self._converge)
+        states = {number: run.state() for number, run in enumerate(self._runs)}
+        left = dict(enumerate(self._runs))
+
+        def take(number: int, task: Task) -> dict[str, Any] | None:
+            if isinstance(task.error, WorkerLostError):
+                raise task.error
+            over, state = (True, None) if task.error is not None else task.result()
+            if state is not None:
+                left[number].go_on_from(state)
+            if over:
+                run = left.pop(number)
+                self._errors.append(task.error)
+                if task.error is None:
+                    run.arrive(self._converge)
+            return None if over else state
+
+        moved_by_pieces(self, self._executor, ascents, "the fit", AscentRecipe.further, states, take)
+        for run in left.values():  # it was stopped
+            run.ended = True
+            run.arrive(self._converge)
+
+    def _on_threads(self) -> None:
         with NativeThreads(min(len(self._runs), os.cpu_count() or 1), "consilience-fit") as pool:
             waiting = work = [pool.submit(run.ascend, self._n, (), self._converge, self.step) for run in self._runs]
             try:
@@ -78,15 +147,12 @@ class Fitting(Stepwise[Approximation]):
             except BaseException:
                 self.stop()
                 raise
-        errors = [one.exception() for one in work]
-        for error in errors:
-            if error is not None and not (isinstance(error, SamplingError) and None in errors):
-                raise error
+        self._errors = [one.exception() for one in work]
 
     def result(self, stacklevel: int) -> Approximation:
         """The inference's approximation, where the highest ascent has come to."""
         inference, best = self._inference, max(self._runs, key=lambda run: run.level)
-        inference.went_on(self._optimizer, best)
+        inference.went_on(self._settings[0], best)
         if self.stopping or any(run.interrupted for run in self._runs):
             warnings.warn(
                 f"the fit was interrupted after {best.taken} steps; this is how far it got.",

@@ -153,6 +153,20 @@ class NormalizingFlow(Approximation):
         Parameters of the approximation as an array.
     formula : str
         Layers of the flow, as "scale-loc".
+
+    See Also
+    --------
+    NFVI : Makes an approximation of this kind.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.NFVI("planar*2", random_seed=1).fit(progressbar=False)
+    >>> isinstance(approximation, pm.NormalizingFlow)
+    True
     """
 
     family = FLOW

@@ -71,9 +71,20 @@ class Inference:
     taken
         Steps so far.
 
+    See Also
+    --------
+    ADVI : The most usual one.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     Raises ModelError for discrete variables, InitialPointError where the density is not finite at the start.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> issubclass(pm.ADVI, pm.Inference)
+    True
     """
 
     kind: ClassVar[type[Approximation]]
@@ -159,6 +170,7 @@ class Inference:
         obj_optimizer: Optimizer | Callable[[], Optimizer] | None = None,
         total_grad_norm_constraint: float | None = None,
         restarts: int = 1,
+        executor: Any = None,
         converge: bool = True,
         check: bool = True,
         blocking: bool = True,
@@ -187,6 +199,9 @@ class Inference:
         restarts : int, default 1
             Ascents from scattered points on as many threads, of which the highest bound counts; those that find no
             finite density are left out, unless all do.
+        executor : Executor, optional
+            Makes the ascents on other processes and machines, in place of threads: an executor of `concurrent.futures`,
+            a Dask client or `pm.cluster.ray()`. The result does not depend on it.
         converge : bool, default True
             Whether to stop when the bound has stopped rising and averages of parameters stay where they are, and to
             return these averages; else all `n` steps are taken and the last parameters returned.
@@ -221,20 +236,22 @@ class Inference:
         called = [callbacks] if callable(callbacks) else list(callbacks or ())
         if called and restarts > 1:
             raise ValueError("`callbacks` see one ascent; leave out `restarts`.")
+        if called and executor is not None:
+            raise ValueError("`callbacks` see an ascent in this process; leave out `executor`.")
         if total_grad_norm_constraint is not None and not total_grad_norm_constraint > 0:
             raise ValueError(f"`total_grad_norm_constraint` must be > 0, got {total_grad_norm_constraint!r}.")
-        optimizer = self._optimizer(obj_optimizer)
-        draws, most = self._draws(obj_n_mc), float(total_grad_norm_constraint or 0.0)
+        settings = self._optimizer(obj_optimizer), self._draws(obj_n_mc), float(total_grad_norm_constraint or 0.0)
         begins: list[Floats | None] = [None]
         if restarts > 1:
             begins += [self._begin(p) for p in self.target.starts(restarts, SCATTER)[1:]]
         stop = np.zeros(1, np.int64)
-        runs = [self.course(optimizer, draws, most, k, begin, stop) for k, begin in enumerate(begins)]
+        runs = [self.course(*settings, k, begin, stop) for k, begin in enumerate(begins)]
         runs[0].approx = self.approx
         self.approx.include_transformed = bool(include_transformed)
         fitting = Fitting(
-            self, optimizer, runs, int(n), called, stop, converge=converge, check=check, progressbar=progressbar
-        )
+            self, settings, begins, runs, int(n), called, stop, converge=converge, check=check, executor=executor,
+            progressbar=progressbar,
+        )  # fmt: skip
         return fitting.delivered(blocking, stacklevel=3)
 
     def went_on(self, optimizer: Optimizer, best: Course) -> None:
@@ -358,6 +375,25 @@ class ADVI(Inference):
         Starting values by name; the model's starting point by default.
     start_sigma : mapping, optional
         Standard deviations to begin with by name.
+
+    See Also
+    --------
+    FullRankADVI : With a full covariance matrix.
+    fit : Fits by the name of a method.
+
+    References
+    ----------
+    Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Journal of Machine Learning Research 18(14).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.ADVI(random_seed=1).fit(200, progressbar=False)
+    >>> type(approximation).__name__
+    'MeanField'
     """
 
     kind = MeanField
@@ -378,6 +414,25 @@ class FullRankADVI(Inference):
         Starting values by name; the model's starting point by default.
     start_sigma : mapping, optional
         Standard deviations to begin with by name.
+
+    See Also
+    --------
+    ADVI : With independent coordinates.
+    fit : Fits by the name of a method.
+
+    References
+    ----------
+    Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Journal of Machine Learning Research 18(14).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.FullRankADVI(random_seed=1).fit(200, progressbar=False)
+    >>> type(approximation).__name__
+    'FullRank'
     """
 
     kind = FullRank
@@ -404,9 +459,28 @@ class LowRankADVI(Inference):
     others
         As of `Inference`.
 
+    See Also
+    --------
+    FullRankADVI : With a full covariance matrix.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     Source: Ong, Nott, Smith (2018), Gaussian variational approximation with a factor covariance structure.
+
+    References
+    ----------
+    Ong, Nott, Smith (2018), Journal of Computational and Graphical Statistics 27, 465.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1, shape=3)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0, 3.0])
+    ...     approximation = pm.LowRankADVI(rank=1, random_seed=1).fit(200, progressbar=False)
+    >>> type(approximation).__name__
+    'LowRankNormal'
     """
 
     kind = LowRankNormal
@@ -454,10 +528,29 @@ class SVGD(Inference):
     others
         As of `Inference`.
 
+    See Also
+    --------
+    ASVGD : With a normal distribution that moves.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     Source: Liu and Wang (2016), Stein variational gradient descent. Spreads come out too small where the dimension is
     not small against the number of particles.
+
+    References
+    ----------
+    Liu, Wang: Stein Variational Gradient Descent (2016).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.SVGD(n_particles=20, random_seed=1).fit(progressbar=False)
+    >>> type(approximation).__name__
+    'Empirical'
     """
 
     kind = Empirical
@@ -511,9 +604,28 @@ class ASVGD(Inference):
     others
         As of `Inference`.
 
+    See Also
+    --------
+    SVGD : With particles.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     Source: Feng, Wang, Liu (2017), Learning to draw samples with amortized Stein variational gradient descent.
+
+    References
+    ----------
+    Feng, Wang, Liu: Learning to Draw Samples with Amortized Stein Variational Gradient Descent (2017).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.ASVGD(random_seed=1).fit(progressbar=False)
+    >>> type(approximation).__name__
+    'FullRank'
     """
 
     kind = FullRank
@@ -548,6 +660,11 @@ class NFVI(Inference):
     others
         As of `Inference`.
 
+    See Also
+    --------
+    FullRankADVI : With a normal distribution.
+    fit : Fits by the name of a method.
+
     Notes
     -----
     `fit` takes steps of `adam(learning_rate=0.01)` by default; there is no natural gradient.
@@ -555,6 +672,20 @@ class NFVI(Inference):
     Source: Rezende and Mohamed (2015), Variational inference with normalizing flows; Dinh, Sohl-Dickstein, Bengio
     (2017), Density estimation using real NVP; Kingma et al. (2016), Improved variational inference with inverse
     autoregressive flow.
+
+    References
+    ----------
+    Rezende, Mohamed: Variational Inference with Normalizing Flows (2015).
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.NFVI("planar*2", random_seed=1).fit(progressbar=False)
+    >>> type(approximation).__name__
+    'NormalizingFlow'
     """
 
     kind = NormalizingFlow
@@ -663,13 +794,29 @@ def fit(
     layers : int, optional
         Of "flow", "realnvp" (6 by default), "planar", "radial" (8) and "iaf" (4).
     **kwargs : object
-        Settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`.
+        Settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`, `executor`.
 
     Returns
     -------
     object
         An approximation: `.sample(1000)` gives draws, `.hist` the negative bounds, `.pareto_k` tells how far it can be
         relied on.
+
+    See Also
+    --------
+    ADVI : The same as a class.
+    sample : Draws of the posterior itself.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.fit(500, random_seed=1, progressbar=False)
+    >>> draws = approximation.sample(500, random_seed=2)
+    >>> bool(abs(draws.posterior["mu"].mean() - 1.0) < 0.2)
+    True
     """
     kwargs = {k: v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
     settings = dict(inf_kwargs or {})
@@ -721,5 +868,20 @@ def sample_approx(approx: Approximation, draws: int = 100, **options: Any) -> An
     Returns
     -------
     object
+        A tree of draws, as `pm.sample` gives.
+
+    See Also
+    --------
+    fit : Makes an approximation.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     approximation = pm.fit(200, random_seed=1, progressbar=False)
+    >>> pm.sample_approx(approximation, 50, random_seed=1).posterior["mu"].shape
+    (1, 50)
     """
     return approx.sample(draws, **options)

@@ -85,10 +85,25 @@ def natural_gradient(*, learning_rate: float = 0.5) -> Optimizer:
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    fit : Takes it as `obj_optimizer`.
 
     Notes
     -----
     Source: Amari (1998), Natural gradient works efficiently in learning.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     fitted = pm.fit(obj_optimizer=pm.natural_gradient(learning_rate=0.2), random_seed=1, progressbar=False)
+    >>> type(fitted).__name__
+    'MeanField'
     """
     return _made("natural_gradient", NATURAL, learning_rate)
 
@@ -108,6 +123,13 @@ def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    momentum : Gradient steps with momentum (Polyak 1964).
+    nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
+    adam : Moving averages of gradients over those of their squares.
 
     Examples
     --------
@@ -138,6 +160,13 @@ def momentum(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
+    adam : Moving averages of gradients over those of their squares.
+    sgd : Steps along the gradient (Robbins and Monro 1951).
 
     Examples
     --------
@@ -168,6 +197,13 @@ def nesterov_momentum(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    adam : Moving averages of gradients over those of their squares.
+    sgd : Steps along the gradient (Robbins and Monro 1951).
+    momentum : Gradient steps with momentum (Polyak 1964).
 
     Examples
     --------
@@ -198,6 +234,13 @@ def adagrad(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    rmsprop : Steps over the root of a moving average of squared gradients.
+    adagrad_window : As `adagrad`.
+    adadelta : As `rmsprop`.
 
     Examples
     --------
@@ -230,6 +273,22 @@ def adagrad_window(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    adagrad : Over all gradients.
+    fit : Takes it as `obj_optimizer`.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    ...     fitted = pm.fit(2000, obj_optimizer=pm.adagrad_window(learning_rate=0.01), random_seed=1, progressbar=False)
+    >>> type(fitted).__name__
+    'MeanField'
     """
     _for_fit("adagrad_window", loss_or_grads, params)
     return _made("adagrad_window", WINDOW, learning_rate, epsilon=epsilon, window=int(n_win))
@@ -256,6 +315,12 @@ def rmsprop(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    adam : Moving averages of gradients over those of their squares.
+    adamax : As `adam`.
 
     Examples
     --------
@@ -292,6 +357,13 @@ def adadelta(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    adagrad : Steps over the root of the sum of squared gradients.
+    rmsprop : Steps over the root of a moving average of squared gradients.
+    adagrad_window : As `adagrad`.
 
     Examples
     --------
@@ -331,6 +403,13 @@ def adam(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    sgd : Steps along the gradient (Robbins and Monro 1951).
+    momentum : Gradient steps with momentum (Polyak 1964).
+    nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
 
     Examples
     --------
@@ -370,6 +449,12 @@ def adamax(
     Returns
     -------
     Optimizer
+        For `obj_optimizer` of `pm.fit`.
+
+    See Also
+    --------
+    rmsprop : Steps over the root of a moving average of squared gradients.
+    adam : Moving averages of gradients over those of their squares.
 
     Examples
     --------

@@ -16,6 +16,7 @@ from consilience.distributions.dist_math import check_parameters
 from consilience.distributions.random_variable import random_variables
 from consilience.errors import GraphError
 from consilience.ir import Node, constant_value, tensor_input, topological
+from consilience.ir.arithmetic import plain
 from consilience.ops.elementwise import as_tensor
 from consilience.rewrite.rules import simplify
 
@@ -77,7 +78,7 @@ def rvs_in_graph(vars: Node | Sequence[Node], rv_ops: Any = None) -> set[Node]:
     rv_ops : object, optional
         A distribution's `rv_type`, or several in a tuple: those of these alone.
     """
-    found = random_variables([vars] if isinstance(vars, Node) else list(vars))
+    found = random_variables([plain(one) for one in (vars if isinstance(vars, list | tuple | set) else [vars])])
     return {rv for rv in found if rv_ops is None or isinstance(rv.op, rv_ops)}
 
 

@@ -118,6 +118,18 @@ def dense_from_sparse(x: Any) -> Node:
     Returns
     -------
     TensorVariable
+        A dense matrix.
+
+    See Also
+    --------
+    csr_from_dense : The entries of a dense matrix that are not zero.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.dense_from_sparse(scipy.sparse.csr_matrix([[0.0, 2.0]])).eval().tolist()
+    [[0.0, 2.0]]
     """
     matrix = as_sparse_variable(x)
     zeros = full(matrix.static_shape, 0, matrix.dtype)
@@ -135,6 +147,17 @@ def csr_from_dense(x: Any) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix of format "csr".
+
+    See Also
+    --------
+    csc_from_dense : The same, column by column.
+
+    Examples
+    --------
+    >>> import consilience.sparse as sparse
+    >>> sparse.csr_from_dense([[0.0, 2.0], [1.0, 0.0]]).data.eval().tolist()
+    [2.0, 1.0]
     """
     return _from_dense(x, "csr")
 
@@ -150,6 +173,17 @@ def csc_from_dense(x: Any) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix of format "csc".
+
+    See Also
+    --------
+    csr_from_dense : The same, row by row.
+
+    Examples
+    --------
+    >>> import consilience.sparse as sparse
+    >>> sparse.csc_from_dense([[0.0, 2.0], [1.0, 0.0]]).data.eval().tolist()
+    [1.0, 2.0]
     """
     return _from_dense(x, "csc")
 
@@ -219,6 +253,18 @@ def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Node:
     Returns
     -------
     TensorVariable
+        A number, or a vector of sums.
+
+    See Also
+    --------
+    diag : The main diagonal.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.sp_sum(scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 3.0]]), axis=0).eval().tolist()
+    [1.0, 5.0]
     """
     matrix = as_sparse_variable(x)
     if axis is None:
@@ -243,6 +289,18 @@ def diag(x: Any) -> Node:
     Returns
     -------
     TensorVariable
+        As long as the shorter axis.
+
+    See Also
+    --------
+    square_diagonal : A matrix with a given diagonal.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.diag(scipy.sparse.csr_matrix([[3.0, 2.0], [1.0, 0.0]])).eval().tolist()
+    [3.0, 0.0]
     """
     matrix = as_sparse_variable(x)
     rows, columns = matrix.coordinates
@@ -266,6 +324,17 @@ def square_diagonal(diagonal: Any) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix of format "csc".
+
+    See Also
+    --------
+    diag : The diagonal of a matrix.
+
+    Examples
+    --------
+    >>> import consilience.sparse as sparse
+    >>> sparse.square_diagonal([3.0, 2.0]).toarray().eval().tolist()
+    [[3.0, 0.0], [0.0, 2.0]]
     """
     node = as_tensor(diagonal)
     if node.ndim != 1:
@@ -330,6 +399,20 @@ def vstack(blocks: Sequence[Any], format: Format | None = None, dtype: Any = Non
     Returns
     -------
     SparseVariable
+        As many rows as all matrices have together.
+
+    See Also
+    --------
+    hstack : Matrices beside each other.
+    block_diag : Matrices along a diagonal.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0]])
+    >>> sparse.vstack([A, A]).toarray().eval().tolist()
+    [[0.0, 2.0], [0.0, 2.0]]
     """
     return _stacked(blocks, format, dtype, down=True, right=False)
 
@@ -349,6 +432,20 @@ def hstack(blocks: Sequence[Any], format: Format | None = None, dtype: Any = Non
     Returns
     -------
     SparseVariable
+        As many columns as all matrices have together.
+
+    See Also
+    --------
+    vstack : Matrices below each other.
+    block_diag : Matrices along a diagonal.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0]])
+    >>> sparse.hstack([A, A]).toarray().eval().tolist()
+    [[0.0, 2.0, 0.0, 2.0]]
     """
     return _stacked(blocks, format, dtype, down=False, right=True)
 
@@ -366,5 +463,19 @@ def block_diag(*matrices: Any, format: Format = "csc") -> SparseVariable:
     Returns
     -------
     SparseVariable
+        As many rows and columns as all matrices have together.
+
+    See Also
+    --------
+    hstack : Matrices beside each other.
+    vstack : Matrices below each other.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0]])
+    >>> sparse.block_diag(A, A).toarray().eval().tolist()
+    [[0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 0.0, 2.0]]
     """
     return _stacked(matrices, format, None, down=True, right=True)

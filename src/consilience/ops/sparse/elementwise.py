@@ -38,6 +38,19 @@ def add(x: Any, y: Any) -> Any:
     Returns
     -------
     object
+        Sparse where both operands are, else a dense tensor.
+
+    See Also
+    --------
+    structured_add : A number added to the stored entries.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.add(A, A).toarray().eval().tolist()
+    [[0.0, 4.0], [2.0, 0.0]]
     """
     if is_sparse(x) and is_sparse(y):
         return added(as_sparse_variable(x), as_sparse_variable(y))
@@ -58,6 +71,21 @@ def sub(x: Any, y: Any) -> Any:
     Returns
     -------
     object
+        Sparse where both operands are, else a dense tensor.
+
+    See Also
+    --------
+    true_div : A sparse matrix divided by a number.
+    mul : The product element by element.
+    neg : The negative matrix.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.sub(A, [[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
+    [[-1.0, 1.0], [0.0, -1.0]]
     """
     if is_sparse(x) and is_sparse(y):
         return added(as_sparse_variable(x), -as_sparse_variable(y))
@@ -92,6 +120,19 @@ def mul(x: Any, y: Any) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        Entries at the places where both operands may have some.
+
+    See Also
+    --------
+    dot : The product of matrices.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.mul(A, [10.0, 100.0]).toarray().eval().tolist()
+    [[0.0, 200.0], [10.0, 0.0]]
     """
     if is_sparse(x) and is_sparse(y):
         return _both_sparse(as_sparse_variable(x), as_sparse_variable(y))
@@ -117,6 +158,21 @@ def true_div(x: Any, y: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        Quotients at the places of the entries.
+
+    See Also
+    --------
+    mul : The product element by element.
+    neg : The negative matrix.
+    sub : The difference.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.true_div(A, 2.0).toarray().eval().tolist()
+    [[0.0, 1.0], [0.5, 0.0]]
     """
     return _with_dense("true_div", as_sparse_variable(x), y)
 
@@ -189,6 +245,19 @@ def col_scale(x: Any, s: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    See Also
+    --------
+    row_scale : Each row times an element.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.col_scale(A, [10.0, 100.0]).toarray().eval().tolist()
+    [[0.0, 200.0], [10.0, 0.0]]
     """
     return _with_dense("mul", as_sparse_variable(x), _vector(s))
 
@@ -206,6 +275,19 @@ def row_scale(x: Any, s: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    See Also
+    --------
+    col_scale : Each column times an element.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.row_scale(A, [10.0, 100.0]).toarray().eval().tolist()
+    [[0.0, 20.0], [100.0, 0.0]]
     """
     return _with_dense("mul", as_sparse_variable(x).T, _vector(s)).T
 
@@ -230,6 +312,20 @@ def structured_add(x: Any, y: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    See Also
+    --------
+    structured_minimum : The smaller of each stored entry and a number.
+    structured_maximum : The greater of each stored entry and a number.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.structured_add(A, 10.0).toarray().eval().tolist()
+    [[0.0, 12.0], [11.0, 0.0]]
     """
     return _with_dense("add", as_sparse_variable(x), y)
 
@@ -247,6 +343,20 @@ def structured_minimum(x: Any, y: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    See Also
+    --------
+    structured_maximum : The greater of each stored entry and a number.
+    structured_add : A number.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.structured_minimum(A, 1.5).toarray().eval().tolist()
+    [[0.0, 1.5], [1.0, 0.0]]
     """
     return _with_dense("minimum", as_sparse_variable(x), y)
 
@@ -264,6 +374,20 @@ def structured_maximum(x: Any, y: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    See Also
+    --------
+    structured_add : A number.
+    structured_minimum : The smaller of each stored entry and a number.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.structured_maximum(A, 1.5).toarray().eval().tolist()
+    [[0.0, 2.0], [1.5, 0.0]]
     """
     return _with_dense("maximum", as_sparse_variable(x), y)
 
@@ -281,42 +405,107 @@ def structured_pow(x: Any, y: TensorLike) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        A matrix with entries at the same places.
+
+    See Also
+    --------
+    mul : The product element by element.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.power(A, 3).toarray().eval().tolist()
+    [[0.0, 8.0], [1.0, 0.0]]
     """
     matrix = as_sparse_variable(x)
     return matrix.with_data(matrix.data**y)
 
 
-def _of_entries(function: str, name: str | None = None) -> Callable[[Any], SparseVariable]:
+def conjugate(x: Any) -> SparseVariable:
+    """The complex conjugate of the stored entries; a real matrix itself.
+
+    Parameters
+    ----------
+    x : SparseVariable or sparse matrix
+        The matrix.
+
+    Returns
+    -------
+    SparseVariable
+        A matrix with entries at the same places.
+
+    See Also
+    --------
+    transpose : Rows and columns exchanged.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.conjugate(scipy.sparse.csr_matrix([[0.0, 1 + 2j]])).data.eval().tolist()
+    [(1-2j)]
+    """
+    matrix = as_sparse_variable(x)
+    return matrix.with_data(matrix.data.conj())
+
+
+def _of_entries(name: str, function: str, value: str) -> Callable[[Any], SparseVariable]:
+    """The function of that name, with its value at 0.5 for the example of its docstring."""
+
     def structured(x: Any) -> SparseVariable:
         matrix = as_sparse_variable(x)
         return matrix.with_data(apply(function, matrix.data))
 
-    structured.__doc__ = f"`{function}` of the stored entries."
-    structured.__name__ = structured.__qualname__ = name or function
+    structured.__doc__ = f"""`{function}` of the stored entries; all other elements stay zero.
+
+Parameters
+----------
+x : SparseVariable or sparse matrix
+    The matrix.
+
+Returns
+-------
+SparseVariable
+    A matrix with entries at the same places.
+
+See Also
+--------
+{function} : The function of dense tensors.
+
+Examples
+--------
+>>> import scipy.sparse
+>>> import consilience.sparse as sparse
+>>> a = scipy.sparse.csr_matrix([[0.0, 0.5], [0.0, 0.0]])
+>>> sparse.{name}(a).toarray().eval().round(4).tolist()
+[[0.0, {value}], [0.0, 0.0]]
+"""
+    structured.__name__ = structured.__qualname__ = name
     return structured
 
 
-conjugate = _of_entries("conj", "conjugate")
-structured_exp = _of_entries("exp", "structured_exp")
-structured_log = _of_entries("log", "structured_log")
-structured_sigmoid = _of_entries("sigmoid", "structured_sigmoid")
-structured_abs = _of_entries("abs", "structured_abs")
-sqr = _of_entries("square", "sqr")
-sgn = _of_entries("sign", "sgn")
-rint = _of_entries("round", "rint")
-sqrt = _of_entries("sqrt")
-sin = _of_entries("sin")
-sinh = _of_entries("sinh")
-tan = _of_entries("tan")
-tanh = _of_entries("tanh")
-arcsin = _of_entries("arcsin")
-arcsinh = _of_entries("arcsinh")
-arctan = _of_entries("arctan")
-arctanh = _of_entries("arctanh")
-ceil = _of_entries("ceil")
-floor = _of_entries("floor")
-trunc = _of_entries("trunc")
-deg2rad = _of_entries("deg2rad")
-rad2deg = _of_entries("rad2deg")
-expm1 = _of_entries("expm1")
-log1p = _of_entries("log1p")
+structured_exp = _of_entries("structured_exp", "exp", "1.6487")
+structured_log = _of_entries("structured_log", "log", "-0.6931")
+structured_sigmoid = _of_entries("structured_sigmoid", "sigmoid", "0.6225")
+structured_abs = _of_entries("structured_abs", "abs", "0.5")
+sqr = _of_entries("sqr", "square", "0.25")
+sgn = _of_entries("sgn", "sign", "1.0")
+rint = _of_entries("rint", "round", "0.0")
+sqrt = _of_entries("sqrt", "sqrt", "0.7071")
+sin = _of_entries("sin", "sin", "0.4794")
+sinh = _of_entries("sinh", "sinh", "0.5211")
+tan = _of_entries("tan", "tan", "0.5463")
+tanh = _of_entries("tanh", "tanh", "0.4621")
+arcsin = _of_entries("arcsin", "arcsin", "0.5236")
+arcsinh = _of_entries("arcsinh", "arcsinh", "0.4812")
+arctan = _of_entries("arctan", "arctan", "0.4636")
+arctanh = _of_entries("arctanh", "arctanh", "0.5493")
+ceil = _of_entries("ceil", "ceil", "1.0")
+floor = _of_entries("floor", "floor", "0.0")
+trunc = _of_entries("trunc", "trunc", "0.0")
+deg2rad = _of_entries("deg2rad", "deg2rad", "0.0087")
+rad2deg = _of_entries("rad2deg", "rad2deg", "28.6479")
+expm1 = _of_entries("expm1", "expm1", "0.6487")
+log1p = _of_entries("log1p", "log1p", "0.4055")

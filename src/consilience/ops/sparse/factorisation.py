@@ -100,6 +100,18 @@ class SparseFactor(Record, eq=False):
         The lower triangular factor, a sparse variable of format "csc".
     P : ndarray
         The order: row i of the factor is row P[i] of A.
+
+    See Also
+    --------
+    cholesky : Makes a factor.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> factor = sparse.cholesky(scipy.sparse.csc_matrix([[4.0, 1.0], [1.0, 3.0]]))
+    >>> factor.solve([1.0, 2.0]).eval().round(4).tolist()
+    [0.0909, 0.6364]
     """
 
     L: SparseVariable
@@ -151,6 +163,7 @@ def cholesky(A: Any) -> SparseFactor:
     Returns
     -------
     SparseFactor
+        The factor: its `solve` and `logdet` are expressions.
 
     Raises
     ------
@@ -158,6 +171,19 @@ def cholesky(A: Any) -> SparseFactor:
         Where A is not square or its pattern is not symmetric.
     MissingRuleError
         Where places are not constants; the function raises LinearAlgebraError where A is not positive definite.
+
+    See Also
+    --------
+    solve : Solves one system.
+    logdet : The logarithm of the determinant.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> factor = sparse.cholesky(scipy.sparse.csc_matrix([[4.0, 1.0], [1.0, 3.0]]))
+    >>> factor.logdet().eval().round(4).item()
+    2.3979
     """
     matrix = as_sparse_variable(A)
     rows, columns = matrix.static_shape
@@ -192,6 +218,19 @@ def solve(A: Any, b: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        Of the shape of `b`.
+
+    See Also
+    --------
+    cholesky : A factor, for several right sides.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csc_matrix([[4.0, 1.0], [1.0, 3.0]])
+    >>> sparse.solve(A, [1.0, 2.0]).eval().round(4).tolist()
+    [0.0909, 0.6364]
     """
     return cholesky(A).solve(b)
 
@@ -207,6 +246,18 @@ def logdet(A: Any) -> Node:
     Returns
     -------
     TensorVariable
+        A scalar.
+
+    See Also
+    --------
+    cholesky : A factor, for several uses.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> sparse.logdet(scipy.sparse.csc_matrix([[4.0, 1.0], [1.0, 3.0]])).eval().round(4).item()
+    2.3979
     """
     return cholesky(A).logdet()
 

@@ -41,6 +41,7 @@ def dot(x: Any, y: Any) -> Any:
     Returns
     -------
     object
+        Sparse where both operands are, else a dense tensor.
 
     Raises
     ------
@@ -48,6 +49,19 @@ def dot(x: Any, y: Any) -> Any:
         Where inner lengths differ.
     TypeError
         Where neither is sparse.
+
+    See Also
+    --------
+    structured_dot : The product with derivatives of stored entries.
+    mul : The product element by element.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.dot(A, [10.0, 100.0]).eval().tolist()
+    [200.0, 10.0]
     """
     if is_sparse(x) and is_sparse(y):
         return _sparse_sparse(as_sparse_variable(x), as_sparse_variable(y))
@@ -77,6 +91,19 @@ def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Any:
     Returns
     -------
     object
+        Sparse where both operands are, else a dense tensor.
+
+    See Also
+    --------
+    dot : The same product.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.true_dot(A, A).toarray().eval().tolist()
+    [[2.0, 0.0], [0.0, 2.0]]
     """
     return dot(x, y)
 
@@ -94,6 +121,19 @@ def structured_dot(x: Any, y: Any) -> Any:
     Returns
     -------
     object
+        Sparse where both operands are, else a dense tensor.
+
+    See Also
+    --------
+    dot : The same product.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.structured_dot(A, [[1.0], [10.0]]).eval().tolist()
+    [[20.0], [1.0]]
     """
     return dot(x, y)
 
@@ -115,6 +155,19 @@ def usmm(alpha: TensorLike, x: Any, y: Any, z: TensorLike) -> Node:
     Returns
     -------
     TensorVariable
+        A dense matrix.
+
+    See Also
+    --------
+    dot : The product alone.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+    >>> sparse.usmm(0.5, A, [[1.0], [10.0]], [[100.0], [200.0]]).eval().tolist()
+    [[110.0], [200.5]]
     """
     return apply("add", apply("mul", alpha, dot(x, y)), z)
 
@@ -201,6 +254,19 @@ def sampling_dot(x: TensorLike, y: TensorLike, p: Any) -> SparseVariable:
     Returns
     -------
     SparseVariable
+        The products at the places of the entries of `p`.
+
+    See Also
+    --------
+    dot : The matrix product of x and y.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> places = scipy.sparse.csr_matrix([[0.0, 1.0], [0.0, 0.0]])
+    >>> sparse.sampling_dot([[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [5.0, 6.0]], places).toarray().eval().tolist()
+    [[0.0, 17.0], [0.0, 0.0]]
     """
     pattern = as_sparse_variable(p)
     (u, v), _ = promote([x, y])

@@ -46,6 +46,21 @@ class SparseVariable:
     ----------
     static_shape : tuple of (int or Dimension, int or Dimension)
         Numbers of rows and columns, integers or symbolic lengths.
+
+    See Also
+    --------
+    as_sparse_variable : Makes one of a matrix of SciPy's.
+    matrix : Makes one that is an input of functions.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = sparse.as_sparse_variable(scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]]))
+    >>> A.format, A.shape, A.data.eval().tolist()
+    ('csr', (2, 2), [2.0, 1.0])
+    >>> (A @ [1.0, 1.0]).eval().tolist()
+    [2.0, 1.0]
     """
 
     __slots__ = ("data", "format", "indices", "indptr", "static_shape")
@@ -270,6 +285,7 @@ def as_sparse_variable(
     Returns
     -------
     SparseVariable
+        The matrix; a sparse variable is returned as it is.
 
     Raises
     ------
@@ -277,6 +293,18 @@ def as_sparse_variable(
         For dense matrices and other things.
     ShapeError
         As `CSR` does.
+
+    See Also
+    --------
+    as_sparse_or_tensor_variable : Takes what is not sparse, too.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> import consilience.sparse as sparse
+    >>> A = sparse.as_sparse(scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]]))
+    >>> A.format, A.shape
+    ('csr', (2, 2))
     """
     if ndim != 2:
         raise ShapeError(f"sparse variables are matrices, of rank 2; got ndim={ndim}.")

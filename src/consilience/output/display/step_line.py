@@ -27,6 +27,12 @@ class StepLine:
             self._write(event)
             self._due = event.seconds if self._redrawn else GROWTH * event.seconds
 
+    def say(self, words: str) -> None:
+        """Words that stay, before the line."""
+        text, room = spelled(words, self._stream), columns_of(self._stream) - 1
+        self._stream.write(f"\r{text:<{room}}\n" if self._redrawn else f"{text}\n")
+        self._stream.flush()
+
     def finish(self, event: StepProgress) -> None:
         """The last line, if there was one before; it stays."""
         if self._last is not None:

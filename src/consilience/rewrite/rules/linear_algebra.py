@@ -11,6 +11,7 @@ from consilience.ops import (
     Cholesky,
     Det,
     DetSign,
+    Index,
     Inverse,
     InverseQuadratic,
     LogAbsDet,
@@ -23,7 +24,7 @@ from consilience.ops import (
     apply,
 )
 from consilience.ops.linalg import diagonal, matrix_transpose
-from consilience.ops.shape import expand_dims, eye, squeeze
+from consilience.ops.shape import Reshape, expand_dims, eye, squeeze
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
 from consilience.rewrite.rules.diagonal_matrices import diagonal_of
@@ -305,6 +306,74 @@ def quadratic_form(node: Node, facts: Facts) -> Node | None:
 
 
 @rewrites(
+    Reduce,
+    name="log of a determinant by a factor",
+    operands=["log"],
+    examples=[
+        lambda t: t.log(diagonal(t.cholesky(t.definite))).sum(),
+        lambda t: -2.0 * t.log(diagonal(t.cholesky(t.definite))).sum(),
+    ],
+)
+def determinant_by_factor(node: Node, facts: Facts) -> Node | None:
+    """The logarithms of the diagonal of Cholesky's factor of A add up to half of log det(A), whose slope is inv(A)."""
+    entries = node.inputs[0].inputs[0]
+    assert isinstance(node.op, Reduce)
+    if node.op.kind != "sum" or not isinstance(entries.op, Index) or node.op.axes != (0,):
+        return None
+    factor = entries.inputs[0]
+    if isinstance(factor.op, Reshape):
+        (factor,) = factor.inputs
+    if not isinstance(factor.op, Cholesky) or factor.ndim != 2 or entries is not diagonal(factor):
+        return None
+    return apply("mul", 0.5, Node(LogAbsDet("positive definite"), factor.inputs[0]))
+
+
+@rewrites(
+    Reduce,
+    MatMul,
+    name="quadratic form by a factor",
+    operands=["square", Squeeze],
+    examples=[
+        lambda t: t.square(t.solve_triangular(t.cholesky(t.definite), t.vector3, lower=True)).sum(),
+        lambda t: t.square(t.solve_triangular(t.cholesky(t.definite), t.right3, lower=True)).sum(),
+        lambda t: t.square(t.solve_triangular(t.cholesky(t.definite), t.right3, lower=True)).sum(axis=0),
+        lambda t: product_with_itself(t.solve_triangular(t.cholesky(t.definite), t.vector3, lower=True)),
+    ],
+)
+def quadratic_by_factor(node: Node, facts: Facts) -> Node | None:
+    """|y|² for L y = b and Cholesky's factor L of A is b' A⁻¹ b, whose slopes need no slope of the factor."""
+    op = node.op
+    if isinstance(op, Reduce):
+        value, axes = node.inputs[0], op.axes
+        if op.kind != "sum" or 0 not in axes:
+            return None
+        squeezed = isinstance(value.op, Squeeze)
+        if squeezed:
+            value, axes = value.inputs[0], (0, 1)
+        if function_of(value) != "square":
+            return None
+        (solution,) = value.inputs
+    else:
+        if node.inputs[0] is not node.inputs[1] or not isinstance(node.inputs[0].op, Squeeze):
+            return None
+        (solution,), axes = node.inputs[0].inputs, (0, 1)
+    if isinstance(solution.op, Squeeze):
+        (solution,), axes = solution.inputs, (0, 1)
+    if not isinstance(solution.op, SolveTriangular) or solution.ndim != 2 or node.ndim != 2 - len(axes):
+        return None
+    factor, b = solution.inputs
+    if not isinstance(factor.op, Cholesky) or not solution.op.lower or solution.op.transposed:
+        return None
+    forms = Node(InverseQuadratic(), factor.inputs[0], b)
+    return Node(Reduce("sum", (0,)), forms) if 1 in axes else forms
+
+
+def product_with_itself(x: Node) -> Node:
+    """x' x."""
+    return x @ x
+
+
+@rewrites(
     Transpose,
     name="transpose of a product",
     operands=[MatMul],
@@ -390,6 +459,8 @@ RULES: tuple[Rule, ...] = (
     structured_determinant,
     trace,
     quadratic_form,
+    determinant_by_factor,
+    quadratic_by_factor,
     transpose_of_product,
     product_of_transposes,
     numbers_out,

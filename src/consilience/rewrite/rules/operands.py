@@ -16,6 +16,7 @@ from consilience.ir import Constant, Node, Shape, constant, numpy_dtype
 from consilience.ops import Elementwise
 from consilience.ops.elementwise import broadcast_shape
 from consilience.rewrite.facts import Facts
+from consilience.rewrite.structure import function_of as function_of
 
 # Sums and products of more operands are left whole: taking them apart again and again costs quadratic time.
 INNER_LIMIT = 16
@@ -51,12 +52,6 @@ def in_range(values: npt.NDArray[Any]) -> bool:
 def usable(value: Any) -> bool:
     """Zero, or in the range where no digits are lost."""
     return bool(value == 0) or in_range(np.asarray(value))
-
-
-def function_of(node: Node) -> str:
-    """Name of the scalar function a node applies; empty for other ops."""
-    op = node.op
-    return op.function if isinstance(op, Elementwise) else ""
 
 
 def is_inner(node: Node, facts: Facts) -> bool:

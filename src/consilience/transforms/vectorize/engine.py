@@ -80,6 +80,18 @@ def vectorize_graph(outputs: Node | Sequence[Node], replace: Mapping[Node, Node]
     -------
     TensorVariable or list of TensorVariable
         One output or a list, as given. An output has the batch axes of what it depends on, and no others.
+
+    See Also
+    --------
+    vmap : The same for functions.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.graph import vectorize_graph
+    >>> x, rows = pt.dvector("x"), pt.dmatrix("rows")
+    >>> vectorize_graph(x.sum(), {x: rows}).eval({rows: [[1.0, 2.0], [3.0, 4.0]]}).tolist()
+    [3.0, 7.0]
     """
     results = []
     for output in [outputs] if isinstance(outputs, Node) else outputs:

@@ -63,6 +63,17 @@ def vmap(
         For axes that do not exist or are of different lengths.
     TypeError
         For axes of another form.
+
+    See Also
+    --------
+    vectorize_graph : The same for a graph.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> f = pt.vmap(lambda row, shift: row.sum() + shift, in_axes=(0, None))
+    >>> f(pt.as_tensor([[1.0, 2.0], [3.0, 4.0]]), 10.0).eval().tolist()
+    [13.0, 17.0]
     """
 
     def mapped(*arguments: Any, **keywords: Any) -> Any:

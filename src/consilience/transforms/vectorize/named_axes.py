@@ -66,6 +66,19 @@ def psum(x: TensorLike, axis_name: AxisName) -> Node:
     Returns
     -------
     TensorVariable
+        The same at all positions.
+
+    See Also
+    --------
+    pmean : Mean.
+    vmap : Names an axis.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> f = pt.vmap(lambda x: x / pt.psum(x, "i"), axis_name="i")
+    >>> f(pt.as_tensor([1.0, 1.0, 2.0])).eval().tolist()
+    [0.25, 0.25, 0.5]
     """
     return _over("sum", x, axis_name)
 
@@ -83,6 +96,18 @@ def pmean(x: TensorLike, axis_name: AxisName) -> Node:
     Returns
     -------
     TensorVariable
+        The same at all positions.
+
+    See Also
+    --------
+    psum : Sum.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> f = pt.vmap(lambda x: x - pt.pmean(x, "i"), axis_name="i")
+    >>> f(pt.as_tensor([1.0, 2.0, 6.0])).eval().tolist()
+    [-2.0, -1.0, 3.0]
     """
     node = psum(x, axis_name)
     for name in [axis_name] if isinstance(axis_name, str) else axis_name:
@@ -103,6 +128,19 @@ def pmax(x: TensorLike, axis_name: AxisName) -> Node:
     Returns
     -------
     TensorVariable
+        The same at all positions.
+
+    See Also
+    --------
+    pmin : Least.
+    psum : Sum.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> f = pt.vmap(lambda x: x / pt.pmax(x, "i"), axis_name="i")
+    >>> f(pt.as_tensor([1.0, 2.0, 4.0])).eval().tolist()
+    [0.25, 0.5, 1.0]
     """
     return _over("max", x, axis_name)
 
@@ -120,6 +158,19 @@ def pmin(x: TensorLike, axis_name: AxisName) -> Node:
     Returns
     -------
     TensorVariable
+        The same at all positions.
+
+    See Also
+    --------
+    pmax : Greatest.
+    psum : Sum.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> f = pt.vmap(lambda x: x - pt.pmin(x, "i"), axis_name="i")
+    >>> f(pt.as_tensor([1.0, 2.0, 4.0])).eval().tolist()
+    [0.0, 1.0, 3.0]
     """
     return _over("min", x, axis_name)
 
@@ -135,5 +186,18 @@ def axis_index(axis_name: str) -> Node:
     Returns
     -------
     TensorVariable
+        An int64 scalar, of each position its own.
+
+    See Also
+    --------
+    vmap : Names an axis.
+    psum : A sum over it.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> f = pt.vmap(lambda x: x * pt.axis_index("i"), axis_name="i")
+    >>> f(pt.as_tensor([5.0, 5.0, 5.0])).eval().tolist()
+    [0.0, 5.0, 10.0]
     """
     return _axis(axis_name)[0]

@@ -52,6 +52,11 @@ def vectorize_function(
     Returns
     -------
     callable
+        A function of tensors with leading axes.
+
+    See Also
+    --------
+    vmap : One axis, with a name if wanted.
 
     Examples
     --------

@@ -49,6 +49,20 @@ def from_jax(function: Callable[..., Any], *examples: Any, opaque: bool = False)
         Without JAX; and the function itself ShapeError.
     DtypeError
         For other arguments.
+
+    See Also
+    --------
+    from_torch : The same for PyTorch.
+    from_density : A log density of one's own.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> import numpy as np
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> f = pm.from_jax(lambda x: jnp.sum(jnp.exp(x)), np.zeros(3))
+    >>> f(pt.zeros(3)).eval().item()
+    3.0
     """
     jax = jax_module()
     leaves, form = jax.tree_util.tree_flatten(examples)

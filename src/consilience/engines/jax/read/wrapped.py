@@ -39,6 +39,10 @@ def wrap_jax(jax_function: Callable[..., Any] | None = None, *, allow_eval: bool
     GraphError
         For a tensor with a length that is known only at a call, and what `from_jax` raises.
 
+    See Also
+    --------
+    from_jax : A function of JAX's arrays as a function of tensors.
+
     Examples
     --------
     >>> import consilience as pm, consilience.tensor as pt, jax.numpy as jnp

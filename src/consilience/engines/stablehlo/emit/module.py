@@ -63,10 +63,22 @@ def to_stablehlo(
     MissingPackageError
         For bytecode without `jaxlib`.
 
+    See Also
+    --------
+    from_stablehlo : The other way.
+    export : A library in C.
+
     Notes
     -----
     What is an error here has no form there: an index outside its axis takes the nearest element, and NaN comes of a
     matrix that is not positive definite and of parameters outside their range.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.tensor("x", dtype="float64", shape=(3,))
+    >>> "func.func" in pm.to_stablehlo(pt.exp(x).sum(), [x])
+    True
     """
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise ValueError(f"`name` is the name of a function, of letters, digits and underscores, got {name!r}.")

@@ -74,6 +74,18 @@ def from_stablehlo(text: str | bytes, function: str = "main") -> Callable[..., A
         And.
     DtypeError
         For other arguments.
+
+    See Also
+    --------
+    to_stablehlo : The other way.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> x = pt.tensor("x", dtype="float64", shape=(3,))
+    >>> f = pm.from_stablehlo(pm.to_stablehlo(pt.exp(x).sum(), [x]))
+    >>> f(pt.zeros(3)).eval().item()
+    3.0
     """
     if not isinstance(text, str | bytes):
         raise ParseError(

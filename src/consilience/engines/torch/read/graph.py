@@ -63,6 +63,19 @@ def from_torch(module: Callable[..., Any], *examples: Any, opaque: bool = False)
         And.
     GraphError
         For other arguments.
+
+    See Also
+    --------
+    from_jax : The same for JAX.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import numpy as np
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> f = pm.from_torch(lambda x: torch.exp(x).sum(), np.zeros(2))
+    >>> f(pt.zeros(2)).eval().item()
+    2.0
     """
     torch = torch_module()
     name = type(module).__name__ if isinstance(module, torch.nn.Module) else getattr(module, "__name__", "function")

@@ -1,0 +1,113 @@
+"""The compiler's choice among equal programs: a quick look whether there is anything to choose, then a plan.
+
+Static outputs in, equal outputs that are predicted to be no dearer out. What plans is loaded when the look says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, TypeVar
+
+from consilience.ir import Node, TensorType, topological
+from consilience.ops import (
+    Cholesky,
+    Det,
+    DetSign,
+    Elementwise,
+    Index,
+    Inverse,
+    InverseQuadratic,
+    LogAbsDet,
+    MatMul,
+    Solve,
+    SolveTriangular,
+)
+
+if TYPE_CHECKING:
+    from consilience.planning.alternatives import Alternatives
+
+# A choice for tests: numbers of members by number of class.
+Forced: TypeAlias = "Callable[[Alternatives], dict[int, int]]"
+# Whether programs are planned; a number of bytes that plans may hold; a function in its place chooses as it likes.
+choosing: ContextVar[bool | int | Forced] = ContextVar("choosing", default=True)
+
+# Multiplications (or elements that are gathered, ten times) from which on a plan can repay its making: in all, and of
+# values that count.
+WORTHWHILE: Final = 500_000
+COUNTS: Final = 20_000
+_FACTORISING: Final = frozenset((Cholesky, Det, DetSign, Inverse, LogAbsDet, Solve, InverseQuadratic))
+
+
+def planned(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | int | Forced = True) -> list[Node]:
+    """The outputs in the form that is predicted to be cheapest; the given one where there is little to gain.
+
+    Parameters
+    ----------
+    data : sequence of TensorVariable, default ()
+        Leaves that are bound before calls: what depends on them alone costs nothing.
+    choice : bool or int or callable, default True
+        False: as written; a number: bytes that the plan holds at most.
+    """
+    if choice is False or (choice is True and not worthwhile(outputs)):
+        return list(outputs)
+    from consilience.planning.choice import plan
+
+    return list(plan(outputs, data, choice).outputs)
+
+
+Compiled = TypeVar("Compiled")
+Arguments = ParamSpec("Arguments")
+
+
+def as_chosen(compile: Callable[Arguments, Compiled], choice: bool | int) -> Callable[Arguments, Compiled]:
+    """A backend's `compile` that plans nothing (False), or plans within so many bytes."""
+    if choice is True:
+        return compile
+
+    def compiled(*arguments: Arguments.args, **settings: Arguments.kwargs) -> Compiled:
+        before = choosing.set(choice)
+        try:
+            return compile(*arguments, **settings)
+        finally:
+            choosing.reset(before)
+
+    return compiled
+
+
+def worthwhile(outputs: Sequence[Node]) -> bool:
+    """Whether a plan can repay its making."""
+    return _effort(outputs) >= WORTHWHILE
+
+
+def _effort(outputs: Sequence[Node]) -> float:
+    """Multiplications of products and factorisations, and ten for each element that is gathered in large numbers."""
+    total = 0.0
+    for node in topological(outputs):
+        kind = node.op.__class__
+        effort = 0.0
+        if kind is MatMul:
+            effort = _size(node) * _length(node.inputs[0], -1)
+        elif kind in _FACTORISING:
+            effort = _size(node.inputs[0]) * _length(node.inputs[0], -1) / 3
+        elif kind is SolveTriangular:
+            effort = _size(node) * _length(node.inputs[0], -1)
+        elif kind is Index and len(node.inputs) > 1:
+            read = node.inputs[0]
+            effort = 10.0 * max(_size(node), _size(read) if isinstance(read.op, Elementwise | MatMul) else 0.0)
+        if effort >= COUNTS:
+            total += effort
+    return total
+
+
+def _size(node: Node) -> float:
+    if not isinstance(node.type, TensorType):
+        return 0.0
+    shape = node.type.shape
+    return float(math.prod(n for n in shape if isinstance(n, int))) if all(isinstance(n, int) for n in shape) else 0.0
+
+
+def _length(node: Node, axis: int) -> float:
+    length = node.static_shape[axis]
+    return float(length) if isinstance(length, int) else 0.0

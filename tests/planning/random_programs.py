@@ -1,0 +1,129 @@
+"""Random programs of products, systems, sums, parts and functions, over lengths that are pairwise distinct."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import consilience.tensor as pt
+from consilience.ir import Node, constant, tensor_input
+from consilience.ops import apply
+from consilience.ops.elementwise import broadcast_shape
+from consilience.ops.linalg import inverse_quadratic
+from consilience.ops.reduce import reduce
+from consilience.rewrite.facts import assume
+from tests.transforms.laws import Array
+
+LENGTHS = (3, 4, 5)
+FUNCTIONS = ("exp", "tanh", "square", "neg", "sigmoid")
+LARGEST = 1e6
+
+
+class RandomProgram:
+    """A program that grows by random choices, with values of its inputs.
+
+    Attributes
+    ----------
+    arrays
+        Values by input.
+    outputs
+        One to three of the later values.
+    """
+
+    def __init__(self, seed: int, steps: int) -> None:
+        self.generator = np.random.default_rng(seed)
+        self.arrays: dict[Node, Array] = {}
+        self.values: list[Node] = []
+        for rows in LENGTHS:
+            self.given(rows)
+            self.values += [self.given(rows, columns) for columns in LENGTHS if self.generator.random() < 0.6]
+        self.values += self.arrays
+        for _ in range(steps):
+            made = self.step()
+            if made is not None and made.ndim <= 3:
+                self.values.append(made)
+        count = int(self.generator.integers(1, 4))
+        self.outputs = [self.pick() for _ in range(count)] + [self.values[-1]]
+
+    def given(self, *shape: int) -> Node:
+        """A new input."""
+        node = tensor_input("float64", shape, f"x{len(self.arrays)}")
+        self.arrays[node] = self.generator.normal(0.0, 0.7, shape)
+        return node
+
+    def number(self, below: int) -> int:
+        """A number from 0 on."""
+        return int(self.generator.integers(below))
+
+    def pick(self) -> Node:
+        """A value, later ones preferred."""
+        return self.values[-1 - min(self.number(len(self.values)), self.number(len(self.values)))]
+
+    def partner(self, x: Node, *, inner: bool) -> Node | None:
+        """A value with which x has a product of matrices, or that broadcasts with it."""
+        found = []
+        for y in self.values:
+            if inner and y.ndim and x.static_shape[-1] == y.static_shape[-2 if y.ndim > 1 else -1]:
+                found.append(y)
+            elif not inner and not (x.ndim > 2 or y.ndim > 2):
+                try:
+                    broadcast_shape([x, y])
+                except ValueError:
+                    continue
+                found.append(y)
+        return found[self.number(len(found))] if found else None
+
+    def step(self) -> Node | None:
+        """One more value."""
+        kind, x = self.number(14), self.pick()
+        if kind < 5 and x.ndim in (1, 2):
+            y = self.partner(x, inner=True)
+            return None if y is None or y.ndim > 2 else x @ y
+        if kind < 7:
+            y = self.partner(x, inner=False)
+            return None if y is None else apply(("add", "mul")[self.number(2)], x, y)
+        if kind == 7:
+            return apply(FUNCTIONS[self.number(len(FUNCTIONS))], x) if x.ndim < 3 else None
+        if kind == 8 and x.ndim:
+            return reduce("sum", x, tuple(range(x.ndim)) if self.number(2) else self.number(x.ndim))
+        if kind == 9 and x.ndim:
+            return self.part(x)
+        if kind == 10 and x.ndim == 2:
+            return x.T if self.number(3) or x.static_shape[0] != x.static_shape[1] else pt.diagonal(x)
+        if kind == 11 and x.ndim == 1:
+            return x[:, None] if self.number(2) else x[None, :]
+        if kind >= 12:
+            return self.system()
+        return None
+
+    def part(self, x: Node) -> Node:
+        """Some elements along an axis, or at pairs of places."""
+        places = constant(self.generator.integers(0, 3, 6))
+        if x.ndim == 2 and min(x.static_shape) >= 3 and not self.number(3):  # type: ignore[type-var, operator]  # static here
+            return x[places, constant(self.generator.integers(0, 3, 6))]
+        axis = self.number(x.ndim)
+        if x.static_shape[axis] in (1, 2):
+            return x
+        index = (slice(None),) * axis
+        return x[(*index, (places, 1, slice(1, None))[self.number(3)])]
+
+    def system(self) -> Node | None:
+        """A system, an inverse, a determinant or a quadratic form of a definite matrix, or of a general one."""
+        n = LENGTHS[self.number(len(LENGTHS))]
+        right = [y for y in self.values if y.ndim in (1, 2) and y.static_shape[0] == n]
+        squares = [y for y in self.values if y.static_shape == (n, n)]
+        a = squares[self.number(len(squares))] if squares and self.number(3) else self.given(n, n)
+        definite = apply("tanh", a) @ apply("tanh", a).T + 2.0 * pt.eye(n)
+        kind = self.number(6)
+        if kind == 0:
+            return pt.linalg.slogdet(definite)[1]
+        if kind == 1:
+            return pt.linalg.inv(definite)
+        if not right:
+            return None
+        b = right[self.number(len(right))]
+        if kind == 2:
+            return pt.linalg.inv(definite) @ b
+        if kind == 3:
+            return pt.linalg.solve(0.2 * apply("tanh", a) + 3.0 * pt.eye(n), b)
+        known = assume(definite, positive_definite=True)
+        return pt.linalg.solve(known, b, assume_a="pos") if kind == 4 else inverse_quadratic(known, b)
