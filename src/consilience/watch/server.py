@@ -59,7 +59,7 @@ SHARE: Final = 0.015  # of the time that answers about what is new may take
 REQUEST: Final = 1e-3  # seconds that a request takes besides what is made for it
 PAUSE: Final = 0.5  # seconds after which a server ends, at most
 MOST_PAIRS: Final = 6
-MOST_MADE: Final = 64  # answers that are kept
+MOST_MADE: Final = 128  # answers that are kept
 
 
 class Runs(Protocol):
@@ -197,7 +197,7 @@ def application(
 
     @guarded
     async def divergences(request: Request) -> Response:
-        return await look(request, views.divergences)
+        return await look(request, lambda s: once("divergences", s, views.divergences))
 
     @guarded
     async def predictive(request: Request) -> Response:
@@ -217,7 +217,7 @@ def application(
         chosen = [place_of(given) for given in json.loads(request.query_params["of"])][:MOST_PAIRS]
         if not chosen:
             raise ValueError("no elements")
-        return await look(request, lambda s: views.pairs(s, chosen))
+        return await look(request, lambda s: once(f"pairs {chosen}", s, lambda s: views.pairs(s, chosen)))
 
     @guarded
     async def trace(request: Request) -> Response:
@@ -225,7 +225,9 @@ def application(
         points = min(4000, max(10, int(request.query_params.get("points", views.MOST_POINTS))))
         group = request.query_params.get("group", "posterior")
         lines, figures = await run_in_threadpool(
-            locked, lambda s: views.trace(s, group, name, place, points), request.query_params["run"]
+            locked,
+            lambda s: once(f"{group} {name} {place} {points}", s, lambda s: views.trace(s, group, name, place, points)),
+            request.query_params["run"],
         )
         return Response(
             with_arrays({**figures, "shape": lines.shape}, lines.tobytes()),
