@@ -34,7 +34,7 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 10_000_000  # bytes of an archive
-SECONDS = 900.0  # for one command in one environment
+SECONDS = 1800.0  # for one command in one environment
 
 QUICK = [
     "tests/test_doctor.py",

@@ -6,6 +6,9 @@ the texts of `.pyi` files.
 
 from __future__ import annotations
 
+import inspect
+import json
+import math
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -14,6 +17,7 @@ from types import ModuleType
 
 import consilience
 from consilience import distributions
+from consilience.distributions.distribution import DistributionType
 from consilience.ops.scalar import TABLE
 from consilience.tensor import elementwise, inputs
 
@@ -80,13 +84,73 @@ def root_stub() -> str:
     return head + "\n".join(lines) + "\n\n__version__: str\n__all__: list[str]\n"
 
 
+_SHOWN = {"Any", "Callable", "Dims", "None", "Sequence", "bool", "float", "int", "str"}
+"""Words of annotations that the stub of distributions knows; a parameter of another type is shown as Any."""
+
+
+def _shown(parameter: inspect.Parameter, tensors: frozenset[str]) -> str:
+    """A parameter as a stub writes it; those of a distribution, which have no annotation, take tensors."""
+    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    kind = str(parameter.annotation) if parameter.annotation is not parameter.empty else ""
+    if not kind:
+        kind = "TensorLike" if parameter.name in tensors else "Any"
+        absent = parameter.default is None or parameter.default in (math.inf, -math.inf)
+        kind += " | None" if absent and kind != "Any" else ""
+    elif not set(re.findall(r"[A-Za-z_]\w*", kind)) <= _SHOWN:
+        kind = "Any"
+    text = f"{stars}{parameter.name}: {kind}"
+    if parameter.default is parameter.empty:
+        return text
+    plain = parameter.default is None or type(parameter.default) in (bool, int, str)
+    finite = type(parameter.default) is float and math.isfinite(parameter.default)
+    return f"{text} = {parameter.default!r}" if plain or finite else f"{text} = ..."
+
+
+def _call(signature: inspect.Signature, tensors: frozenset[str]) -> str:
+    """The parameters of a signature."""
+    shown, keywords = [], False
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and not keywords:
+            shown.append("*")
+        keywords = keywords or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
+        shown.append(_shown(parameter, tensors))
+    return ", ".join(shown)
+
+
+def _distribution(name: str) -> str:
+    """The class of a distribution: what makes its variables, in a model and outside, with parameters by name."""
+    cls = getattr(distributions, name)
+    forms = cls.parameterizations
+    tensors = frozenset(p.name for form in forms for p in form.parameters)
+    tensors |= {word for form in forms for alternative in form.alternatives for word in alternative.constraints}
+    (summary, *_) = (inspect.getdoc(cls) or "").split("\n\n")
+    outside = inspect.signature(cls.dist)
+    return (
+        f"class {name}(_{name}):\n"
+        f"    def __new__(cls, {_call(inspect.signature(cls), tensors)}) -> Node:\n"
+        f"        {json.dumps(' '.join(summary.split()), ensure_ascii=False)}\n"
+        f"    @classmethod\n"
+        f"    def dist(cls, {_call(outside, tensors)}) -> Node: ...\n"
+    )
+
+
 def distributions_stub() -> str:
-    """An import for each name of the tables."""
+    """A class for each distribution, an import for each other name of the tables."""
     homes = {name: home.removeprefix("consilience.distributions.") for name, home in distributions._HOME.items()}
+    bases = {"Distribution", "Continuous", "Discrete"}
+    own = [n for n in sorted(homes) if n not in bases and isinstance(getattr(distributions, n), DistributionType)]
     lines = ["from consilience.distributions import transforms as transforms"]
-    lines += [f"from consilience.distributions.{home} import {name} as {name}" for name, home in sorted(homes.items())]
+    lines += [
+        f"from consilience.distributions.{home} import {name} as {'_' * (name in own)}{name}"
+        for name, home in sorted(homes.items())
+    ]
+    lines += ["from consilience.distributions.distribution import Dims", "from consilience.ir import Node"]
+    lines += ["from consilience.ops.elementwise import TensorLike", "", *map(_distribution, own)]
     lines += ["", *(f"{spelling} = {name}" for spelling, name in sorted(distributions.SPELLINGS.items()))]
     head = _HEAD.format(module="__init__")
+    head += "# A call makes a variable, and `dist` names its parameters: neither is the base's.\n"
+    head += '# mypy: disable-error-code="misc, override"\n\n'
+    head += "from collections.abc import Callable, Sequence\nfrom typing import Any\n\n"
     tables = "PUBLIC: dict[str, str]\nINTERNAL: dict[str, str]\nSPELLINGS: dict[str, str]\n_HOME: dict[str, str]\n"
     return head + "\n".join(lines) + f"\n\n{tables}__all__: list[str]\n"
 

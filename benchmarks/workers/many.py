@@ -2,29 +2,26 @@
 
 `python -m benchmarks.workers.many` prints, for fits of each length, fits per second, the time of a worker per fit
 beyond its own, and the driver's processor time per fit. `--studies 400` compares `pm.sbc` of 50 parameters and
-`pm.loo_kfold` on two processes with threads of this process, by the processor time of all processes.
+`pm.loo_kfold` on two processes, new ones and ones that are there, with threads of this process, by processor time.
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import resource
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xarray
 
 import consilience as pm
 from consilience.cluster import Workers
-
-DRAWS = xarray.DataTree.from_dict(
-    {"posterior": xarray.Dataset({"rate": (("chain", "draw"), np.zeros((2, 100)))}, {"chain": [0, 1]})}
-)
 
 
 def sleeps(seconds: float) -> float:
@@ -33,10 +30,19 @@ def sleeps(seconds: float) -> float:
     return seconds
 
 
+@cache
+def some_draws() -> Any:
+    """A result."""
+    import xarray
+
+    posterior = xarray.Dataset({"rate": (("chain", "draw"), np.zeros((2, 100)))}, {"chain": [0, 1]})
+    return xarray.DataTree.from_dict({"posterior": posterior})
+
+
 def sleeping(model: pm.Model, random_seed: int, cores: int, progressbar: bool, seconds: float) -> Any:
     """A sampler of a given time."""
     time.sleep(seconds)
-    return DRAWS
+    return some_draws()
 
 
 def model_of(row: float) -> pm.Model:
@@ -87,13 +93,15 @@ def quickly(model: pm.Model, random_seed: int, **_: Any) -> Any:
     )  # fmt: skip
 
 
-def spent() -> float:
-    """Processor time of this process and of those that have ended and were its own."""
-    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+def spent(pool: Any = None) -> float:
+    """Processor time of this process, of those that have ended and were its own, and of a pool's that live."""
+    ended = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    living = [] if pool is None else [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pool]
+    return ended + sum(int(one[11]) + int(one[12]) for one in living) / os.sysconf("SC_CLK_TCK")
 
 
 def studies(count: int) -> None:
-    """`pm.sbc` and `pm.loo_kfold`, here and on two processes; the driver compiles in both."""
+    """`pm.sbc` and `pm.loo_kfold`, here, on two new processes, and on the same again; the driver compiles in all."""
     model = regression()
     result = pm.compute_log_likelihood(quickly(model, 1), model=model)
     study = {"n": count, "draws": 50, "random_seed": 1}
@@ -102,23 +110,25 @@ def studies(count: int) -> None:
         (f"sbc, {count} replications", pm.sbc, (model, quickly), study),
         ("loo_kfold, 40 folds", pm.loo_kfold, (result,), {"model": model, **folds}),
     ):
-        times = {}
-        for where in ("threads", "processes"):
-            began, wall = spent(), time.perf_counter()
-            if where == "threads":
-                found = function(*arguments, cores=2, **settings)
-            else:
-                with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-                    found = function(*arguments, executor=pool, **settings)
-            times[where] = (spent() - began, time.perf_counter() - wall, found)
-        same = (
-            times["threads"][2].ranks.equals(times["processes"][2].ranks)
-            if function is pm.sbc
-            else times["threads"][2].elpd == times["processes"][2].elpd
-        )
-        (own, wall, _), (other, other_wall, _) = times.values()
-        print(f"{what:28} two threads {own:6.1f} s of processors ({wall:.1f} s), two processes {other:6.1f} s "
-              f"({other_wall:.1f} s): {other / own:.2f} times; same numbers: {same}", flush=True)  # fmt: skip
+        function(*arguments, cores=2, **{**settings, "n" if "n" in settings else "k": 2})  # imports
+        own, wall, expected = measured(function, arguments, settings, None, {"cores": 2})
+        print(f"{what}: two threads {own:.1f} s of processors ({wall:.1f} s)", end="", flush=True)
+        with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+            for which in ("two new processes", "the same again"):
+                other, wall, found = measured(function, arguments, settings, pool, {"executor": pool})
+                same = found.ranks.equals(expected.ranks) if function is pm.sbc else found.elpd == expected.elpd
+                print(f"; {which} {other:.1f} s ({wall:.1f} s), {other / own:.2f} times"
+                      f"{'' if same else ', OTHER NUMBERS'}", end="", flush=True)  # fmt: skip
+        print(flush=True)
+
+
+def measured(function: Any, arguments: Any, settings: Any, pool: Any, place: Any) -> tuple[float, float, Any]:
+    """Seconds of processors, of the clock, and what was found."""
+    known = list(pool._processes) if pool is not None else []
+    began, wall = spent(known), time.perf_counter()
+    found = function(*arguments, **place, **settings)
+    living = list(pool._processes) if pool is not None else []
+    return spent(living) - began, time.perf_counter() - wall, found
 
 
 def main() -> None:
@@ -142,11 +152,13 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
     ):
         all_of(pool, 20 * many, 0.01)
+        warm = {str(n): {"counts": np.array([n % 7, 2, 3])} for n in range(20 * many)}
+        pm.sample_many(exchanged(), warm, executor=pool, sampler=partial(sleeping, seconds=0.05))  # all have imported
         for seconds in (0.005, 0.05):
             told = f"{1e3 * seconds:g} ms"
             for name, executor in (("threads", threads), ("processes", pool)):
                 shown(f"tasks of {told}, {many} {name}", count, many, seconds, all_of, executor, count, seconds)
-            fits: dict[str, Any] = {"executor": pool, "sampler": sleeping, "seconds": seconds, "random_seed": 1}
+            fits: dict[str, Any] = {"executor": pool, "sampler": partial(sleeping, seconds=seconds), "random_seed": 1}
             model = exchanged()
             data = {name: {"counts": np.array([n % 7, 2, 3])} for name, n in rows.items()}
             shown(f"fits of {told}, one model, {many} processes", count, many, seconds,

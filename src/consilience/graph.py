@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     Variable = Node
 else:
 
-    class _AnyVariable(type):
+    class _OfGraphs(type):
         def __instancecheck__(cls, value: object) -> bool:
             return isinstance(value, Node) or plain(value) is not value
 
-    class Variable(metaclass=_AnyVariable):
+    class AnyVariable(metaclass=_OfGraphs):
         """A value of a graph, with named dims or without, for `isinstance`.
 
         See Also
@@ -39,6 +39,8 @@ else:
         >>> isinstance(pt.dscalar("x"), Variable), isinstance(px.as_xtensor(1.0), Variable), isinstance(1.0, Variable)
         (True, True, False)
         """
+
+    Variable = AnyVariable
 
 
 __all__ = [

@@ -18,7 +18,8 @@ from consilience.ops.sparse.coordinates import csr_from_dense as _csr_from_dense
 from consilience.ops.sparse.variable import Format as _Format
 from consilience.ops.sparse.variable import SparseVariable as _SparseVariable
 from consilience.ops.sparse.variable import is_sparse as _is_sparse
-from consilience.tensor import TensorLike, TensorVariable
+from consilience.tensor import TensorLike as TensorLike
+from consilience.tensor import TensorVariable as TensorVariable
 from consilience.tensor import keywords as _keywords
 from consilience.tensor.linalg import cho_solve as cho_solve
 from consilience.tensor.linalg import eigh as eigh

@@ -35,7 +35,8 @@ def test_moments_of_draws_are_the_declared_ones(case: Case) -> None:
     """Mean and variance within five standard errors, where the fourth moment exists."""
     rng = np.random.default_rng(22)
     parameters, frozen = case.sample(rng, (3,))
-    kurtosis = np.asarray(frozen.stats(moments="k"), float)
+    with np.errstate(invalid="ignore"):  # SciPy 1.15 divides where it does not take the quotient
+        kurtosis = np.asarray(frozen.stats(moments="k"), float)
     rv = case.distribution.dist(**parameters)
     draws = pd.draw(rv, COUNT, random_seed=6).astype(float)
     for i in np.flatnonzero(np.isfinite(kurtosis) & (kurtosis < 60)):

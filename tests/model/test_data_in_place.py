@@ -12,6 +12,7 @@ import consilience as pm
 from consilience.ir import constant, constant_value
 from consilience.ir.leaves import LARGE
 from consilience.model.log_density import ModelDensity, model_density
+from consilience.model.observation import slot_values
 
 ROWS, COLUMNS = 70_000, 8
 
@@ -60,7 +61,7 @@ def test_read_only_arrays_and_mapped_files_stay_where_they_are(data: bool, tmp_p
     frozen.setflags(write=False)
     for own in (frozen, np.load(tmp_path / "x.npy", mmap_mode="r")):
         density = regression(own, data)
-        assert read(density, own) or data  # which is laid out by columns
+        assert read(density, own)
         right(density, own)
 
 
@@ -102,4 +103,13 @@ def test_new_data_of_another_length() -> None:
     more.setflags(write=False)
     pm.set_data({"x": more, "y": np.arange(len(more)) % 2}, model=model)
     density = model_density(model)
+    assert read(density, more)
     right(density, more)
+    for values in (2.0 * x, x.astype("float32")):  # which are laid out by columns, in the one copy that there is
+        pm.set_data({"x": values, "y": np.arange(ROWS) % 2}, model=model)
+        held = slot_values(model)[1][0]
+        density = model_density(model)
+        assert held.dtype == "float64"
+        assert read(density, held)
+        assert not np.shares_memory(held, values)
+        right(density, values)

@@ -35,5 +35,5 @@ def complaint(outputs: Sequence[Node], given: dict[Node, Array], choice: Forced,
         scale = max(1.0, float(np.max(np.abs(before[np.isfinite(before)]), initial=0.0)))
         wrong = np.isfinite(before) & ~np.isclose(before, after, rtol=tolerance, atol=tolerance * scale)
         if wrong.any():
-            return f"{before[wrong][0]} became {after[wrong][0]} by {[c.rule for c in made.choices]}"
+            return f"{before[wrong][0]} became {after[wrong][0]} by {made.rules}"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 import time
@@ -15,9 +16,14 @@ import numpy as np
 import pytest
 
 import consilience as pm
+import consilience.tensor as pt
+from consilience.cluster import pickles, tasks
 from consilience.cluster.executors import Adapter
-from consilience.errors import SamplingError, WorkerLostError
+from consilience.compile.ops import as_op
+from consilience.errors import SamplingError, StorageError, WorkerLostError
+from consilience.output.storage.files import lock
 from consilience.run.remote import dispatcher
+from tests.cluster.work import other_versions
 
 LENGTHS = {"draws": 60, "tune": 60}
 
@@ -251,3 +257,54 @@ def test_what_does_not_pickle_is_named() -> None:
 def test_an_executor_and_lock_step_exclude_each_other() -> None:
     with pytest.raises(SamplingError, match="`executor`"):
         drawn(normals(), backend="jax", executor=Elsewhere())
+
+
+def test_workers_of_other_versions_are_refused_with_both_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "versions", other_versions)
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as there,
+        pytest.raises(
+            SamplingError, match=rf"consilience {pm.__version__} where this process has 0\.0\.0, NumPy {np.__version__}"
+        ),
+    ):
+        drawn(normals(), executor=there)
+
+
+def test_a_density_of_the_session_goes_with_cloudpickle_or_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pm.Model() as model:
+        mu = pm.Normal("mu")
+        pm.CustomDist("y", mu, logp=lambda value, mu: -((value - mu) ** 2), observed=[0.5])
+    assert_same(drawn(model), drawn(model, executor=Elsewhere()))
+    monkeypatch.setattr(pickles, "find_spec", lambda name: None)
+    with pytest.raises(SamplingError, match=r"the model can't be sent to workers.*`pip install cloudpickle` lets"):
+        drawn(model, executor=Elsewhere())
+
+
+def test_a_table_that_a_density_carries_is_named_if_it_is_huge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pickles, "LARGE", 10**5)
+    table = np.zeros(10**5)
+
+    @as_op(itypes=[pt.dvector], otypes=[pt.dscalar])
+    def density(x: Any) -> Any:
+        return np.asarray(-0.5 * (x**2).sum() + table[0])
+
+    with pm.Model() as model:
+        pm.Potential("p", density(pm.Normal("x", shape=2)))
+    with pytest.warns(pm.errors.ConsilienceWarning, match=r"the model goes to each worker with .* GiB are `table`"):
+        drawn(model, step=pm.Metropolis(), executor=Elsewhere())
+
+
+def test_stores_are_written_here_whatever_folders_workers_see(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their path need not be shared: a relative one is of this process, and workers elsewhere write nothing."""
+    pytest.importorskip("zarr")
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    monkeypatch.chdir(here)
+    model = normals()
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=os.chdir, initargs=(there,)) as pool:
+        assert_same(drawn(model), drawn(model, executor=pool, save=pm.Save(store="run.zarr")))
+    assert [path.name for path in here.iterdir() if path.suffix != ".lock"] == ["run.zarr"]
+    assert not list(there.iterdir())
+    with lock(here / "run.zarr"), pytest.raises(StorageError, match="being written by another run"):
+        drawn(model, executor=Elsewhere(), save=pm.Save(store="run.zarr", overwrite=True))

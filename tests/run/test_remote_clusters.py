@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import consilience as pm
+from consilience.cluster import executors
+from consilience.errors import ConsilienceWarning
 from tests.run.test_remote_chains import assert_same, drawn, mixed, normals
 
 
@@ -24,7 +26,7 @@ def processes() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def dask() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
-    settings = {"n_workers": 3, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    settings = {"n_workers": 3, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
         yield client
 
@@ -94,3 +96,21 @@ def resumed(model: pm.Model, step: Any, workers: Any, where: Path) -> Any:
 
     drawn(model, step=step, executor=workers, callback=stop, save=pm.Save(checkpoint=where), **CHECKED)
     return pm.resume(where, model, executor=workers, progressbar=False)
+
+
+def test_a_dask_cluster_without_workers_is_told_and_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(executors, "VACANT", 0.5)
+    model, events = normals(), list[Any]()
+    settings = {"n_workers": 0, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
+
+        def listen(event: Any) -> None:
+            if isinstance(event, pm.events.WorkerNotice):
+                events.append(event.reason)
+                cluster.scale(1)
+
+        with pytest.warns(ConsilienceWarning, match=r"the Dask cluster at tcp://.* has no workers; this waits until"):
+            found = drawn(model, executor=client, callback=listen)
+    assert "has no workers" in events[0]
+    assert_same(drawn(model), found)

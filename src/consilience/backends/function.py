@@ -47,7 +47,7 @@ from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe
 from consilience.ops.assertion import require
-from consilience.planning import as_written
+from consilience.planning import as_chosen
 from consilience.rewrite.rules import simplify
 from consilience.transforms.equal_terms import equal_terms_batched
 
@@ -149,7 +149,7 @@ class Function(Inspected):
         self._slots = tuple(slots_of([*self.optimised, *written, *sources]))
         if profile is not None:
             profile.graph_seconds += time.perf_counter() - began
-        self._compile = find_backend(mode.backend) if mode.plan else as_written(find_backend(mode.backend))
+        self._compile = as_chosen(find_backend(mode.backend), mode.plan)
         self._executables: OrderedDict[tuple[tuple[int, ...], ...], Bound] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -515,7 +515,7 @@ def function(
     backend: str | None = None,
     context: Context | None = None,
     random_key: Node | None = None,
-    plan: bool = True,
+    plan: bool | int = True,
 ) -> Function:
     """Compile expressions.
 
@@ -562,9 +562,10 @@ def function(
     random_key : TensorVariable, optional
         Shared random key with which random variables that are no inputs are drawn, and which is updated, at every call;
         None makes one with a fresh seed.
-    plan : bool, default True
+    plan : bool or int, default True
         False: products and other dear values are computed in the order in which they are written, where machine code
-        is free to choose an equal one that is predicted to be cheaper.
+        is free to choose an equal one that is predicted to be cheaper. A number: a form that holds so many bytes at
+        most between its steps, and GraphError where none is found.
 
     Returns
     -------
@@ -607,7 +608,7 @@ def function(
     chosen = mode_named(mode, backend)
     compiled = Function(
         request,
-        mode=chosen if plan else chosen.without_plan(),
+        mode=chosen if plan is True else chosen.with_plan(plan),
         context=context,
         allow_downcast=allow_input_downcast,
         profile=profile if isinstance(profile, FunctionProfile) else FunctionProfile() if profile else None,

@@ -85,7 +85,7 @@ KEPT_LENGTHS = 16
 
 
 def program_of(
-    inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = (), *, choice: bool | Forced = True
+    inputs: Sequence[Node], outputs: Sequence[Node], data: Sequence[Node] = (), *, choice: bool | int | Forced = True
 ) -> tuple[Program, list[Node]]:
     """The steps of static outputs, and what of the data is computed before calls: the first of its constants."""
     check_sizes(sizes_of(topological(outputs)), {})
@@ -110,7 +110,7 @@ class Compiled:
         Leaves whose values are bound before calls (`bind`); what depends on them alone is computed then.
     origins : sequence of TensorVariable, optional
         The outputs as users know them, for messages; `outputs` if not given.
-    choice : bool or callable, default True
+    choice : bool or int or callable, default True
         Whether the program is planned (see `planning`).
 
     Attributes
@@ -133,9 +133,10 @@ class Compiled:
         *,
         level: int = 2,
         origins: Sequence[Node] | None = None,
-        choice: bool | Forced = True,
+        choice: bool | int | Forced = True,
     ) -> None:
         self._data = list(data)
+        self._written_for = inputs, outputs, level
         self.origins = outputs if origins is None else origins
         program, self._prepared = program_of(inputs, outputs, self._data, choice=choice)
         host = target.host()
@@ -156,7 +157,15 @@ class Compiled:
         return jit.load(emit(code.module, host), [code.entry], level=level)
 
     def bind(self, values: Sequence[Array] = ()) -> BoundCode:
-        """The code with a table of constants, for given values of the data leaves."""
+        """The code with a table of constants, for given values of the data leaves.
+
+        Matrices that are given to be read where they lie get code of their own, which reads them row by row.
+        """
+        if lying := {leaf: constant(value) for leaf, value in zip(self._data, values, strict=True) if _lies(value)}:
+            inputs, outputs, level = self._written_for
+            others = {leaf: value for leaf, value in zip(self._data, values, strict=True) if leaf not in lying}
+            own = type(self)(inputs, substitute(outputs, lying), list(others), level=level, origins=self.origins)
+            return own.bind(list(others.values()))
         prepared: list[Array] = []
         if self._prepared:
             prepared = reference.evaluate(self._prepared, dict(zip(self._data, values, strict=True)))
@@ -266,7 +275,11 @@ def _in_place(view: Node) -> bool:
     while view.inputs:
         view = view.inputs[0]
     array = constant_value(view)
-    return array is not None and array.ndim == 2 and min(array.shape) <= FEW_COLUMNS and stays(array, array.dtype)
+    return array is not None and _lies(array)
+
+
+def _lies(array: Array) -> bool:
+    return array.ndim == 2 and min(array.shape) <= FEW_COLUMNS and stays(array, array.dtype)
 
 
 def _size(node: Node) -> int:

@@ -36,8 +36,9 @@ class Mode(Record):
         A name of `registry.BACKENDS`; PyTensor's linkers, as in `Mode(linker="py")`, are taken too.
     simplified : bool, optional
         Whether the graph is rewritten before it is compiled; of PyTensor's `optimizer=`, None is False.
-    plan : bool, default True
-        Whether machine code computes the equal form that is predicted to be cheapest, of graphs that are rewritten.
+    plan : bool or int, default True
+        Whether machine code computes the equal form that is predicted to be cheapest, of graphs that are rewritten; a
+        number: the cheapest that holds so many bytes at most.
 
     See Also
     --------
@@ -53,7 +54,7 @@ class Mode(Record):
 
     backend: str = "llvm"
     simplified: bool = True
-    plan: bool = True
+    plan: bool | int = True
 
     def __init__(
         self,
@@ -62,12 +63,12 @@ class Mode(Record):
         *,
         backend: str | None = None,
         simplified: bool | None = None,
-        plan: bool = True,
+        plan: bool | int = True,
     ) -> None:
         chosen = linker if backend is None else backend
         object.__setattr__(self, "backend", _LINKERS.get(chosen, chosen))
         object.__setattr__(self, "simplified", bool(optimizer) if simplified is None else simplified)
-        object.__setattr__(self, "plan", bool(plan) and self.simplified)
+        object.__setattr__(self, "plan", self.simplified and plan)
 
     @property
     def linker(self) -> str:
@@ -85,11 +86,11 @@ class Mode(Record):
             super().__setattr__(name, value)
         _refuse_finite({name: value})
 
-    def without_plan(self) -> Mode:
-        """This mode, in which machine code computes graphs as they are written."""
+    def with_plan(self, plan: bool | int) -> Mode:
+        """This mode with another `plan`."""
         made = object.__new__(type(self))
         for name in field_names(self):
-            object.__setattr__(made, name, getattr(self, name) if name != "plan" else False)
+            object.__setattr__(made, name, getattr(self, name) if name != "plan" else self.simplified and plan)
         return made
 
     def excluding(self, *tags: str) -> Mode:

@@ -6,8 +6,10 @@ What a user gave as `executor=` in; an `Adapter` out. No package is loaded to fi
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from importlib import import_module
@@ -20,6 +22,8 @@ INLINE = 4 * 2**20
 """Bytes below which a value goes with each task that asks for it."""
 PATIENCE = 3.0
 """Seconds to wait for a scheduler's word on how many workers it has."""
+VACANT = 5.0
+"""Seconds without a worker that are told; a cluster that was asked for just now has none yet."""
 LOSSES = {"KilledWorker", "WorkerCrashedError", "RayActorError", "NodeDiedError", "OwnerDiedError", "CommClosedError"}
 
 
@@ -31,6 +35,8 @@ class Adapter:
     """
 
     inside = isolates = False
+    vacant = ""
+    """That there is no worker though what is sent is taken, in words; as `count` found it."""
 
     def __init__(self, executor: Any) -> None:
         self.executor = executor
@@ -113,16 +119,28 @@ class Dask(Adapter):
             raise SamplingError("the Dask client is asynchronous; give one that is made without `asynchronous=True`.")
         self._scheduler = getattr(executor.scheduler, "address", None)  # None: it is closed
         self._workers: dict[str, int] = {}  # threads by address, at the last look
+        self._empty = math.inf  # since when there is none
 
     def count(self) -> int:
         client = self.executor
         # As `client.nthreads()`, which waits for half a minute where the scheduler is gone.
         with contextlib.suppress(OSError, TimeoutError, AttributeError):  # the last of a client that is closed
             before, self._workers = self._workers, client.sync(client.scheduler.ncores, callback_timeout=PATIENCE)
-            if before:
+            if before or self.vacant:
                 self._tell(sorted(before.keys() - self._workers), "gone; what was done there is done again elsewhere")
                 self._tell(sorted(self._workers.keys() - before), "new")
+            self._look_for_workers()
         return max(1, sum(self._workers.values()))
+
+    def _look_for_workers(self) -> None:
+        # No end of patience: jobs wait in queues for hours, and adaptive clusters begin workers once there is work.
+        now = time.monotonic()
+        self._empty = math.inf if self._workers else min(self._empty, now)
+        before, self.vacant = self.vacant, ""
+        if now - self._empty >= VACANT:
+            self.vacant = f"the Dask cluster at {self._scheduler} has no workers; this waits until there is one"
+            if not before:
+                self.news.append(self.vacant)
 
     def _tell(self, places: list[str], words: str) -> None:
         """Dask sends what a lost worker was at to another, and says nothing."""

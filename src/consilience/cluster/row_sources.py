@@ -77,6 +77,8 @@ class RowSource:
             raise SamplingError(f"{self._where()}: {error}") from error
         except Exception as error:  # stores and engines of others raise errors of their own
             raise SamplingError(f"{self._where()} can't be read at rows {first:,} to {behind:,}: {error}") from error
+        if not (values.flags.writeable or isinstance(found, np.ndarray)):
+            values = values.copy()  # what can't be written to is read where it lies, by code of its own
         if values.dtype.kind not in "biuf":
             raise SamplingError(
                 f"{self._where()} has values of the type {values.dtype}, where numbers were needed: write them as "

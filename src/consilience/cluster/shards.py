@@ -63,7 +63,10 @@ class Shards:
         self.executor, self.sources, self.rows, self.memory = executor, sources, rows, memory
 
     def over(self, work: Any, what: str) -> ShardSums:
-        """Sums over all rows of what `work(values by name, first row)` gives on workers; see `ShardSums`."""
+        """Sums over all rows, by workers; see `ShardSums`.
+
+        work   of values by name and the number of their first row: a function of the argument, and the bytes it keeps
+        """
         return ShardSums(self, work, what)
 
 
@@ -82,7 +85,7 @@ class _Job:
         known = self.made.pop((first, behind), None)
         if known is None:
             values = {source.name: source.read(first, behind) for source in self.sources}
-            known = self.work(values, first), sum(value.nbytes for value in values.values())
+            known = self.work(values, first)
         else:
             for source in self.sources:
                 source.check()

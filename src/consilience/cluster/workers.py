@@ -14,6 +14,7 @@ import queue
 import secrets
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
@@ -24,7 +25,7 @@ from typing import Any, Final, Self, TypeVar
 from consilience.cluster import tasks
 from consilience.cluster.executors import adapted
 from consilience.cluster.pickles import sent
-from consilience.errors import SamplingError, TimeLimitError, WorkerLostError
+from consilience.errors import ConsilienceWarning, SamplingError, TimeLimitError, WorkerLostError
 from consilience.native.blas import single_threaded
 
 I = TypeVar("I")  # noqa: E741  # an item
@@ -171,6 +172,7 @@ class Workers:
         self._arrived: queue.SimpleQueue[tuple[Task | None, Any]] = queue.SimpleQueue()
         self._shared: list[Broadcast] = []
         self._counted = (0, -1.0)
+        self._warned = False  # that there are none
         self.losses = 0
 
     @property
@@ -184,6 +186,9 @@ class Workers:
         now = time.monotonic()
         if now - self._counted[1] > 1.0 and not self.away:
             self._counted = (self._adapter.count(), now)
+            if self._adapter.vacant and not self._warned:
+                self._warned = True
+                warnings.warn(f"{self._adapter.vacant}.", ConsilienceWarning, stacklevel=3)
         return max(1, self._counted[0])
 
     def news(self) -> list[str]:
@@ -191,6 +196,11 @@ class Workers:
         _ = self.count  # which looks, from time to time
         told, self._adapter.news = self._adapter.news, []
         return told
+
+    @property
+    def vacant(self) -> bool:
+        """Whether there has been no worker for some seconds."""
+        return bool(self._adapter.vacant)
 
     @property
     def away(self) -> str:

@@ -188,7 +188,7 @@ def by_columns(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any
     """
     rows, columns = array.shape if array.ndim == 2 else (0, 0)
     large = array.nbytes >= LARGE and columns <= min(rows, FEW_COLUMNS) and array.dtype.kind in "biuf"
-    if not large or stays(array, array.dtype):
+    if not large or stays(array, dtype):
         return None
     copy = on_a_line(array.T, dtype)
     _freeze(copy)

@@ -5,8 +5,7 @@ A dimension has labels, a fixed length, or a length that data decide (a symbolic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib import import_module
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,18 +19,24 @@ Labels: TypeAlias = Sequence[Any] | npt.NDArray[Any] | None
 
 
 class NamedAxes(tuple[str, ...]):
-    """Dims of a variable that was made as a tensor with named dims: `model[name]` is that, too."""
+    """Dims of a variable that was made as a tensor with named dims, `made`: `model[name]` is that, too."""
 
-    made: Any = None
+    made: Any
+    kind: type[Any]
+
+    @classmethod
+    def like(cls, dims: Iterable[str], made: Any) -> NamedAxes:
+        """The dims of a variable, which `made` is, or is a class of."""
+        axes = cls(dims)
+        axes.made, axes.kind = (None, made) if isinstance(made, type) else (made, made.__class__)
+        return axes
 
     def of(self, node: Node) -> Any:
         """The variable with its dims: what the user has, or the same of another model."""
-        if self.made is None or self.made.values is not node:
-            return import_module("consilience.xtensor").XTensorVariable(node, tuple(self))
-        return self.made
+        return self.made if self.made is not None and self.made.values is node else self.kind(node, tuple(self))
 
-    def __reduce__(self) -> tuple[type[NamedAxes], tuple[tuple[str, ...]]]:
-        return NamedAxes, (tuple(self),)
+    def __reduce__(self) -> tuple[Any, tuple[tuple[str, ...], type[Any]]]:
+        return NamedAxes.like, (tuple(self), self.kind)
 
 
 class _Axis:

@@ -270,7 +270,10 @@ def for_slot(name: str, slot: Node, value: Any) -> Array:
                 f"{first_outside(array, wrong)}; convert it, or create `pm.Data` with values of that type."
             )
         array = cast_array
-    return array.astype(wanted, copy=not stays(array, wanted))
+    if array.dtype == wanted:
+        return array  # nobody else's, or one that stays where it lies
+    converted = by_columns(array, wanted)
+    return array.astype(wanted) if converted is None else converted
 
 
 def sparse_slots(name: str, matrix: Any, slot: Callable[[str, Array], Node]) -> SparseVariable:

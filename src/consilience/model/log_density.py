@@ -418,14 +418,9 @@ def model_density(
             "the bound of a censored variable, and a sampler that moves along gradients never meets them. Give it data "
             "with `observed=` or `pm.observe`; for values that cannot lie beyond the bounds use `pm.Truncated`."
         )
-    slots, values, versions, lengths = slot_values(model)
-    check_fit(model, lengths)
-    shapes = tuple(v.shape for v in values)
     observations = [node for v in model.observed for node in (v.node, v.data)]
     batches = batches and has_batches([*observations, *model.named_potentials.values()])
-    key = (backend, jacobian, batches, shapes)
-    made = partial(DensityPrograms, model, slots, lengths, backend, jacobian, batches)
-    programs = kept(model.cache, "density", key, made)
+    programs, key, slots, values, versions = _programs(model, backend, jacobian, batches)
     bound = model.cache.get(("bound", *key, *versions))
     if bound is None:
         check_data(model, dict(zip(slots, values, strict=True)))
@@ -433,3 +428,21 @@ def model_density(
             model.cache.pop(old, None)
         bound = model.cache["bound", *key, *versions] = programs.compiled.bind(values)
     return ModelDensity(model, programs, bound, values)
+
+
+def of_terms(model: ModelVariables, numbers: Sequence[int]) -> Bound:
+    """As `ModelDensity.of_terms`, for the data of the moment and no other terms of them."""
+    programs, _, slots, values, _ = _programs(model, "llvm", True, False)
+    check_data(model, dict(zip(slots, values, strict=True)))
+    return programs.chosen(tuple(numbers)).bind(values)
+
+
+def _programs(
+    model: ModelVariables, backend: str, jacobian: bool, batches: bool
+) -> tuple[DensityPrograms, tuple[object, ...], list[Node], list[Array], list[int]]:
+    """Those for the shapes of the data, their key, the slots of data, their values and versions."""
+    slots, values, versions, lengths = slot_values(model)
+    check_fit(model, lengths)
+    key = (backend, jacobian, batches, tuple(v.shape for v in values))
+    made = partial(DensityPrograms, model, slots, lengths, backend, jacobian, batches)
+    return kept(model.cache, "density", key, made), key, slots, values, versions

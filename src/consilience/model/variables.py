@@ -214,8 +214,7 @@ class ModelVariables(metaclass=Declaring):
     def made_with_dims(self, name: str, made: Any) -> None:
         """Have `model[name]` be a tensor with named dims, as the variable was made."""
         full = self.name_for(name)
-        axes = self.dims_of[full] = NamedAxes(cast("tuple[str, ...]", self.dims_of.get(full, ())))
-        axes.made = made
+        self.dims_of[full] = NamedAxes.like(cast("tuple[str, ...]", self.dims_of.get(full, ())), made)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and (name in self.named or self.name_for(name) in self.named)

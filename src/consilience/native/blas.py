@@ -155,7 +155,7 @@ def _routines() -> dict[str, object]:
         try:
             capsules = vars(_import(f"scipy.linalg.{name}")).get("__pyx_capi__")
         except ImportError as error:
-            raise MissingPackageError.of("SciPy", "pip install 'scipy>=1.13'", error) from error
+            raise MissingPackageError.of("SciPy", "pip install 'scipy>=1.15'", error) from error
         if not isinstance(capsules, dict):
             raise NativeError(f"scipy.linalg.{name} exports no C functions; install SciPy 1.13 or newer")
         found |= capsules

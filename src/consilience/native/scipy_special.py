@@ -71,7 +71,7 @@ def _capsules() -> dict[str, object]:
     try:
         capsules = vars(importlib.import_module(_MODULE)).get("__pyx_capi__")
     except ImportError as error:
-        raise MissingPackageError.of("SciPy", "pip install 'scipy>=1.13'", error) from error
+        raise MissingPackageError.of("SciPy", "pip install 'scipy>=1.15'", error) from error
     if not isinstance(capsules, dict):
         raise NativeError(f"{_MODULE} exports no C functions; install SciPy 1.13 or newer")
     return capsules

@@ -193,30 +193,28 @@ through:
   ret i64 %both
 }}
 
-; Whether a number is to be had, or helpers were called back.
-define internal i1 @due(i64 %calls) {{
+; A slot of which numbers are to be had, or null.
+define internal ptr @posted() {{
 entry:
-  %calls.at = getelementptr i64, ptr @helpers_memory, i64 8
-  %now = load atomic i64, ptr %calls.at seq_cst, align 8
-  %stay = icmp eq i64 %now, %calls
-  br i1 %stay, label %slots, label %yes
-slots:
+  br label %look
+look:
   %j = phi i64 [ 0, %entry ], [ %j.after, %next ]
-  %at = mul i64 %j, {SLOT}
-  %word = add i64 %at, {HEAD + 8}
-  %ticket = getelementptr i64, ptr @helpers_memory, i64 %word
+  %word = mul i64 %j, {SLOT}
+  %here = add i64 %word, {HEAD}
+  %slot = getelementptr i64, ptr @helpers_memory, i64 %here
+  %ticket = getelementptr i64, ptr %slot, i64 8
   %seen = load atomic i64, ptr %ticket seq_cst, align 8
   %left = and i64 %seen, 4294967295
   %none = icmp eq i64 %left, 0
-  br i1 %none, label %next, label %yes
+  br i1 %none, label %next, label %found
 next:
   %j.after = add i64 %j, 1
   %last = icmp eq i64 %j.after, {SLOTS}
-  br i1 %last, label %no, label %slots
-yes:
-  ret i1 true
-no:
-  ret i1 false
+  br i1 %last, label %nothing, label %look
+found:
+  ret ptr %slot
+nothing:
+  ret ptr null
 }}
 
 ; Works from the place of this number until helpers were called back more often than `calls`; numbers that it did.
@@ -231,22 +229,18 @@ entry:
   %in = atomicrmw add ptr @helpers_memory, i64 1 seq_cst
   br label %look
 look:
-  %looks = phi i64 [ 0, %entry ], [ 0, %found ], [ %looks.after, %idle ], [ 0, %woken ]
-  %sum = phi i64 [ 0, %entry ], [ %sum.after, %found ], [ %sum, %idle ], [ %sum, %woken ]
+  %looks = phi i64 [ 0, %entry ], [ 0, %found ], [ %looks, %some ], [ %looks.after, %idle ], [ 0, %woken ]
+  %sum = phi i64 [ 0, %entry ], [ %sum.after, %found ], [ %sum, %some ], [ %sum, %idle ], [ %sum, %woken ]
   %now = load atomic i64, ptr %calls.at seq_cst, align 8
   %stay = icmp eq i64 %now, %calls
-  br i1 %stay, label %slots, label %leave
-slots:
-  %j = phi i64 [ 0, %look ], [ %j.after, %next ]
-  %at = mul i64 %j, {SLOT}
-  %slot.word = add i64 %at, {HEAD}
-  %slot = getelementptr i64, ptr @helpers_memory, i64 %slot.word
+  br i1 %stay, label %search, label %leave
+search:
+  %slot = call ptr @posted()
+  %none = icmp eq ptr %slot, null
+  br i1 %none, label %empty, label %some
+some:
   %did = call i1 @one(ptr %slot)
-  br i1 %did, label %found, label %next
-next:
-  %j.after = add i64 %j, 1
-  %last = icmp eq i64 %j.after, {SLOTS}
-  br i1 %last, label %empty, label %slots
+  br i1 %did, label %found, label %look
 found:
   %sum.after = add i64 %sum, 1
   br label %look
@@ -261,7 +255,11 @@ raise:
   ; The flag first, then another look: who posts later sees it.
   store atomic i64 1, ptr %flag seq_cst, align 8
   fence seq_cst
-  %due = call i1 @due(i64 %calls)
+  %calls.then = load atomic i64, ptr %calls.at seq_cst, align 8
+  %called = icmp ne i64 %calls.then, %calls
+  %slot.then = call ptr @posted()
+  %work = icmp ne ptr %slot.then, null
+  %due = or i1 %called, %work
   br i1 %due, label %late, label %sleep
 sleep:
   %got = call i32 @PyThread_acquire_lock_timed(ptr %bell, i64 {SLEEP}, i32 0)

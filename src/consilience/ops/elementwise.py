@@ -33,7 +33,7 @@ from consilience.ir.types import SIGNED
 from consilience.ops.dtypes import fitted, float_dtype, is_weak, kind_of, named, of_truth, part_of, weak_type
 from consilience.ops.scalar import DRAWS, TABLE
 
-TensorLike: TypeAlias = Node | npt.ArrayLike
+TensorLike: TypeAlias = "Node | npt.ArrayLike | Sequence[TensorLike]"
 
 
 def as_tensor(value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
@@ -53,7 +53,7 @@ def as_tensor(value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
         return constant(value, config.floatX)
     if dtype is None and isinstance(value, float) and not isinstance(value, np.generic):
         return constant(value, config.floatX)
-    return constant(value, None if dtype is None else named(dtype))
+    return constant(value, None if dtype is None else named(dtype))  # type: ignore[arg-type]  # no nodes in it
 
 
 def _holds_node(values: Sequence[Any]) -> bool:
@@ -231,7 +231,7 @@ def promote(values: Sequence[TensorLike]) -> tuple[list[Node], str]:
     weak = [v for v in operands if not isinstance(v, Node)]
     # One type of floats holds what Python's real numbers are beside it.
     if dtype not in FLOATS or any(isinstance(v, complex) for v in weak):
-        dtype = np.result_type(*[numpy_dtype(d) for d in strong], *weak).name
+        dtype = np.result_type(*[numpy_dtype(d) for d in strong], *weak).name  # type: ignore[arg-type]  # numbers
         if not strong and dtype in FLOATS:
             dtype = config.floatX
     return [cast(v, dtype) if isinstance(v, Node) else constant(fitted(v, dtype)) for v in operands], dtype

@@ -15,6 +15,7 @@ from consilience.ops import (
     Cholesky,
     Det,
     DetSign,
+    Elementwise,
     Index,
     Inverse,
     InverseQuadratic,
@@ -29,25 +30,27 @@ if TYPE_CHECKING:
 
 # A choice for tests: numbers of members by number of class.
 Forced: TypeAlias = "Callable[[Alternatives], dict[int, int]]"
-# Whether programs are planned; a function in its place chooses as it likes.
-choosing: ContextVar[bool | Forced] = ContextVar("choosing", default=True)
+# Whether programs are planned; a number of bytes that plans may hold; a function in its place chooses as it likes.
+choosing: ContextVar[bool | int | Forced] = ContextVar("choosing", default=True)
 
-# Multiplications in all (or elements that are gathered, ten times) from which on a plan can repay its making.
+# Multiplications (or elements that are gathered, ten times) from which on a plan can repay its making: in all, and of
+# values that count.
 WORTHWHILE: Final = 500_000
+COUNTS: Final = 20_000
 _FACTORISING: Final = frozenset((Cholesky, Det, DetSign, Inverse, LogAbsDet, Solve, InverseQuadratic))
 
 
-def planned(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | Forced = True) -> list[Node]:
+def planned(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | int | Forced = True) -> list[Node]:
     """The outputs in the form that is predicted to be cheapest; the given one where there is little to gain.
 
     Parameters
     ----------
     data : sequence of TensorVariable, default ()
         Leaves that are bound before calls: what depends on them alone costs nothing.
-    choice : bool or callable, default True
-        False: as written.
+    choice : bool or int or callable, default True
+        False: as written; a number: bytes that the plan holds at most.
     """
-    if choice is False or (choice is True and _effort(outputs) < WORTHWHILE):
+    if choice is False or (choice is True and not worthwhile(outputs)):
         return list(outputs)
     from consilience.planning.choice import plan
 
@@ -58,11 +61,13 @@ Compiled = TypeVar("Compiled")
 Arguments = ParamSpec("Arguments")
 
 
-def as_written(compile: Callable[Arguments, Compiled]) -> Callable[Arguments, Compiled]:
-    """A backend's `compile` that plans nothing."""
+def as_chosen(compile: Callable[Arguments, Compiled], choice: bool | int) -> Callable[Arguments, Compiled]:
+    """A backend's `compile` that plans nothing (False), or plans within so many bytes."""
+    if choice is True:
+        return compile
 
     def compiled(*arguments: Arguments.args, **settings: Arguments.kwargs) -> Compiled:
-        before = choosing.set(False)
+        before = choosing.set(choice)
         try:
             return compile(*arguments, **settings)
         finally:
@@ -71,19 +76,28 @@ def as_written(compile: Callable[Arguments, Compiled]) -> Callable[Arguments, Co
     return compiled
 
 
+def worthwhile(outputs: Sequence[Node]) -> bool:
+    """Whether a plan can repay its making."""
+    return _effort(outputs) >= WORTHWHILE
+
+
 def _effort(outputs: Sequence[Node]) -> float:
     """Multiplications of products and factorisations, and ten for each element that is gathered in large numbers."""
     total = 0.0
     for node in topological(outputs):
         kind = node.op.__class__
+        effort = 0.0
         if kind is MatMul:
-            total += _size(node) * _length(node.inputs[0], -1)
+            effort = _size(node) * _length(node.inputs[0], -1)
         elif kind in _FACTORISING:
-            total += _size(node.inputs[0]) * _length(node.inputs[0], -1) / 3
+            effort = _size(node.inputs[0]) * _length(node.inputs[0], -1) / 3
         elif kind is SolveTriangular:
-            total += _size(node) * _length(node.inputs[0], -1)
+            effort = _size(node) * _length(node.inputs[0], -1)
         elif kind is Index and len(node.inputs) > 1:
-            total += 10.0 * _size(node)
+            read = node.inputs[0]
+            effort = 10.0 * max(_size(node), _size(read) if isinstance(read.op, Elementwise | MatMul) else 0.0)
+        if effort >= COUNTS:
+            total += effort
     return total
 
 

@@ -1,15 +1,16 @@
 """The forms that make a program cheapest: first by the price of trees, then by small changes of the exact price.
 
-Alternatives in, a `Plan` out. What is shared is paid for once; an element that only loops of its own shape read is
-never written. The written form is a candidate, so that no plan is predicted to be dearer than what was written.
+Alternatives in, a `PricedPlan` out. What is shared is paid for once; an element that only loops of its own shape read
+is never written. The written form is a candidate: no plan is predicted to be dearer than what was written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from consilience.ir import Node, side_tables
+from consilience.errors import GraphError
+from consilience.ir import Node, side_tables, topological
 from consilience.ops import BroadcastTo, Reduce, Transpose
 from consilience.planning import cost
 from consilience.planning.alternatives import Alternatives, Member
@@ -30,16 +31,31 @@ Reading: TypeAlias = object
 WHOLE: Final = "whole"
 
 
-class Choice(Record):
-    """A value for which another form than the written one is computed: by which rule, of what, and the user's line."""
+class Weighed(Record):
+    """Two forms of a value between which prices decided.
+
+    Attributes
+    ----------
+    rule
+        That makes one form of the other.
+    written, other
+        The form as it was written, and another one.
+    taken
+        Whether the other one is computed.
+    seconds, bytes
+        What a call of the whole program is predicted to take, and to hold at most: as planned, and with that one form
+        exchanged.
+    """
 
     rule: str
-    before: Node
-    after: Node
-    source: str
+    written: Node
+    other: Node
+    taken: bool
+    seconds: tuple[float, float]
+    bytes: tuple[float, float]
 
 
-class Plan(Record):
+class PricedPlan(Record):
     """The outputs in the forms that were chosen.
 
     Attributes
@@ -49,7 +65,9 @@ class Plan(Record):
     peak, written_peak
         Bytes of the values that are held at the same time, at most.
     forms
-        Number of forms that were weighed.
+        Number of forms that were found.
+    rules
+        By which other forms than the written ones were chosen, inputs first.
     """
 
     outputs: tuple[Node, ...]
@@ -58,37 +76,53 @@ class Plan(Record):
     peak: float
     written_peak: float
     forms: int
-    choices: tuple[Choice, ...]
+    rules: tuple[str, ...]
 
 
-def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | Forced = True) -> Plan:
+def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | int | Forced = True) -> PricedPlan:
     """The cheapest program that rules find.
 
     Parameters
     ----------
     data : sequence of TensorVariable, default ()
         Leaves that are bound before calls.
-    choice : bool or callable, default True
-        A function of the alternatives gives numbers of members to take, by class, whatever they cost.
+    choice : bool or int or callable, default True
+        A number: the plan holds so many bytes at most. A function of the alternatives gives numbers of members to
+        take, by class, whatever they cost.
+
+    Raises
+    ------
+    GraphError
+        Where no plan was found that holds as little.
     """
-    limit = None if callable(choice) else int(written_price(outputs, data) * PER_SECOND) + 1
+    limit = None if callable(choice) else _limit(outputs)
     found = Alternatives(outputs, data, EXPLORE, ALWAYS, limit=limit)
     price = Price(found)
     written, written_peak = price.total, price.peak()
     if callable(choice):
         for number, member in sorted(choice(found).items()):
             price.switch(number, member)
-    else:
+    elif choice is True:
         cheapest(price)
-    return Plan(
-        tuple(price.outputs()),
-        price.total,
-        written,
-        price.peak(),
-        written_peak,
-        found.spent,
-        tuple(price.choices()),
+    else:
+        _within(price, choice)
+    return PricedPlan(
+        tuple(price.outputs()), price.total, written, price.peak(), written_peak, found.spent, tuple(price.rules())
     )
+
+
+def weighed(outputs: Sequence[Node], data: Sequence[Node] = ()) -> tuple[PricedPlan, list[Weighed]]:
+    """A plan, and what it chose among: the forms that were taken, then those that were not, the closest ones first."""
+    made = plan(outputs, data)
+    found = Alternatives(outputs, data, EXPLORE, ALWAYS, limit=_limit(outputs))
+    price = Price(found)
+    cheapest(price)
+    return made, sorted(price.weighed(), key=lambda w: (not w.taken, w.seconds[1] - w.seconds[0]))
+
+
+def _limit(outputs: Sequence[Node]) -> int:
+    """New forms that the run time of a program allows."""
+    return int(sum(map(cost.work, topological(outputs))) * PER_SECOND) + 1
 
 
 def written_price(outputs: Sequence[Node], data: Sequence[Node] = ()) -> float:
@@ -110,6 +144,25 @@ def cheapest(price: Price) -> None:
     if price.total > start * (1.0 - MARGIN):
         price.take(written)
         price.total = start
+
+
+def _within(price: Price, memory: int) -> None:
+    """The cheapest forms found that hold at most so many bytes: bytes are given a price until they do."""
+    least = price.peak()
+    for per_byte in (0.0, 1e-12, 1e-10, 1e-8, 1e-6):
+        price.reprice(per_byte)
+        cheapest(price)
+        held = price.peak()
+        if held <= memory:
+            price.reprice(0.0)
+            return
+        least = min(least, held)
+    node = price.largest()
+    raise GraphError(
+        f"no form of this program was found that holds at most {memory:,} bytes at a time; the best found holds "
+        f"{least:,.0f}. The largest value, of shape {node.static_shape}, is {side_tables.describe(node)}; "
+        "work in parts, or give a higher limit."
+    )
 
 
 def _by_trees(price: Price) -> list[int]:
@@ -165,9 +218,10 @@ class Price:
         self.total = 0.0
         # By class: how often it is read in which way.
         self._readers: list[dict[Reading, int]] = [{} for _ in range(count)]
-        self._works: dict[tuple[int, int], float] = {}
+        self._works: dict[tuple[int, int], tuple[int, float]] = {}
         self._reads: dict[tuple[int, int], list[tuple[int, Reading]]] = {}
         self._before: dict[int, float] = {}
+        self._per_byte = 0.0
         self._read((o, WHOLE) for o in alternatives.outputs)
         self._settle()
 
@@ -274,25 +328,30 @@ class Price:
             self.chosen[number] = min(range(len(costs)), key=costs.__getitem__)
             prices[number] = costs[self.chosen[number]]
 
+    def reprice(self, per_byte: float) -> None:
+        """Let every byte that is written cost so many seconds more."""
+        self._per_byte = per_byte
+        self.total = sum(map(self._share, range(len(self.chosen))))
+
     # ---- prices
 
     def work(self, number: int, member: int) -> float:
         """Seconds of a member by itself, as if it were written."""
-        form = self.alternatives.members[number][member]
-        if form.alias or not form.inputs:
-            return 0.0
-        node = form.node
-        kind = cost.kind_of(node)
-        own = self._work(number, member)
+        kind, own = self._work(number, member)
         if kind in (cost.LOOP, cost.SUM):
+            node = self.alternatives.members[number][member].node
             own += cost.LAUNCH + sum(cost.reading(i) for i in node.inputs) / 2 + cost.passing(cost.size_of(node)) / 2
         return own
 
-    def _work(self, number: int, member: int) -> float:
+    def _work(self, number: int, member: int) -> tuple[int, float]:
+        """How a member is computed, and its seconds beside reading and writing."""
         known = self._works.get((number, member))
         if known is None:
             form = self.alternatives.members[number][member]
-            known = self._works[number, member] = 0.0 if form.alias or not form.inputs else cost.work(form.node)
+            there = form.alias or not form.inputs
+            known = self._works[number, member] = (
+                (cost.STORED, 0.0) if there else (cost.kind_of(form.node), cost.work(form.node))
+            )
         return known
 
     def reads(self, number: int, member: int) -> list[tuple[int, Reading]]:
@@ -303,30 +362,29 @@ class Price:
         return known
 
     def _share(self, number: int) -> float:
-        """What a class adds to the total: its work, writing it if it is written, and all reading of it."""
+        """What a class adds to the total."""
         readers = self._readers[number]
-        if not readers:
+        return self.share_of(number, self.chosen[number], readers) if readers else 0.0
+
+    def share_of(self, number: int, member: int, readers: Collection[Reading]) -> float:
+        """What a member that is read in some ways adds: its work, writing it if need be, and all reading of it."""
+        form = self.alternatives.members[number][member]
+        if form.alias:
             return 0.0
-        member = self.alternatives.members[number][self.chosen[number]]
-        node = member.node
-        if member.alias:
-            return 0.0
-        own = self._work(number, self.chosen[number])
-        kind = cost.kind_of(node) if member.inputs else cost.STORED
-        if kind == cost.LOOP and not self._written(number):
+        node = form.node
+        kind, own = self._work(number, member)
+        if kind == cost.LOOP and not _written(node, readers):
             return own
         if kind in (cost.LOOP, cost.SUM):
             own += cost.LAUNCH + cost.passing(cost.size_of(node))
+        if kind >= cost.LOOP:
+            own += self._per_byte * cost.size_of(node)
         loops = sum(1 for reading in readers if not isinstance(reading, str))
         if loops:
             own += loops * cost.reading(node)
         if kind == cost.VIEW and isinstance(node.op, BroadcastTo | Transpose) and WHOLE in readers:
             own += 2.0 * cost.passing(cost.size_of(node)) + cost.LAUNCH  # libraries take a copy
         return own
-
-    def _written(self, number: int) -> bool:
-        shape = self.alternatives.canonical[number].type.shape  # type: ignore[union-attr]  # loops have tensors
-        return any(reading != shape for reading in self._readers[number])
 
     def peak(self) -> float:
         """Bytes that are held at the same time, at most: of values that are written, between writing and reading."""
@@ -340,14 +398,24 @@ class Price:
         held = highest = 0.0
         for place, number in enumerate(order):
             member = found.members[number][self.chosen[number]]
-            kind = cost.kind_of(member.node)
-            if member.inputs and not member.alias and kind >= cost.LOOP and (kind > cost.LOOP or self._written(number)):
+            kind, _ = self._work(number, self.chosen[number])
+            if kind > cost.LOOP or (kind == cost.LOOP and _written(member.node, self._readers[number])):
                 size = cost.size_of(member.node)
                 held += size
                 ending.setdefault(last.get(number, len(order)), []).append(size)
             highest = max(highest, held)
             held -= sum(ending.pop(place, ()))
         return highest
+
+    def largest(self) -> Node:
+        """The largest value that is written."""
+        found = self.alternatives
+        written = [
+            found.members[n][self.chosen[n]].node
+            for n in found.order
+            if self._readers[n] and self._work(n, self.chosen[n])[0] >= cost.LOOP
+        ]
+        return max(written, key=cost.size_of)
 
     # ---- results
 
@@ -372,14 +440,38 @@ class Price:
             made[number] = node
         return [made[o] for o in found.outputs]
 
-    def choices(self) -> Iterator[Choice]:
-        """Where another form than the written one is computed."""
+    def rules(self) -> Iterator[str]:
+        """The rules by which other forms than the written ones were chosen."""
+        for number in self.alternatives.order:
+            if self._readers[number] and self.chosen[number]:
+                yield self.alternatives.members[number][self.chosen[number]].rule
+
+    def weighed(self) -> Iterator[Weighed]:
+        """All forms of the values that are computed, with the prices of the program that has them."""
         found = self.alternatives
+        now = self.total, self.peak()
         for number in found.order:
-            member = found.members[number][self.chosen[number]]
-            if self._readers[number] and member.rule:
-                before = found.members[number][0].node
-                yield Choice(member.rule, before, member.node, side_tables.source_of(before))
+            members, chosen = found.members[number], self.chosen[number]
+            for m in range(1, len(members)):
+                if not self._readers[number]:
+                    continue
+                before = list(self.chosen)
+                exchanged = 0 if m == chosen else m
+                if chosen not in (0, m):
+                    continue
+                self._aim(members[exchanged])
+                self.switch(number, exchanged)
+                then = self.total, self.peak()
+                self.take(before)
+                yield Weighed(
+                    members[m].rule, members[0].node, members[m].node, m == chosen, (now[0], then[0]), (now[1], then[1])
+                )
+
+
+def _written(node: Node, readers: Collection[Reading]) -> bool:
+    """Whether elements of a loop are written: read in another way than by loops of the same shape."""
+    shape = node.static_shape
+    return any(reading != shape for reading in readers)
 
 
 def _readings(member: Member) -> Iterator[tuple[int, Reading]]:

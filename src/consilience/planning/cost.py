@@ -43,23 +43,24 @@ from consilience.planning.alternatives import Factored
 # ---- rates, in seconds
 
 LAUNCH: Final = 25e-9  # a loop, or a number that is written
-CALL: Final = 250e-9  # a library's routine
-READ: Final = ((32e3, 6e-12), (1e6, 12e-12), (16e6, 20e-12), (math.inf, 60e-12))
+CALL: Final = 60e-9  # a library's routine
+READ: Final = ((32e3, 3e-12), (128e3, 6e-12), (16e6, 9e-12), (math.inf, 45e-12))
 """Seconds per byte, by the size of what is read or written."""
-FLOP: Final = 17e-12  # a multiplication with an addition of large matrices
-GEMV: Final = 40e-12  # the same of a matrix with a vector that caches hold
-GATHERED: Final = 0.7e-9  # an element at a position that is known at run time
-SCATTERED: Final = 1.5e-9
-SIMPLE: Final = 0.12e-9  # an addition of the elements of vectors
+FLOP: Final = 33e-12  # a multiplication with an addition of large matrices
+GEMV: Final = 95e-12  # the same of a matrix with a vector
+GATHERED: Final = 0.35e-9  # an element at a position that is known at run time
+SCATTERED: Final = 1.0e-9
+SIMPLE: Final = 0.03e-9  # an addition of the elements of vectors
 PER_ELEMENT: Final = {
-    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sigmoid"), 1.0e-9),
-    **dict.fromkeys(("sin", "cos", "tanh", "softplus", "erf", "cosh", "sinh", "log1mexp", "logaddexp"), 2.0e-9),
-    **dict.fromkeys(("true_div", "sqrt", "reciprocal", "floor_div", "mod"), 0.5e-9),
-    **dict.fromkeys(("tan", "erfc", "erfcx", "atan2", "arctan2", "log_ndtr", "logit", "xlogy", "xlog1py"), 4.0e-9),
-    **dict.fromkeys(("pow", "gammaln", "digamma", "erfinv", "polygamma", "betaln"), 10.0e-9),
+    **dict.fromkeys(("true_div", "sqrt", "reciprocal", "floor_div", "mod"), 0.2e-9),
+    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "sigmoid"), 0.4e-9),
+    **dict.fromkeys(("sin", "cos", "tanh", "log1p", "cosh", "sinh"), 0.7e-9),
+    **dict.fromkeys(("erf", "erfc", "gammaln", "digamma", "tan", "log1mexp", "xlogy", "logit"), 1.6e-9),
+    **dict.fromkeys(("softplus", "logaddexp", "pow", "xlog1py", "erfcx", "arctan2"), 2.2e-9),
+    "log_ndtr": 3.4e-9,
 }
 """Functions that are dearer than an addition; those of special functions that are not here cost SPECIAL."""
-SPECIAL: Final = 30e-9
+SPECIAL: Final = 6e-9
 _CHEAP: Final = frozenset((
     "add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "where", "sign", "eq", "neq", "lt", "le", "gt",
     "ge", "logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isinf", "floor", "ceil", "round",
@@ -165,10 +166,9 @@ def product(count: float, m: float, k: float, n: float) -> float:
     """Seconds of `count` products of m x k and k x n matrices."""
     one = 8.0 * (m * k + k * n + m * n)
     if min(m, n) <= 1.0:
-        return count * (max(passing(8.0 * m * k * n), GEMV * m * k * n) + CALL / 4)
+        return count * (max(passing(8.0 * m * k * n), GEMV * m * k * n) + CALL)
     # Panels of few rows, columns or terms do not fill the registers.
-    fill = m * k * n / ((m + 4.0) * (k + 12.0) * (n + 4.0))
-    return count * (FLOP * m * k * n / max(fill, 1e-3) + passing(one) + CALL)
+    return count * (FLOP * (m + 4.0) * (k + 3.0) * (n + 4.0) + passing(one) / 2 + CALL)
 
 
 def _matmul(node: Node) -> float:
@@ -178,7 +178,7 @@ def _matmul(node: Node) -> float:
     m = lengths.pop(-2 if b.ndim > 1 and len(lengths) > 1 else -1) if a.ndim > 1 else 1.0
     n = lengths.pop() if b.ndim > 1 else 1.0
     if a.ndim == b.ndim == 1:
-        return (SIMPLE + 16 * 6e-12) * (k if isinstance(k, int) else 0)
+        return LAUNCH + SIMPLE * (k if isinstance(k, int) else 0) + 2 * reading(a)
     if b.ndim == 2 and len(lengths):  # a batch times one matrix is one product
         m, lengths = m * math.prod(lengths), []
     return product(math.prod(lengths), m, float(k) if isinstance(k, int) else 0.0, n)
@@ -197,7 +197,7 @@ def _lu(node: Node) -> float:
 def triangular(count: float, n: float, columns: float) -> float:
     """Seconds of `count` substitutions in triangles of n rows."""
     if columns <= 1.0:
-        return count * (GEMV * n * n + 2e-9 * n + passing(4 * n * n))
+        return count * (0.6 * GEMV * n * n + 2e-9 * n)
     return count * (FLOP * n * n * columns / 2 * (1 + 60 / (n + 1) + 4 / columns) + passing(8 * n * (n + columns)))
 
 
@@ -215,7 +215,7 @@ def _inverse(node: Node) -> float:
     count, n, _ = _batch(node)
     if getattr(node.op, "assume", "general") == "general":
         return 2 * triangular(count, n, n)
-    return count * (FLOP * n**3 / 3 * (1 + 120 / (n + 1)) + 2 * passing(8 * n * n))
+    return count * (FLOP * n**3 * 0.52 * (1 + 120 / (n + 1)) + 2 * passing(8 * n * n))
 
 
 def _quadratic(node: Node) -> float:

@@ -113,6 +113,7 @@ class Many(Stepwise[R]):
             if not self.in_background:
                 quiet.enter_context(warnings.catch_warnings())
                 warnings.simplefilter("ignore", ConsilienceWarning)  # what they tell is counted
+                warnings.filterwarnings("default", ".* has no workers", ConsilienceWarning)
             for task in workers.each(_numbered, self._items(missing), value, self.function(), limit=self._limit):
                 if task is not None:
                     self._note(task.item[0], task)

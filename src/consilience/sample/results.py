@@ -152,7 +152,7 @@ def of_trees() -> type[Posterior]:
 
         from consilience.sample.tree import Posterior
     except ImportError as error:
-        raise MissingPackageError.of(error.name or "xarray", "pip install 'xarray>=2024.10'", error) from error
+        raise MissingPackageError.of(error.name or "xarray", "pip install 'xarray>=2025.9'", error) from error
     xarray.DataTree.register(Result)
     return Posterior
 

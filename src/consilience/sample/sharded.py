@@ -18,8 +18,9 @@ from consilience.cluster import Shards
 from consilience.errors import SamplingError
 from consilience.ir import dimension as dims
 from consilience.ir import topological
+from consilience.ir.leaves import stays
 from consilience.model.blocks import Needs, Restricted
-from consilience.model.log_density import ModelDensity, model_density
+from consilience.model.log_density import ModelDensity, model_density, of_terms
 from consilience.model.model import Model, set_data
 from consilience.model.observation import slot_values
 from consilience.model.variables import ModelVariables
@@ -39,18 +40,19 @@ class RowsOfModel:
         return RowsOfModel(pickle.loads(pickle.dumps(self.model)), self.numbers)
 
     def __call__(self, values: dict[str, Array], first: int) -> Any:
-        """The value and gradient of these rows; raises what is wrong with them, and where they begin."""
+        """What gives value and gradient of these rows, and the bytes that it keeps, without those of mapped files.
+
+        It raises what is wrong with rows, and where they begin.
+        """
         model = self.model
         coords = {}
         for name, array in values.items():
             for dim in (model.named_vars_to_dims.get(name) or ())[:1]:
                 if dim is not None and model.coords.get(dim) is not None:
                     coords[dim] = range(first, first + len(array))
-        for array in values.values():
-            array.setflags(write=False)  # so that it is not copied
         try:
             set_data(values, model, coords=coords or None)
-            bound = model_density(model).of_terms(self.numbers)
+            bound = of_terms(model, self.numbers)
         except Exception as error:
             error.add_note(f"in the shard of the rows from {first:,} on")
             raise
@@ -59,7 +61,7 @@ class RowsOfModel:
             (value, slope), status = bound.map([(position[None], True)], 1)
             return (-np.inf if status else float(value[0])), slope[0]
 
-        return evaluated
+        return evaluated, sum(array.nbytes for array in values.values() if not stays(array, array.dtype))
 
 
 class _Sums(Callback):

@@ -16,7 +16,7 @@ from consilience.backends.modes import Mode
 from consilience.errors import GraphError
 from consilience.ir import Node, computed_atoms
 from consilience.ir.side_tables import name_of
-from consilience.planning import Arguments, Compiled, as_written
+from consilience.planning import Arguments, Compiled, as_chosen
 
 if TYPE_CHECKING:
     from consilience.backends.inspect.kernel_profile import KernelProfile
@@ -78,10 +78,23 @@ class Inspected:
         return printing.to_html(self, path, self.name)
 
     def explain(self) -> Report:
-        """Which rules made the graph that is computed, of what, where; and what runs in Python."""
+        """Which rules made the graph that is computed, of what, where; what was weighed; and what runs in Python.
+
+        Prices of equal forms, and which of them machine code computes, are told once lengths are known: after a call.
+        """
         from consilience.backends.inspect.report import report  # seldom asked for
 
-        return report(self.name, self._request.expressions, self.optimised, self.mode)
+        return report(self.name, self._request.expressions, self.optimised, self.mode, self._known_lengths())
+
+    def _known_lengths(self) -> Lengths | None:
+        """Lengths of the latest call, or those that the types of all inputs fix."""
+        nodes = (*self.inputs, *self._slots)
+        known = self._latest_shapes()
+        if known is None:
+            known = tuple(tuple(n for n in node.static_shape if isinstance(n, int)) for node in nodes)
+            if any(len(shape) != node.ndim for shape, node in zip(known, nodes, strict=True)):
+                return None
+        return self.check_shapes(known)
 
     # ---- the code
 
@@ -145,7 +158,7 @@ class Inspected:
         )
 
     def _as_planned(self, compile: Callable[Arguments, Compiled]) -> Callable[Arguments, Compiled]:
-        return compile if self.mode.plan else as_written(compile)
+        return as_chosen(compile, self.mode.plan)
 
     def _needs_machine_code(self, of_llvm: bool = True) -> None:
         made = self.mode.backend
@@ -168,19 +181,18 @@ class Inspected:
         arrays: list[npt.NDArray[Any]] | None = None
         if values or named or not self.inputs:
             arrays = self._given(values, named)
-            shapes: Sequence[tuple[int, ...]] = [a.shape for a in arrays]
+            lengths = self.check_shapes([a.shape for a in arrays])
         elif computed_atoms(self.optimised):
             raise TypeError(f"lengths in `{self.name}` depend on values, so give those: the arguments of a call.")
         else:
-            known = self._latest_shapes()
-            fixed = [tuple(n for n in node.static_shape if isinstance(n, int)) for node in nodes]
-            if known is None and any(len(s) != node.ndim for s, node in zip(fixed, nodes, strict=True)):
+            known = self._known_lengths()
+            if known is None:
                 raise TypeError(
                     f"shapes of the inputs of `{self.name}` are not known yet: call it first, or give the arguments of "
                     "a call."
                 )
-            shapes = fixed if known is None else known
-        found, _ = self._as_planned(stages)(nodes, self.optimised, self.check_shapes(shapes), arrays)
+            lengths = known
+        found, _ = self._as_planned(stages)(nodes, self.optimised, lengths, arrays)
         if not found:
             raise GraphError(f"`{self.name}` is computed by NumPy at these shapes, so there is no machine code.")
         return found

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from consilience.backends.inspect.machine_rates import arithmetic_rate, bandwidth
+from consilience.backends.inspect.report import size_text, time_text
 from consilience.backends.inspect.stages import stages
 from consilience.backends.llvm import Array, BoundCode, Compiled, allocated, compile, workspace_address
 from consilience.backends.shapes import Lengths
@@ -119,17 +120,25 @@ class KernelProfile(Record):
         if scalars:
             spent = sum(k.seconds for k in scalars)
             rows.append(
-                (_time(spent), _part(spent, total), "", "", "", "", f"all steps of single numbers: {len(scalars)}")
+                (
+                    time_text(spent),
+                    _part(spent, total),
+                    "",
+                    "",
+                    "",
+                    "",
+                    f"all steps of single numbers: {len(scalars)}",
+                )
             )
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
         lines = ["  ".join([*(c.rjust(w) for c, w in zip(row, widths, strict=False)), row[-1]]) for row in rows]
-        calls = f"{_time(self.call_seconds)}; without checks of its arguments: {_time(self.code_seconds)}"
-        clock = f"less {_time(self.clock_seconds)} for each reading of the clock"
+        calls = f"{time_text(self.call_seconds)}; without checks of its arguments: {time_text(self.code_seconds)}"
+        clock = f"less {time_text(self.clock_seconds)} for each reading of the clock"
         return "\n".join(
             [
                 *lines,
                 "",
-                f"a call from Python: {calls}; these kernels: {_time(total)}",
+                f"a call from Python: {calls}; these kernels: {time_text(total)}",
                 f"(medians of {self.repeat} calls, {clock}). `reaches`: time of a copy of as many bytes, or of as",
                 "many independent multiply-adds, over the kernel's own; it may pass 100 % where a kernel reads more",
                 "than it writes, or reads what caches hold.",
@@ -143,9 +152,9 @@ def _row(kernel: KernelTime, total: float) -> tuple[str, ...]:
     places = f"  ({', '.join(kernel.sources[:2])}{', …' if len(kernel.sources) > 2 else ''})" if kernel.sources else ""
     share, kind = max([(kernel.memory_share, "memory"), (kernel.arithmetic_share or 0.0, "arithmetic")])
     return (
-        _time(kernel.seconds),
+        time_text(kernel.seconds),
         _part(kernel.seconds, total),
-        _size(kernel.size),
+        size_text(kernel.size),
         f"{kernel.size / seconds / 1e9:.3g}" if measurable and kernel.size else "",
         f"{kernel.operations / seconds / 1e9:.3g}" if measurable and kernel.operations else "",
         f"{100 * share:.0f} % {kind}" if measurable and share else "",
@@ -155,20 +164,6 @@ def _row(kernel: KernelTime, total: float) -> tuple[str, ...]:
 
 def _part(seconds: float, total: float) -> str:
     return f"{100 * seconds / total:.0f} %" if total else ""
-
-
-def _time(seconds: float) -> str:
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e9:.0f} ns"
-
-
-def _size(size: int) -> str:
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= scale:
-            return f"{size / scale:.3g} {unit}"
-    return f"{size} B"
 
 
 class _Timed(Compiled):

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.diagnostics.effective_sample_size import ess_bulk
+from consilience.diagnostics.variables import held
 from consilience.errors import ModelError, SamplingError
 from consilience.estimators.approximations.importance import LARGEST
 from consilience.estimators.calibration.replications import Replication, Replications, Sampler, Values, sampler_of
@@ -234,7 +235,7 @@ def _ranked(
 ) -> dict[str, Any]:
     """Ranks of one replication, and what was wrong with it."""
     tree = sampler_of(sampler)[1](simulation.model, simulation.seed)
-    posterior = tree["posterior"]
+    posterior = held(tree)["posterior"].data_vars  # whether or not it is a tree of xarray, which takes time to build
     free = [v.name for v in simulation.model.free]
     wanted = dict.fromkeys([*names, *(free if whole else []), *(known_names(simulation) if quantities else [])])
     chains = {name: np.asarray(posterior[name].values) for name in wanted}
@@ -269,14 +270,14 @@ def known_names(simulation: Replication) -> list[str]:
 def _wrong(tree: Any, chains: Mapping[str, npt.NDArray[Any]], draws: int) -> list[str]:
     """What the sampler's result says against itself."""
     found = []
-    attributes = tree["posterior"].attrs
+    groups = held(tree)
     status = str(getattr(tree, "status", "") or "")
     if status in {"not_converged", "chains_disagree", "interrupted"}:
         found.append(status)
-    statistics = tree.children.get("sample_stats")
-    if statistics is not None and "diverging" in statistics and bool(np.any(statistics["diverging"].values)):
+    statistics = groups["sample_stats"].data_vars if "sample_stats" in groups else {}
+    if "diverging" in statistics and bool(np.any(statistics["diverging"].values)):
         found.append("divergent")
-    if float(attributes.get("pareto_k", 0.0)) > LARGEST:
+    if float(groups["posterior"].attrs.get("pareto_k", 0.0)) > LARGEST:
         found.append("pareto_k")
     sizes = [np.nanmin(ess_bulk(v), initial=np.inf) for v in chains.values() if v.size]
     if min(sizes, default=np.inf) < draws:

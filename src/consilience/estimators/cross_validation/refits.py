@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts
+from consilience.diagnostics.variables import attributes, unbuilt
 from consilience.distributions.densities import density_of_data
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, MissingPackageError, ModelError, SamplingError
@@ -92,7 +93,9 @@ class ModelRefits:
                 tree = self.sampler(model=self.model, random_seed=seed_from([self.seed, number]), **settings)
         else:
             tree = self.sampler(model=self.model, random_seed=seed_from([self.seed, number]), **settings)
-        draws = Given.of(self.model, tree, None)
+        groups = unbuilt(tree)  # a tree of xarray takes time to build
+        free = {} if groups is None else {v.name: groups["posterior"].data_vars[v.name].values for v in self.model.free}
+        draws = Given.of(self.model, free or tree, None)
         step = max(1, PART // counts.size)
         each = np.concatenate([
             log_likelihood(self.model, [self.name], {k: v[i : i + step] for k, v in draws.values.items()}, size)[
@@ -137,10 +140,9 @@ def _refitted(refits: Any, item: tuple[int, npt.NDArray[np.intp], bool]) -> dict
     number, held, keeps = item
     began = time.perf_counter()
     tree, found = refits.refit(number, held)
-    attributes = tree["posterior"].attrs if "posterior" in tree.children else {}
     told = {
         "elpd": found.tolist(),
-        "status": str(attributes.get("status", "")),
+        "status": str(attributes(tree).get("status", "")),
         "seconds": time.perf_counter() - began,
     }
     return told | ({"fit": tree} if keeps else {})

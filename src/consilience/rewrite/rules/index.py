@@ -18,6 +18,7 @@ from consilience.ops import (
     ExpandDims,
     Index,
     IndexUpdate,
+    Iota,
     Transpose,
     apply,
 )
@@ -313,8 +314,10 @@ def index_of_permuted(node: Node, facts: Facts) -> Node | None:
 @rewrites(
     Index,
     name="known index arrays that run evenly",
-    operands=[Constant],
+    operands=[Constant, Iota],
     examples=[
+        lambda t: t.vector[t.node(Iota(5))],
+        lambda t: t.matrix[:, t.node(Iota(3))],
         lambda t: t.vector[t.constant([1, 2, 3])],
         lambda t: t.matrix[:, t.constant([0, 2])],
         lambda t: t.node(Index((Gather(), FULL)), t.matrix, t.constant(1)),
@@ -325,13 +328,20 @@ def even_gather(node: Node, facts: Facts) -> Node | None:
     assert isinstance(node.op, Index)
     x, *arrays = node.inputs
     entries = list(node.op.specification)
-    if len(arrays) != 1 or not isinstance(arrays[0].op, Constant):
+    if len(arrays) != 1 or any(isinstance(e, NewAxis) for e in entries):
         return None
     axis = entries.index(Gather())
-    if any(isinstance(e, NewAxis) for e in entries):
-        return None
     length = x.static_shape[axis]
-    positions = arrays[0].op.array
+    run = arrays[0].op
+    if isinstance(run, Iota):
+        count = run.length
+        if count != length and not (isinstance(count, int) and isinstance(length, int) and count <= length):
+            return None
+        entries[axis] = _canonical(SliceIndex(None, count), length)
+        return _indexed(x, entries)
+    if not isinstance(run, Constant):
+        return None
+    positions = run.array
     if not isinstance(length, int) or positions.size == 0 or positions.min() < 0 or positions.max() >= length:
         return None
     if positions.ndim == 0:

@@ -113,7 +113,7 @@ class Dispatcher:
                         self._receive(task)
                     for words in workers.news():
                         self.news(words)
-                    if not self._is_away():
+                    if not (self._is_away() or workers.vacant):
                         self._send_again()
             except BaseException as error:  # no worker can go on, or Ctrl-C came to one: the run ends with what it has
                 self.failed(str(error) or type(error).__name__)
@@ -131,8 +131,9 @@ class Dispatcher:
     def _is_away(self) -> bool:
         """Whether nothing can be sent for now, which is told once; meanwhile nothing is overdue."""
         before, self._away = self._away, self.workers.away
-        if self._away:
+        if self._away or self.workers.vacant:
             self._heard = time.monotonic()
+        if self._away:
             if not before:
                 self.news(self._away)
         elif before:
