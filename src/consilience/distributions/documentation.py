@@ -16,7 +16,7 @@ from typing import Any, Final
 from consilience import distributions
 from consilience.distributions.constraints import Constraint
 from consilience.distributions.distribution import Distribution
-from consilience.distributions.examples import EXAMPLES, WITH_DIMS
+from consilience.distributions.examples import EXAMPLES, WITH_DIMS, with_dims
 from consilience.distributions.moments import MOMENTS
 from consilience.distributions.parameters import DistributionParameter, StaticParameter, signatures
 
@@ -217,15 +217,6 @@ def _notes(cls: type[Distribution], own: str) -> list[str]:
         combinations = " or ".join(dict.fromkeys(f"({', '.join(form.names)})" for form in forms))
         facts.append(f"Parameters are given as {combinations}.")
     return [*notes, "\n".join(textwrap.wrap(" ".join(facts), 116))]
-
-
-def with_dims(given: str, maker: str) -> tuple[str, tuple[str, ...]]:
-    """Arguments whose vectors have the dim "k" and whose matrices have "k" and "l"; and these dims, as far as used."""
-    text, matrices = re.subn(r"\[\[.*?\]\]", rf'{maker}(\g<0>, ("k", "l"))', given)
-    text, vectors = re.subn(
-        r"(?<![(\[])(?<!, )\[[^\[\]]*\]|(?<=, )(?<!\], )\[[^\[\]]*\](?!\])", rf'{maker}(\g<0>, "k")', text
-    )
-    return text, ("k", "l") if matrices else ("k",) if vectors else ()
 
 
 def _example_with_dims(cls: type[Distribution]) -> str:

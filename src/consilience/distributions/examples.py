@@ -5,6 +5,7 @@ In: nothing. Out: a row by name; the examples of docstrings run in tests.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from consilience.record import Record
@@ -209,3 +210,12 @@ WITH_DIMS: Final = {
     "ZeroSumNormal": ('sigma=1.0, core_dims="t", dims="t"', "t"),
 }
 """Arguments in a model with named dims, and the dims of the variable, where these do not follow from `EXAMPLES`."""
+
+
+def with_dims(given: str, maker: str) -> tuple[str, tuple[str, ...]]:
+    """Arguments whose vectors have the dim "k" and whose matrices have "k" and "l"; and these dims, as far as used."""
+    text, matrices = re.subn(r"\[\[.*?\]\]", rf'{maker}(\g<0>, ("k", "l"))', given)
+    text, vectors = re.subn(
+        r"(?<![(\[])(?<!, )\[[^\[\]]*\]|(?<=, )(?<!\], )\[[^\[\]]*\](?!\])", rf'{maker}(\g<0>, "k")', text
+    )
+    return text, ("k", "l") if matrices else ("k",) if vectors else ()

@@ -9,7 +9,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
-from consilience.distributions.documentation import with_dims
 from consilience.record import Record
 
 
@@ -265,6 +264,8 @@ def _plain(name: str, row: Drawn) -> list[str]:
 
 def _with_dims(name: str, row: Drawn) -> list[str]:
     """An example whose parameters have dims where they are vectors or matrices."""
+    from consilience.distributions.examples import with_dims  # read for named dims alone
+
     given, core = with_dims(row.given.replace("size=3", ""), "px.as_xtensor")
     told = [given] if given else []
     told += [f"core_dims={core!r}".replace("'", '"')] if core else []
