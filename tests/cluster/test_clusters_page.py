@@ -1,4 +1,4 @@
-"""docs/do/clusters.md runs, as far as it is installed: clusters of other machines are local ones of Dask here."""
+"""docs/do/clusters.md runs, as far as it can here: clusters of other machines are local ones of Dask."""
 
 from __future__ import annotations
 
