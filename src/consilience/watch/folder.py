@@ -16,7 +16,7 @@ from consilience.errors import StorageError
 from consilience.output.storage import state_file
 from consilience.output.storage.study_file import FITS
 from consilience.watch.source import RunSource, StoreSource, TreeSource
-from consilience.watch.study import Study
+from consilience.watch.study import StoredStudy
 
 DEEPEST: Final = 4  # folders below the path
 MOST_RUNS: Final = 2000
@@ -34,8 +34,8 @@ class Folder:
         if not self.path.exists():
             raise StorageError(f"{str(path)!r} is not there: give a store, a file of draws, or a folder of runs.")
         self._open: dict[str, RunSource] = {}
-        self._places: dict[str, Path | tuple[Study, str]] = {}  # of runs, and of the fits of studies
-        self._studies: dict[Path, Study] = {}
+        self._places: dict[str, Path | tuple[StoredStudy, str]] = {}  # of runs, and of the fits of studies
+        self._studies: dict[Path, StoredStudy] = {}
         self.single = _kind(self.path) not in ("", "study")
         if not self.single and not self.path.is_dir():
             raise StorageError(f"{str(path)!r} is no store and no file of draws; give a store, or a folder of runs.")
@@ -49,14 +49,14 @@ class Folder:
         self._places = dict(islice(self._found(), MOST_RUNS))
         return sorted(self._places)
 
-    def _found(self) -> Iterator[tuple[str, Path | tuple[Study, str]]]:
+    def _found(self) -> Iterator[tuple[str, Path | tuple[StoredStudy, str]]]:
         if self.single:
             yield self.path.name, self.path
             return
         for path in [self.path] if _kind(self.path) else _below(self.path, 0):
             inner = "" if path == self.path else str(path.relative_to(self.path))
             if _kind(path) == "study":
-                study = self._studies.setdefault(path, Study(path))
+                study = self._studies.setdefault(path, StoredStudy(path))
                 for fit in study.fits:
                     yield f"{inner}/{fit}" if inner else fit, (study, fit)
             else:

@@ -12,7 +12,7 @@ from consilience.output.storage.study_file import FITS, bytes_at
 from consilience.watch.source import TreeSource, stamp
 
 
-class Study:
+class StoredStudy:
     """The fits of a folder, by name, read anew when there are more lines."""
 
     def __init__(self, folder: Path) -> None:

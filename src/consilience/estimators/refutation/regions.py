@@ -6,6 +6,7 @@ where the draws have not been short chains begin: they come to the draws, or sta
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -151,7 +152,7 @@ def _heaviest(claim: Claim, points: Floats, allowance: Allowance) -> Floats:
             masses[k] = float("nan") if curvature is None else laplace(float(logps[k]), curvature)
         # Of the draws: their log density and the volume of the normal with their covariance.
         flat = claim.positions.reshape(-1, points.shape[1])
-        volume = np.linalg.slogdet(2.0 * np.pi * np.e * np.atleast_2d(np.cov(flat.T)))[1]
+        volume = np.linalg.slogdet(2.0 * np.pi * math.e * np.atleast_2d(np.cov(flat.T)))[1]
         level = float(claim.scalars[-1].mean() + 0.5 * volume)
         allowance.gradients += evaluations.spent
     # A mass that is not known is the largest.

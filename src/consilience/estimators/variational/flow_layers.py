@@ -6,6 +6,7 @@ follow each other is in `flow`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from consilience.ops.reduce import reduce
 from consilience.ops.shape import reshape
 from consilience.record import Record
 
-ONE: Final = float(np.log(np.e - 1.0))  # softplus of it is 1
+ONE: Final = float(np.log(math.e - 1.0))  # softplus of it is 1
 TINY: Final = 1e-12  # added to squares whose root is taken
 FLATTEST: Final = 2.0  # greatest log of a scale that a network gives
 SMALL: Final = 0.1  # deviation of parameters that would stay at a saddle if they began at 0
