@@ -65,7 +65,17 @@ class Shards:
     def over(self, work: Any, what: str) -> ShardSums:
         """Sums over all rows, by workers; see `ShardSums`.
 
-        work   of values by name and the number of their first row: a function of the argument, and the bytes it keeps
+        Parameters
+        ----------
+        work : callable
+            Of values by name and the number of their first row: a function of the argument, and the bytes it keeps.
+        what : str
+            Its name in errors.
+
+        Returns
+        -------
+        ShardSums
+            For values of the argument.
         """
         return ShardSums(self, work, what)
 
