@@ -364,3 +364,32 @@ def test_an_intervention_with_dims_stands_in_the_order_of_the_variable() -> None
     np.testing.assert_array_equal(found.transpose("year", "city").eval(), 2.0 * np.arange(6.0).reshape(3, 2))
     with pytest.raises(ShapeError, match="what is to replace it has"):
         pm.do(model, {"x": px.as_xtensor(np.zeros(2), dims="city")})
+
+
+def test_functions_of_models_take_variables_with_dims() -> None:
+    """Wherever a plain variable is taken, so is `model[name]` of one that was made with dims."""
+    with pm.Model(coords={"city": ["Bern", "Rome", "Oslo"]}) as model:
+        x = pm.dims.Normal("x", dims="city")
+        scale = pm.dims.HalfNormal("scale")
+        mean = pm.dims.Deterministic("mean", x * scale)
+        pm.dims.Normal("y", mean, scale, observed=px.as_xtensor(np.zeros(3), dims="city"))
+        pm.Deterministic("twice", 2.0 * x)
+        pm.Potential("flat", -(x**2))
+        pm.Normal("plain", scale, 1.0)
+    assert model.named_vars_to_dims["twice"] == model.named_vars_to_dims["flat"] == ("city",)
+    point = model.initial_point()
+    (over,) = model.replace_rvs_by_values([model["mean"]])
+    assert over.dims == ("city",)
+    assert model.compile_fn(over)(point).shape == (3,)
+    assert model.rvs_to_values[model["x"]].name == "x"
+    assert model["scale"] in model.rvs_to_transforms
+    model.set_initval(model["x"], np.ones(3))
+    assert model.initial_point()["x"].tolist() == [1.0] * 3
+    for compiled in (model.compile_logp(vars=[model["x"]]), model.compile_dlogp(vars=model["x"])):
+        assert np.isfinite(compiled(point)).all()
+    assert pm.draw(model["x"], 2, random_seed=1).shape == (2, 3)
+    assert [v.name for v in pm.noncenter(pm.do(model, {model["scale"]: 1.0}), "x").free_RVs]
+    assert set(pm.find_MAP(model=model, vars=[model["x"]], progressbar=False)) >= {"x"}
+    gradient = pt.grad(model["x"].sum(), model["x"])
+    np.testing.assert_array_equal(gradient.eval(), 1.0)
+    assert "mul" in model["mean"].dprint(file="str")

@@ -55,10 +55,10 @@ def test_scipy_absent_or_too_old_is_named_when_it_is_needed(
 ) -> None:
     assert scipy.linalg.__name__ in sys.modules  # so modules are looked for in the ordinary way
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingPackageError, match=r"SciPy is not there: pip install 'scipy>=1\.13'"):
+    with pytest.raises(MissingPackageError, match=r"SciPy is not there: pip install 'scipy>=1\.15'"):
         read.__wrapped__()
     monkeypatch.setitem(sys.modules, module, ModuleType(module))
-    with pytest.raises(NativeError, match=r"exports no C functions; install SciPy 1\.13 or newer"):
+    with pytest.raises(NativeError, match=r"exports no C functions; install SciPy 1\.15 or newer"):
         read.__wrapped__()
 
 

@@ -76,6 +76,13 @@ def plain(value: Any) -> Any:
     return value.values if _has_dims(value) else value
 
 
+def without_dims(values: Any) -> Any:
+    """Tensors in a list, tuple or dict, or a single one, without their named dims."""
+    if isinstance(values, dict):
+        return {name: plain(value) for name, value in values.items()}
+    return [plain(value) for value in values] if isinstance(values, list | tuple) else plain(values)
+
+
 def like(given: Any, node: Node) -> Any:
     """A tensor with the named dims of what was given, if that has any."""
     return given.__class__(node, given.dims) if _has_dims(given) else node

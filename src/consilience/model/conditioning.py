@@ -205,6 +205,7 @@ def named_in(model: Model, key: Any) -> str:
 
 def names_in(model: Model, keys: str | Node | Iterable[str | Node]) -> list[str]:
     """Names of one variable or several, each once."""
+    keys = plain(keys)
     listed = [keys] if isinstance(keys, str | Node) else keys
     return list(dict.fromkeys(named_in(model, key) for key in listed))
 

@@ -15,6 +15,7 @@ from consilience.backends.function import function
 from consilience.distributions.random_variable import RandomVariable
 from consilience.errors import ConsilienceError, InitialPointError, LinearAlgebraError, ModelError
 from consilience.ir import FLOATS, Input, Node, topological
+from consilience.ir.arithmetic import like, plain, without_dims
 from consilience.ir.side_tables import name_of
 from consilience.ir.text import text
 from consilience.model import diagnosis
@@ -179,7 +180,9 @@ class ModelFunctions(ModelVariables):
 
     def replace_rvs_by_values(self, graphs: Sequence[Node]) -> list[Node]:
         """Expressions of the model's variables, written over its value variables and data."""
-        return over_values(self, graphs)
+        return [
+            like(given, node) for given, node in zip(graphs, over_values(self, list(map(plain, graphs))), strict=True)
+        ]
 
     def logp(self, vars: Chosen = None, jacobian: bool = True, sum: bool = True) -> Any:
         """The log density as a graph over `value_vars`.
@@ -257,7 +260,7 @@ class ModelFunctions(ModelVariables):
             The function takes a point (a mapping of names to values); False: values by position.
         """
         check_compile_kwargs(ignored)
-        return _compiled(self, outs, inputs, mode, point_fn)
+        return _compiled(self, without_dims(outs), inputs, mode, point_fn)
 
     def compile_logp(
         self,

@@ -18,6 +18,7 @@ from consilience.distributions.transforms import Transform
 from consilience.distributions.transforms.registry import requested_transform
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant
+from consilience.ir.arithmetic import plain
 from consilience.model import model_graph, printing
 from consilience.model.coordinates import Labels
 from consilience.model.data import labelled_axes, sparse_slots
@@ -241,7 +242,7 @@ class Model(ModelFunctions):
 
     def set_initval(self, rv_var: Node | str, initval: Any) -> None:
         """Give a free variable another starting value."""
-        node = self[rv_var] if isinstance(rv_var, str) else rv_var
+        node = plain(self[rv_var] if isinstance(rv_var, str) else rv_var)
         for owner in self.lineage():
             for place, variable in enumerate(owner.free):
                 if variable.node is node:
@@ -280,7 +281,7 @@ class Model(ModelFunctions):
     @property
     def rvs_to_values(self) -> dict[Node, Node]:
         """The value variable of each random variable; the data of observed ones."""
-        return {v.node: v.value for v in self.free} | {v.node: v.data for v in self.observed}
+        return _ByVariable({v.node: v.value for v in self.free} | {v.node: v.data for v in self.observed})
 
     @property
     def values_to_rvs(self) -> dict[Node, Node]:
@@ -290,7 +291,7 @@ class Model(ModelFunctions):
     @property
     def rvs_to_transforms(self) -> dict[Node, Transform | None]:
         """The map of each free variable to the unconstrained line; None where there is none."""
-        return {v.node: v.transform for v in self.free} | {v.node: None for v in self.observed}
+        return _ByVariable({v.node: v.transform for v in self.free} | {v.node: None for v in self.observed})
 
     @property
     def rvs_to_initial_values(self) -> InitialValues:
@@ -303,6 +304,22 @@ class Model(ModelFunctions):
             self.set_initval(node, None)
         for variable, initval in given.items():
             self.set_initval(variable, initval)
+
+
+class _ByVariable(dict[Node, Any]):
+    """What belongs to each variable, which is looked up with named dims, too."""
+
+    def __missing__(self, key: Any) -> Any:
+        if plain(key) is key:
+            raise KeyError(key)
+        return self[plain(key)]
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(plain(key))
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """What belongs to a variable, or `default`."""
+        return super().get(plain(key), default)
 
 
 def modelcontext(model: Model | None = None) -> Model:
@@ -373,6 +390,16 @@ def clone_model(model: Model) -> Model:
     return model.copy()
 
 
+def _dims_for(value: Any, dims: DimensionNames) -> DimensionNames:
+    """Dims that are asked for, or those of a tensor with named dims, which may only be in another order."""
+    own = () if plain(value) is value else value.dims
+    if own and dims is not None and own != ((dims,) if isinstance(dims, str) else tuple(dims)):
+        raise ShapeError(
+            f"the value has the dims {own!r}, and {dims!r} are asked for; `pm.dims.Deterministic` orders them."
+        )
+    return dims if dims is not None or not own else own
+
+
 def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
     """Keep the values of an expression under a name.
 
@@ -406,7 +433,7 @@ def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: 
     >>> [variable.name for variable in model.deterministics]
     ['y']
     """
-    return modelcontext(model).add_deterministic(name, as_tensor(var), dims)
+    return modelcontext(model).add_deterministic(name, as_tensor(plain(var)), _dims_for(var, dims))
 
 
 def Potential(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
@@ -442,7 +469,7 @@ def Potential(name: str, var: TensorLike, model: Model | None = None, dims: Dime
     >>> [variable.name for variable in model.potentials]
     ['p']
     """
-    return modelcontext(model).add_potential(name, as_tensor(var), dims)
+    return modelcontext(model).add_potential(name, as_tensor(plain(var)), _dims_for(var, dims))
 
 
 def model_to_graphviz(

@@ -157,7 +157,7 @@ def _routines() -> dict[str, object]:
         except ImportError as error:
             raise MissingPackageError.of("SciPy", "pip install 'scipy>=1.15'", error) from error
         if not isinstance(capsules, dict):
-            raise NativeError(f"scipy.linalg.{name} exports no C functions; install SciPy 1.13 or newer")
+            raise NativeError(f"scipy.linalg.{name} exports no C functions; install SciPy 1.15 or newer")
         found |= capsules
     return found
 

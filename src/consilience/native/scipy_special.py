@@ -73,5 +73,5 @@ def _capsules() -> dict[str, object]:
     except ImportError as error:
         raise MissingPackageError.of("SciPy", "pip install 'scipy>=1.15'", error) from error
     if not isinstance(capsules, dict):
-        raise NativeError(f"{_MODULE} exports no C functions; install SciPy 1.13 or newer")
+        raise NativeError(f"{_MODULE} exports no C functions; install SciPy 1.15 or newer")
     return capsules

@@ -24,7 +24,7 @@ from consilience.ir import (
     constant,
     numpy_dtype,
 )
-from consilience.ir.arithmetic import meaning
+from consilience.ir.arithmetic import meaning, plain
 from consilience.ir.leaves import FEW_COLUMNS, stays
 from consilience.ir.settings import config
 from consilience.ir.shape_constraints import ShapeConstraint
@@ -47,6 +47,8 @@ def as_tensor(value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
         stacked: Node = meaning("stack")([as_tensor(v) for v in value])
         return stacked if dtype is None else cast(stacked, dtype)
     labelled = getattr(value, "data", None) if hasattr(value, "dims") else None
+    if plain(value) is not value and not value.dims:  # type: ignore[union-attr]  # a number with named dims
+        return as_tensor(plain(value), dtype)
     if isinstance(labelled, Node):  # what xarray makes of an array times an expression
         return as_tensor(labelled, dtype)
     if dtype is None and (isinstance(value, list | tuple) and not value):

@@ -12,6 +12,7 @@ from typing import Any
 from consilience.absent import elsewhere
 from consilience.errors import ConsilienceWarning, DisconnectedInputError, DtypeError, GraphError
 from consilience.ir import FLOATS, Constant, Input, Node, is_leaf, topological
+from consilience.ir.arithmetic import plain
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import add_origins, describe, name_of, set_name
 from consilience.ops.assertion import require
@@ -85,6 +86,7 @@ def grad(
             f"`null_gradients` must be 'raise', got {null_gradients!r}: an undefined derivative has no value here."
         )
     absent = _absent_value(return_disconnected)
+    cost, wrt = plain(cost), plain(wrt)
     several: Any = wrt if isinstance(wrt, Node | tuple) else [wrt] if isinstance(wrt, SparseVariable) else list(wrt)
     wanted, constants = _listed(_entries(several), "wrt"), _listed(consider_constant, "consider_constant")
     known = _known(known_grads)
@@ -132,7 +134,8 @@ def _absent_value(return_disconnected: str | None) -> bool:
 def _listed(nodes: Nodes | None, what: str) -> list[Node]:
     if told := elsewhere(nodes):
         raise TypeError(told)
-    listed = [] if nodes is None else [nodes] if isinstance(nodes, Node) else list(nodes)
+    nodes = plain(nodes)
+    listed = [] if nodes is None else [nodes] if isinstance(nodes, Node) else [plain(node) for node in nodes]
     wrong = next((node for node in listed if not isinstance(node, Node)), None)
     if wrong is not None:
         raise TypeError(f"`{what}` must be a tensor or a list of tensors, got {wrong!r}.")

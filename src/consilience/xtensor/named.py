@@ -222,6 +222,10 @@ class Named:
         """An input of the same dtype, lengths, dims and name."""
         return self._with(self.values.clone(**named), self.dims)
 
+    def dprint(self, **options: Any) -> Any:
+        """Write what the values depend on as a tree; see `consilience.backends.printing.debugprint`."""
+        return self.values.dprint(**options)
+
     def get_value(self, borrow: bool = False) -> Any:
         """The present value of a shared variable, a copy."""
         return self.values.get_value(borrow)

@@ -12,6 +12,7 @@ import numpy as np
 
 from consilience.errors import GraphError
 from consilience.ir import Constant, Input, Node, Op, Parameter, Region, Shared, Type
+from consilience.ir.arithmetic import plain
 from consilience.ir.side_tables import name_of
 from consilience.record import field_names
 
@@ -35,6 +36,7 @@ def outputs_of(graph: GraphLike) -> list[tuple[Node, str]]:
     GraphError
         For anything else than expressions, lists or dicts of them, compiled functions and models.
     """
+    graph = plain(graph)
     if isinstance(graph, Node):
         return [(graph, "")]
     if isinstance(graph, Labelled):

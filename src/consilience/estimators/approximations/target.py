@@ -16,6 +16,7 @@ from consilience.errors import ModelError
 from consilience.inference.density import LogDensity
 from consilience.inference.modes.evaluations import Evaluations
 from consilience.ir import Node
+from consilience.ir.arithmetic import plain
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model, modelcontext
 from consilience.model.starting_point import starting_position, starting_positions
@@ -132,7 +133,8 @@ class TargetDensity:
 def _chosen(model: Model, variables: Variables) -> list[FreeVariable]:
     if variables is None:
         return list(model.free)
-    listed = [variables] if isinstance(variables, Node | str) else list(variables)
+    variables = plain(variables)
+    listed = [variables] if isinstance(variables, Node | str) else [plain(one) for one in variables]
     known = {key: v for v in model.free for key in (v.name, v.node, v.value)}
     unknown = [v for v in listed if v not in known]
     if unknown or not listed:
