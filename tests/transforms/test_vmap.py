@@ -32,7 +32,7 @@ def value(node: Any) -> Array:
     return evaluate([node], {})[0]
 
 
-# Leaves stay what they are, or are replaced; `lower.primitives` arise when a program is compiled, after batching;
+# Leaves stay what they are, or are replaced; ops of `lower` and `planning` arise when a program is compiled, later;
 # names that begin with an underscore are common parts of ops and no ops themselves.
 NO_ROW_NEEDED = {Input, Shared, Parameter, Constant}
 
@@ -40,8 +40,9 @@ NO_ROW_NEEDED = {Input, Shared, Parameter, Constant}
 def test_every_class_of_ops_has_a_row_a_reason_or_no_need() -> None:
     open_ones = [
         name
-        for name, op in Op.classes.items()
-        if op.__module__.startswith("consilience.") and not op.__module__.startswith("consilience.lower.")
+        for name, op in list(Op.classes.items())  # rows are loaded when they are looked up, and may bring further ops
+        if op.__module__.startswith("consilience.")
+        if not op.__module__.startswith(("consilience.lower.", "consilience.planning."))
         if not name.startswith("_") and op not in NO_ROW_NEEDED and op not in BATCHED and op not in NO_BATCHED
     ]
     assert open_ones == []

@@ -103,6 +103,11 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
         For variables that are not free, not continuous or have a bounded support, and where a term of the density is
         not quadratic in them, with its name.
 
+    See Also
+    --------
+    marginalize : Sums discrete variables out.
+    recover_marginals : Draws the variables afterwards.
+
     Examples
     --------
     >>> import consilience as pm
