@@ -284,8 +284,12 @@ def _write_multivariate_t(draft: Draft, name: str, axes: Axes, depth: int) -> No
 
 
 def _ordered_logistic(v: Any, eta: Any, cutpoints: Any, compute_p: Any) -> Any:
-    below = 1 / (1 + np.exp(-(np.asarray(cutpoints) - np.asarray(eta)[..., None])))
-    p = np.diff(np.concatenate([np.zeros_like(below[..., :1]), below, np.ones_like(below[..., :1])], -1), axis=-1)
+    z = np.asarray(cutpoints) - np.asarray(eta)[..., None]
+    none, all_of_it = np.zeros_like(z[..., :1]), np.ones_like(z[..., :1])
+    up_to = np.concatenate([none, 1 / (1 + np.exp(-z)), all_of_it], -1)
+    beyond = np.concatenate([all_of_it, 1 / (1 + np.exp(z)), none], -1)
+    # From the smaller tail: in the larger one, the digits of a small probability are lost beside 1.
+    p = np.where(np.real(up_to[..., 1:]) < 0.5, np.diff(up_to, axis=-1), -np.diff(beyond, axis=-1))
     shape = np.broadcast_shapes(np.shape(v), p.shape[:-1])
     chosen = np.take_along_axis(np.broadcast_to(p, (*shape, p.shape[-1])), np.broadcast_to(v, shape)[..., None], -1)
     return np.log(chosen[..., 0])

@@ -48,8 +48,9 @@ def of_samplers(
         values = layout.point(at)
         return np.concatenate([np.ravel(values[s.key]) for s in moved])
 
-    ends = [[users(position + sign * STEP * e) for sign in (1, -1)] for e in np.eye(layout.dimension)[places]]
-    jacobian = np.stack([(up - down) / (2.0 * STEP) for up, down in ends], 1)
+    jacobian = np.zeros((len(places), len(places)))  # of no rows, where all that is moved is empty
+    for column, step in zip(jacobian.T, STEP * np.eye(layout.dimension)[places], strict=True):
+        column[:] = (users(position + step) - users(position - step)) / (2.0 * STEP)
     change = float(value) - float(model.compile_logp()(layout.point(position)))
     terms = terms_of(model)
     logp = total(terms.all)

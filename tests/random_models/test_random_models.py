@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 
+import mpmath as mp
 import numpy as np
 import pytest
 
+import consilience as pm
 from consilience.transforms import equal_terms
+from tests.random_models.coordinates import of_samplers
 from tests.random_models.densities import FAMILIES, constrained
 from tests.random_models.generate import generated
 from tests.random_models.idioms import UNARY
@@ -74,3 +77,38 @@ def test_jacobians_of_the_oracle_are_determinants(support: str) -> None:
     wanted = np.linalg.slogdet(np.stack(columns, 1))[1]
     assert np.sum(constrained(support, u, bounds)[1]) == pytest.approx(wanted, rel=1e-12)
     assert FAMILIES
+
+
+@pytest.mark.parametrize("eta", [-40.0, -25.0, -4.0, 0.3, 25.0, 40.0])
+def test_ordered_categories_far_from_the_cutpoints_have_all_digits(eta: float) -> None:
+    """The oracle's log probabilities and slopes, and the library's, are those of 60 digits, however improbable."""
+    cutpoints, categories = [-0.5, 1.0], np.arange(3)
+    formula = FAMILIES["OrderedLogistic"].formula
+    with mp.workdps(60):
+
+        def wanted(k: int, x: mp.mpf) -> mp.mpf:
+            below = [mp.mpf(0), *(1 / (1 + mp.exp(x - c)) for c in cutpoints), mp.mpf(1)]
+            return mp.log(below[k + 1] - below[k])
+
+        values = [float(wanted(k, mp.mpf(eta))) for k in range(3)]
+        slopes = [float(mp.diff(lambda x, k=k: wanted(k, x), mp.mpf(eta))) for k in range(3)]
+    found = formula(categories, np.full(3, eta + 1e-30j), cutpoints, False)
+    library = pm.logp(pm.OrderedLogistic.dist(eta=eta, cutpoints=cutpoints), categories).eval()
+    # The oracle takes the logarithm of a probability, which near 1 is known to its own last digit.
+    np.testing.assert_allclose(found.real, values, rtol=1e-14, atol=2e-16)
+    np.testing.assert_allclose(found.imag / 1e-30, slopes, rtol=1e-14)
+    np.testing.assert_allclose(library, values, rtol=1e-14)
+
+
+def test_samplers_coordinates_of_an_empty_variable_have_jacobian_one() -> None:
+    """Where samplers move along other coordinates in variables without elements only, nothing changes."""
+    with pm.Model() as model:
+        x = pm.Normal("x")
+        pm.Wald("w", mu=pm.math.exp(x), lam=1.75, shape=0)
+        pm.Normal("y", x, observed=0.5)
+    found = of_samplers(model, {"x": np.asarray(0.25), "w_log__": np.zeros(0)})
+    assert found is not None
+    (change, jacobian), (value, slope), (known, slopes) = found
+    assert change == jacobian == 0.0
+    assert value == pytest.approx(known, rel=1e-14)
+    np.testing.assert_allclose(slope, slopes, rtol=1e-14)
