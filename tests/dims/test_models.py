@@ -393,3 +393,17 @@ def test_functions_of_models_take_variables_with_dims() -> None:
     gradient = pt.grad(model["x"].sum(), model["x"])
     np.testing.assert_array_equal(gradient.eval(), 1.0)
     assert "mul" in model["mean"].dprint(file="str")
+
+
+def test_lists_of_variables_hold_what_was_made() -> None:
+    with pm.Model(coords={"city": ["Bern", "Rome"]}) as model:
+        data = pm.dims.Data("data", np.zeros(2), dims="city")
+        x = pm.dims.Normal("x", dims="city")
+        double = pm.dims.Deterministic("double", 2.0 * x)
+        term = pm.dims.Potential("term", -(x**2))
+        y = pm.dims.Normal("y", double, observed=data)
+    assert (model.data_vars, model.free_RVs, model.observed_RVs) == ([data], [x], [y])
+    assert (model.deterministics, model.potentials, model.unobserved_RVs) == ([double], [term], [x, double])
+    assert all(model[v.name] is v for v in (data, x, double, term, y))
+    assert np.isfinite(model.compile_logp()(model.initial_point()))
+    assert pm.freeze_dims_and_data(model).free_RVs[0].dims == ("city",)

@@ -101,7 +101,7 @@ def centredness(
     with without_sources():
         for name in names:
             node = made.named[name]
-            found = location_and_scale(node) if node in made.free_RVs else None
+            found = location_and_scale(node) if any(node is v.node for v in made.free) else None
             if found is None:
                 raise ModelError(f"`{name}` is no free variable with a location and a scale, so it has no centredness.")
             for kind, value in zip(("location", "scale"), found, strict=True):

@@ -110,7 +110,7 @@ def freeze_model(model: Model) -> Model:
     >>> freeze_model(model)["x"].type.shape
     (2,)
     """
-    below = set(topological(model.free_RVs))
+    below = set(topological([v.node for v in model.free]))
     needed = {atom for node in below for atom in _symbols(node)}
     data = [name for name, slot in model.data.items() if slot in below or not needed.isdisjoint(_symbols(slot))]
     needed |= {atom for name in data for atom in _symbols(model.data[name])}

@@ -210,7 +210,7 @@ class Model(ModelFunctions):
     @property
     def data_vars(self) -> list[Node]:
         """Data containers."""
-        return list(self.data.values())
+        return [self._shown(name, node) for name, node in self.data.items()]
 
     @property
     def dim_lengths(self) -> dict[str, Node]:

@@ -261,7 +261,7 @@ def _recovered(
             at = {model.named[n]: leaf for n, leaf in zip(fixed, leaves, strict=True)}
             at |= {v.node: v.data for v in model.observed}
             given_nodes = at | placeholders(model.marginalized)
-            terms = [*(supported_density(node, value) for node, value in at.items()), *model.potentials]
+            terms = [*(supported_density(node, value) for node, value in at.items()), *model.named_potentials.values()]
             terms = released(substitute(terms, given_nodes))
             _, sums = summed_out(terms, model.marginalized, given_nodes, model.summed_values)
             stream = fold_in(seed_input, number)

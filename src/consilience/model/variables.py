@@ -206,10 +206,10 @@ class ModelVariables(metaclass=Declaring):
                 return self._shown(full)
         raise KeyError(f"the model has no variable `{name}`; it has {', '.join(self.named) or 'none'}.")
 
-    def _shown(self, full: str) -> Node:
+    def _shown(self, full: str, node: Node | None = None) -> Node:
         """A variable as its user made it: with named dims where it was made with these."""
-        dims = self.dims_of.get(full)
-        return cast(Node, dims.of(self.named[full])) if isinstance(dims, NamedAxes) else self.named[full]
+        dims, node = self.dims_of.get(full), self.named[full] if node is None else node
+        return cast(Node, dims.of(node)) if isinstance(dims, NamedAxes) else node
 
     def made_with_dims(self, name: str, made: Any) -> None:
         """Have `model[name]` be a tensor with named dims, as the variable was made."""
@@ -255,12 +255,12 @@ class ModelVariables(metaclass=Declaring):
     @property
     def free_RVs(self) -> list[Node]:  # PyMC's name
         """Random variables to be inferred."""
-        return [v.node for v in self.free]
+        return [self._shown(v.name, v.node) for v in self.free]
 
     @property
     def observed_RVs(self) -> list[Node]:  # PyMC's name
         """Random variables with data."""
-        return [v.node for v in self.observed]
+        return [self._shown(v.name, v.node) for v in self.observed]
 
     @property
     def unobserved_RVs(self) -> list[Node]:  # PyMC's name
@@ -270,12 +270,12 @@ class ModelVariables(metaclass=Declaring):
     @property
     def deterministics(self) -> list[Node]:
         """Named expressions whose values are kept."""
-        return list(self.named_deterministics.values())
+        return [self._shown(name, node) for name, node in self.named_deterministics.items()]
 
     @property
     def potentials(self) -> list[Node]:
         """Terms added to the log density."""
-        return list(self.named_potentials.values())
+        return [self._shown(name, node) for name, node in self.named_potentials.items()]
 
     @property
     def basic_RVs(self) -> list[Node]:  # PyMC's name

@@ -112,7 +112,7 @@ def check_dist_not_registered(dist: Node, model: Model | None = None) -> None:
     """Raise ModelError if `dist` is a named variable of the model around: a component has to come from `.dist()`."""
     from consilience.distributions import context
 
-    if context.current_or_none() is not None and any(dist is v for v in modelcontext(model).basic_RVs):
+    if context.current_or_none() is not None and any(dist == v for v in modelcontext(model).basic_RVs):
         raise ModelError(f"`{dist.name}` is a variable of the model; components are made by `.dist()`, without a name.")
 
 
