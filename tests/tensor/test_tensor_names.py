@@ -191,3 +191,9 @@ def test_a_length_of_at_most_one_is_stretched(backend: str) -> None:
     np.testing.assert_array_equal(slope, [2 * 4.0 * 2 * 12, 0.0])
     with pytest.raises(ShapeError):
         f([])
+
+
+def test_types_of_annotations_join_others_when_a_program_runs() -> None:
+    """Annotations are computed where `from __future__ import annotations` is missing."""
+    for kind in (pt.TensorLike, pt.TensorVariable, pt.Variable, pm.graph.Variable, pm.math.TensorLike):
+        assert (kind | str).__args__[-1] is str

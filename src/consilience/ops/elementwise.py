@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,10 @@ from consilience.ir.types import SIGNED
 from consilience.ops.dtypes import fitted, float_dtype, is_weak, kind_of, named, of_truth, part_of, weak_type
 from consilience.ops.scalar import DRAWS, TABLE
 
-TensorLike: TypeAlias = "Node | npt.ArrayLike | Sequence[TensorLike]"
+if TYPE_CHECKING:
+    TensorLike: TypeAlias = "Node | npt.ArrayLike | Sequence[TensorLike]"
+else:  # annotations of programs join it with other types when they run
+    TensorLike = Node | npt.ArrayLike
 
 
 def as_tensor(value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
