@@ -191,7 +191,9 @@ def ancestors(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) ->
     >>> x in list(ancestors([y])), len(list(ancestors([y])))
     (True, 4)
     """
-    return iter(topological([plain(one) for one in graphs], stop=_stops(blockers)))
+    given = {plain(one): one for one in blockers or ()}
+    found = topological([plain(one) for one in graphs], stop=given.__contains__)
+    return iter([given.get(node, node) for node in found])  # blockers with named dims as they were given
 
 
 def graph_inputs(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) -> Iterator[Node]:
@@ -221,7 +223,7 @@ def graph_inputs(graphs: Iterable[Node], blockers: Iterable[Node] | None = None)
     >>> x in list(graph_inputs([2 * x]))
     True
     """
-    return (node for node in ancestors(graphs, blockers) if not node.inputs)
+    return (node for node in ancestors(graphs, blockers) if not plain(node).inputs)
 
 
 def explicit_graph_inputs(graph: Node | Iterable[Node]) -> Iterator[Node]:

@@ -62,10 +62,25 @@ def test_part_of_the_data_may_stay() -> None:
     assert np.isfinite(frozen.compile_logp()(frozen.initial_point()))
 
 
-def test_lengths_and_the_data_that_decide_them_go_together() -> None:
+def test_data_along_fixed_dimensions_are_exchanged_for_others_of_their_length() -> None:
     model = regression()
-    with pytest.raises(pm.ModelError, match="`x` decides the length of `row`: freeze both, or neither"):
-        freeze_dims_and_data(model, data=["g"])
+    point = model.initial_point()
+    frozen = freeze_dims_and_data(model, data=["g"])
+    assert frozen["x"].static_shape == (3,)
+    assert frozen.compile_logp()(point) == model.compile_logp()(point)
+    before = model.get_data("x").copy()
+    frozen.set_data("x", [0.0, 0.5, 0.0])
+    np.testing.assert_array_equal(model.get_data("x"), before)
+    model.set_data("x", [0.0, 0.5, 0.0])
+    assert frozen.compile_logp()(point) == model.compile_logp()(point)
+    with pytest.raises(pm.errors.ShapeError):
+        frozen.set_data("x", [0.0, 0.0])
+    with pytest.raises((pm.errors.ShapeError, pm.ModelError)):
+        frozen.set_data("x", [0.0, 0.0], coords={"row": [0, 1]})
+
+
+def test_names_to_freeze_have_to_be_there() -> None:
+    model = regression()
     with pytest.raises(KeyError, match="no dimension `rows`"):
         freeze_dims_and_data(model, dims=["rows"])
     with pytest.raises(KeyError, match="no data `z`"):

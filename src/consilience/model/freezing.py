@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from consilience.errors import ModelError
 from consilience.ir import Node, TensorType, constant, topological
 from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt
+from consilience.model.data import data_slot
 from consilience.model.model import Model
 from consilience.model.observation import slot_values
 
@@ -30,14 +30,15 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
     Returns
     -------
     Model
-        A new model; data that are not frozen are common to both.
+        A new model. Data that are not frozen are common to both, but for those along fixed dimensions: they may be
+        exchanged for others of the same length.
 
     Raises
     ------
     KeyError
         For unknown names.
     ModelError
-        Where data that stay free decide a length that is fixed.
+        For models that cannot be rebuilt, as those inside of others.
 
     See Also
     --------
@@ -70,15 +71,18 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
         own = _symbols(slot)
         if name in chosen:
             frozen |= own - symbols.keys()  # lengths without a name go with the data that decide them
-        elif own & frozen:
-            tied = symbols[min(own & frozen, key=lambda atom: atom.serial)]
-            raise ModelError(f"`{name}` decides the length of `{tied}`: freeze both, or neither.")
     numbers = {atom: length for atom, length in lengths.items() if atom in frozen}
-    made = Rebuilt(model, {}, set(chosen))
+    tied = [name for name, slot in model.data.items() if name not in chosen and not frozen.isdisjoint(_symbols(slot))]
+    made = Rebuilt(model, {}, {*chosen, *tied})
     with without_sources():
+        for name in tied:
+            lengths_of = model.data[name].static_shape
+            shape = [n if (atom := dimensions.as_symbol(n)) is None else numbers.get(atom, n) for n in lengths_of]
+            made.replaced[name] = data_slot(name, present[model.data[name]], shape)
         for name in chosen:
             made.replaced[name] = constant(present[model.data[name]], model.data[name].dtype)
-    return made.model(dict.fromkeys(chosen, "frozen"), lengths=numbers, fixed=fixed)
+    kinds = dict.fromkeys(chosen, "frozen") | dict.fromkeys(tied, "data")
+    return made.model(kinds, lengths=numbers, fixed=fixed)
 
 
 def freeze_model(model: Model) -> Model:
