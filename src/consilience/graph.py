@@ -191,9 +191,7 @@ def ancestors(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) ->
     >>> x in list(ancestors([y])), len(list(ancestors([y])))
     (True, 4)
     """
-    given = {plain(one): one for one in blockers or ()}
-    found = topological([plain(one) for one in graphs], stop=given.__contains__)
-    return iter([given.get(node, node) for node in found])  # blockers with named dims as they were given
+    return iter(topological([plain(one) for one in graphs], stop=_stops(blockers)))
 
 
 def graph_inputs(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) -> Iterator[Node]:
@@ -223,7 +221,7 @@ def graph_inputs(graphs: Iterable[Node], blockers: Iterable[Node] | None = None)
     >>> x in list(graph_inputs([2 * x]))
     True
     """
-    return (node for node in ancestors(graphs, blockers) if not plain(node).inputs)
+    return (node for node in ancestors(graphs, blockers) if not node.inputs)
 
 
 def explicit_graph_inputs(graph: Node | Iterable[Node]) -> Iterator[Node]:
@@ -388,4 +386,4 @@ def rewrite_graph(
 
 
 def _stops(blockers: Iterable[Node] | None) -> Callable[[Node], bool] | None:
-    return None if blockers is None else {plain(one) for one in blockers}.__contains__
+    return None if blockers is None else set(blockers).__contains__

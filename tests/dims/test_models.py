@@ -20,6 +20,7 @@ import consilience.xtensor as px
 from consilience import distributions
 from consilience.distributions.distribution import Distribution
 from consilience.errors import ConvergenceWarning, ImputationWarning, ShapeError
+from consilience.graph import ancestors
 from consilience.ir import Node
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "do" / "named-dims.md"
@@ -407,3 +408,18 @@ def test_lists_of_variables_hold_what_was_made() -> None:
     assert all(model[v.name] is v for v in (data, x, double, term, y))
     assert np.isfinite(model.compile_logp()(model.initial_point()))
     assert pm.freeze_dims_and_data(model).free_RVs[0].dims == ("city",)
+
+
+def test_a_tensor_with_dims_is_found_where_its_node_is() -> None:
+    """In sets of a graph's nodes, in what a model keeps by variable, behind blockers; two names for an axis differ."""
+    x = pt.dvector("x")
+    named = px.as_xtensor(x, dims="city")
+    assert named in set(ancestors([(2.0 * named).sum()]))
+    assert x in {named}
+    assert {x: 1}[named] == 1
+    assert named == px.as_xtensor(x, dims="city")
+    assert named != named.rename(city="town")
+    assert x not in list(ancestors([pt.exp(x) + 1.0], blockers=[px.as_xtensor(pt.exp(x), dims="city")]))
+    np.testing.assert_array_equal(named.type.filter([1, 2]), [1.0, 2.0])
+    with pytest.raises(ShapeError):
+        named.type.filter(1.0)

@@ -281,7 +281,7 @@ class Model(ModelFunctions):
     @property
     def rvs_to_values(self) -> dict[Node, Node]:
         """The value variable of each random variable; the data of observed ones."""
-        return _ByVariable({v.node: v.value for v in self.free} | {v.node: v.data for v in self.observed})
+        return {v.node: v.value for v in self.free} | {v.node: v.data for v in self.observed}
 
     @property
     def values_to_rvs(self) -> dict[Node, Node]:
@@ -291,7 +291,7 @@ class Model(ModelFunctions):
     @property
     def rvs_to_transforms(self) -> dict[Node, Transform | None]:
         """The map of each free variable to the unconstrained line; None where there is none."""
-        return _ByVariable({v.node: v.transform for v in self.free} | {v.node: None for v in self.observed})
+        return {v.node: v.transform for v in self.free} | {v.node: None for v in self.observed}
 
     @property
     def rvs_to_initial_values(self) -> InitialValues:
@@ -304,22 +304,6 @@ class Model(ModelFunctions):
             self.set_initval(node, None)
         for variable, initval in given.items():
             self.set_initval(variable, initval)
-
-
-class _ByVariable(dict[Node, Any]):
-    """What belongs to each variable, which is looked up with named dims, too."""
-
-    def __missing__(self, key: Any) -> Any:
-        if plain(key) is key:
-            raise KeyError(key)
-        return self[plain(key)]
-
-    def __contains__(self, key: object) -> bool:
-        return super().__contains__(plain(key))
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """What belongs to a variable, or `default`."""
-        return super().get(plain(key), default)
 
 
 def modelcontext(model: Model | None = None) -> Model:

@@ -79,13 +79,18 @@ class NamedType(Record):
         """Number of dims."""
         return len(self.dims)
 
+    def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """The data as an array of this type; see `TensorType.filter`."""
+        plain_type = self().values.type
+        return plain_type.filter(getattr(data, "values", data), strict, allow_downcast)
+
     def __call__(self, name: str | None = None) -> Any:
         """A variable of this type; lengths that are None are known when the function is called."""
         return meaning("variable of a named type")(self, name)
 
 
 class Named:
-    """A node with a name per axis; immutable, equal to another one if both node and names are the same.
+    """A node with a name per axis; immutable, equal to its node, and to another one if node and names are the same.
 
     Parameters
     ----------
@@ -129,10 +134,12 @@ class Named:
             raise AttributeError(told, name=name, obj=self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Named) and self.values is other.values and self.dims == other.dims
+        if isinstance(other, Named):
+            return self.values is other.values and self.dims == other.dims
+        return self.values is other  # a set of a graph's nodes holds it, and what is kept by node is found
 
     def __hash__(self) -> int:
-        return hash((id(self.values), self.dims))
+        return hash(self.values)
 
     def __reduce__(self) -> Any:
         return type(self), (self.values, self.dims)
