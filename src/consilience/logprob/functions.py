@@ -17,6 +17,7 @@ from consilience.distributions.random_variable import is_random, random_variable
 from consilience.distributions.shapes import broadcast
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import FLOATS, Node, substitute
+from consilience.ir.arithmetic import plain
 from consilience.ir.side_tables import describe, pass_on, without_sources
 from consilience.logprob.derivation import derive, direct_variables, independent, is_measurable
 from consilience.logprob.measure import Measure, refusal
@@ -34,9 +35,9 @@ def _by_names(function: Function) -> Function:
 
     @functools.wraps(function)
     def by_names(rv: Any, value: Any, *rest: Any, **settings: Any) -> Any:
-        if not getattr(type(rv), "answers_operators", False):
+        if plain(rv) is rv:
             return function(rv, value, *rest, **settings)
-        return rv.apply_plain(lambda plain, at: function(plain, at, *rest, **settings), [value])
+        return rv.apply_plain(lambda node, at: function(node, at, *rest, **settings), [value])
 
     return typing.cast(Function, by_names)
 

@@ -110,7 +110,10 @@ def _in_order_of(model: Model, name: str, value: Any) -> Any:
         return value
     dims = model.dims_of.get(name, ())
     if set(value.dims) != set(dims):
-        raise ShapeError(f"`{name}` has the dims {tuple(dims)!r}, and what is to replace it has {value.dims!r}.")
+        raise ShapeError(
+            f"`{name}` has the dims {tuple(dims)!r}, and what is to replace it has {value.dims!r}; `.rename` gives "
+            "axes other names, `.broadcast_like` adds some."
+        )
     return plain(value.transpose(*dims))
 
 

@@ -37,8 +37,6 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
     ------
     KeyError
         For unknown names.
-    ModelError
-        For models that cannot be rebuilt, as those inside of others.
 
     See Also
     --------

@@ -95,28 +95,29 @@ def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | int 
     GraphError
         Where no plan was found that holds as little.
     """
+    return _chosen(outputs, data, choice)[0]
+
+
+def _chosen(outputs: Sequence[Node], data: Sequence[Node], choice: bool | int | Forced) -> tuple[PricedPlan, Price]:
     limit = None if callable(choice) else _limit(outputs)
-    found = Alternatives(outputs, data, EXPLORE, ALWAYS, limit=limit)
-    price = Price(found)
-    written, written_peak = price.total, price.peak()
+    price = Price(Alternatives(outputs, data, EXPLORE, ALWAYS, limit=limit))
+    written, written_peak, forms = price.total, price.peak(), price.alternatives.spent
     if callable(choice):
-        for number, member in sorted(choice(found).items()):
+        for number, member in sorted(choice(price.alternatives).items()):
             price.switch(number, member)
     elif choice is True:
         cheapest(price)
     else:
         _within(price, choice)
-    return PricedPlan(
-        tuple(price.outputs()), price.total, written, price.peak(), written_peak, found.spent, tuple(price.rules())
+    made = PricedPlan(
+        tuple(price.outputs()), price.total, written, price.peak(), written_peak, forms, tuple(price.rules())
     )
+    return made, price
 
 
 def weighed(outputs: Sequence[Node], data: Sequence[Node] = ()) -> tuple[PricedPlan, list[Weighed]]:
     """A plan, and what it chose among: the forms that were taken, then those that were not, the closest ones first."""
-    made = plan(outputs, data)
-    found = Alternatives(outputs, data, EXPLORE, ALWAYS, limit=_limit(outputs))
-    price = Price(found)
-    cheapest(price)
+    made, price = _chosen(outputs, data, True)
     return made, sorted(price.weighed(), key=lambda w: (not w.taken, w.seconds[1] - w.seconds[0]))
 
 
