@@ -88,7 +88,7 @@ class Marginal(ObservedWithNoise):
 
     See Also
     --------
-    MarginalApprox : A process f observed as y = f(X) + noise.
+    MarginalApprox : The same, approximated through inducing points.
     Latent : A process f of mean and covariance functions.
 
     Examples

@@ -400,7 +400,7 @@ def change_value_transforms(model: Model, vars_to_transforms: Mapping[str | Node
 
     See Also
     --------
-    remove_value_transforms : A model whose free variables.
+    remove_value_transforms : Back to the scales of the variables themselves.
 
     Examples
     --------

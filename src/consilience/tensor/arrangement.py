@@ -162,7 +162,7 @@ def atleast_1d(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     --------
     atleast_2d : Leading axes of length 1 until the rank is 2.
     atleast_3d : At least three axes.
-    atleast_Nd : Axes of length 1.
+    atleast_Nd : Axes of length 1 until the rank is n.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def atleast_2d(arry: TensorLike, *, n: int = 2, left: bool = True) -> Node:
     See Also
     --------
     atleast_3d : At least three axes.
-    atleast_Nd : Axes of length 1.
+    atleast_Nd : Axes of length 1 until the rank is n.
     atleast_1d : A number as a vector of length 1.
 
     Examples
@@ -224,7 +224,7 @@ def atleast_3d(arry: TensorLike, *, n: int = 3, left: bool = True) -> Node:
 
     See Also
     --------
-    atleast_Nd : Axes of length 1.
+    atleast_Nd : Axes of length 1 until the rank is n.
     atleast_1d : A number as a vector of length 1.
     atleast_2d : Leading axes of length 1 until the rank is 2.
 

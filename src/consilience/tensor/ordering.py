@@ -230,7 +230,7 @@ def unique(
 
     See Also
     --------
-    bincount : How often each integer 0.
+    bincount : How often each integer occurs.
     histogram : How many elements lie in each interval (int64).
 
     Examples
@@ -321,7 +321,7 @@ def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) ->
 
     See Also
     --------
-    inverse_permutation : The permutation of 0.
+    inverse_permutation : The permutation that undoes another.
 
     Examples
     --------

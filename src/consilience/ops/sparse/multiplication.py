@@ -139,7 +139,7 @@ def structured_dot(x: Any, y: Any) -> Any:
 
 
 def usmm(alpha: TensorLike, x: Any, y: Any, z: TensorLike) -> Node:
-    """Alpha x y + z for a number, two matrices of which one is sparse, and a dense matrix.
+    """`alpha x y + z` for a number, two matrices of which one is sparse, and a dense matrix.
 
     Parameters
     ----------
