@@ -118,7 +118,7 @@ def second(x: TensorLike, y: TensorLike) -> Node:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     y : TensorLike
-        Second operand, broadcast against the first.
+        Value of all elements.
 
     Returns
     -------
@@ -545,7 +545,7 @@ def iround(a: TensorLike, mode: str | None = None) -> Node:
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     mode : str, optional
-        How the function is compiled; `pm.get_mode` lists the words.
+        What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero".
 
     Returns
     -------

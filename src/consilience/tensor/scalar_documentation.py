@@ -195,8 +195,11 @@ def documented(name: str, row: str, package: str = "pt", alias: str = "consilien
     aligned = "aligned by the names of their dims" if package != "pt" else "with NumPy's broadcasting"
     lines = [f"{meaning}.", "", "Parameters", "----------", f"{operands} : TensorLike"]
     several = "An operand" if len(parameter_names(row)) == 1 else f"Operands, {aligned}"
-    ends = {f"{_end(low)} to {_end(high)}" for low, high in function.domain if (low, high) != REAL}
-    lines += [f"    {several}{', finite results for ' + ' and '.join(sorted(ends)) if ends else ''}."]
+    bounds = [f"{_end(low)} to {_end(high)}" if (low, high) != REAL else "" for low, high in function.domain]
+    if len(set(bounds)) > 1:
+        bounds = [f"{x} from {ends}" if ends else "" for x, ends in zip(parameter_names(row), bounds, strict=True)]
+    ends = list(dict.fromkeys(filter(None, bounds)))
+    lines += [f"    {several}{', finite results for ' + ' and '.join(ends) if ends else ''}."]
     lines += ["name : str, optional", "    Name shown when the expression is printed."]
     lines += ["", "Returns", "-------", "TensorVariable" if package == "pt" else "XTensorVariable"]
     lines += [f"    Element by element, {_RESULTS[function.result]}."]
