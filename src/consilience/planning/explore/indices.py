@@ -223,6 +223,12 @@ def _rows(x: Node) -> bool:
     return read is not None and read[0] == (Gather(), *[FULL] * (len(read[0]) - 1)) and read[1][0].ndim == 1
 
 
+def repeated(x: Node, places: Node, times: float) -> bool:
+    """Whether index vectors have so many positions for each element along the first axis."""
+    length, count = x.static_shape[0], places.static_shape[0]
+    return isinstance(length, int) and isinstance(count, int) and times * length <= count
+
+
 @rewrites(
     Elementwise,
     name="reading of a function",
@@ -230,8 +236,8 @@ def _rows(x: Node) -> bool:
     tier="explore",
     every_dtype=True,
     examples=[
-        lambda t: t.exp(t.vector[t.places]),
-        lambda t: t.scalar * t.vector[t.places] * t.x[t.places],
+        lambda t: t.exp(t.vector4[t.places]),
+        lambda t: t.scalar * t.vector3[t.places] * t.numbers3[t.places],
     ],
 )
 def read_after(node: Node, facts: Facts) -> Node | None:
@@ -242,6 +248,8 @@ def read_after(node: Node, facts: Facts) -> Node | None:
         return None
     source, places = read[0].inputs
     if any(x.inputs[1] is not places or x.inputs[0].static_shape != source.static_shape for x in read):
+        return None
+    if not repeated(source, places, 0.5):
         return None
     inner = apply(node.op.function, *(x.inputs[0] if x.ndim else x for x in node.inputs))
     return Node(read[0].op, inner, places)

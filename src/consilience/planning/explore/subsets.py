@@ -9,7 +9,7 @@ from consilience.ops import BroadcastTo, Elementwise, Index, IndexUpdate, Reduce
 from consilience.ops.index import Gather
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, full
-from consilience.planning.explore.indices import NESTED, read_through
+from consilience.planning.explore.indices import NESTED, read_through, repeated
 from consilience.planning.explore.matrix_products import LARGEST
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
@@ -56,8 +56,8 @@ def _grouped(values: Node, places: Node, length: object) -> tuple[list[Node], No
     within=LARGEST,
     examples=[
         lambda t: t.vector[t.constant([0, 3, 3, 1, 0, 0])].sum(),
-        lambda t: (t.exp(t.vector)[t.places] * t.vector4[t.constant([0, 2])]).sum(),
-        lambda t: (t.vector[t.places] * t.x[t.places]).sum(),
+        lambda t: (t.exp(t.vector3)[t.constant([0, 2, 2, 0])] * t.vector4).sum(),
+        lambda t: (t.vector3[t.constant([1, 2, 2])] * t.numbers3[t.constant([1, 2, 2])] * t.scalar).sum(),
     ],
 )
 def sum_by_counts(node: Node, facts: Facts) -> Node | None:
@@ -68,8 +68,8 @@ def sum_by_counts(node: Node, facts: Facts) -> Node | None:
         return None
     factors = values.inputs if function_of(values) == "mul" else (values,)
     for places in dict.fromkeys(p for x in factors if (p := _places(x)) is not None):
-        length = next(x for x in factors if _places(x) is places).inputs[0].static_shape[0]
-        if isinstance(length, int) and (found := _grouped(values, places, length)) is not None:
+        source = next(x for x in factors if _places(x) is places).inputs[0]
+        if repeated(source, places, 1.0) and (found := _grouped(values, places, source.static_shape[0])) is not None:
             return reduce("sum", apply("mul", *found[0], found[1]), 0)
     return None
 
@@ -80,8 +80,8 @@ def sum_by_counts(node: Node, facts: Facts) -> Node | None:
     tier="explore",
     within=LARGEST,
     examples=[
-        lambda t: t.node(IndexUpdate(ROWS, "inc"), full((5,), 0.0), t.x[t.places] * t.row[t.places], t.places),
-        lambda t: t.node(IndexUpdate(ROWS, "inc"), full((5,), 0.0), t.broadcast_to(t.scalar, (2,)), t.places),
+        lambda t: t.node(IndexUpdate(ROWS, "inc"), full((2,), 0.0), t.matrix_c[:, 0][t.places % 2] * t.row[t.places], t.places % 2),
+        lambda t: t.node(IndexUpdate(ROWS, "inc"), full((2,), 0.0), t.broadcast_to(t.scalar, (2,)), t.places % 2),
     ],
 )
 def group_sums(node: Node, facts: Facts) -> Node | None:
@@ -93,7 +93,7 @@ def group_sums(node: Node, facts: Facts) -> Node | None:
         return None
     if isinstance(values.op, BroadcastTo) and isinstance(values.inputs[0].op, Constant):
         return None  # counts
-    found = _grouped(values, arrays[0], node.static_shape[0])
+    found = _grouped(values, arrays[0], node.static_shape[0]) if repeated(base, arrays[0], 1.0) else None
     return apply("mul", *found[0], found[1]) if found is not None else None
 
 
