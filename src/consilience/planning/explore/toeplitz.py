@@ -1,0 +1,296 @@
+"""Symmetric Toeplitz matrices, T[i, j] = c[|i - j|], such as covariances of a process at points of a regular grid.
+
+They are recognised where they are functions of numbers, of the unit matrix, and of constant Toeplitz matrices, element
+by element. The inverse has the first column x, and all its elements are sums of products of those of x; determinants,
+systems and the slopes of both in the parameters of T take n^2 steps in place of n^3. Sources: I. Gohberg and A.
+Semencul (1972); T. Kailath, A. Vieira and M. Morf (1978), "Inverses of Toeplitz operators, innovations, and orthogonal
+polynomials".
+
+Equal over the reals, with errors in proportion to the condition of T, as those of a Cholesky factor are. The constants,
+differences of inputs as they were rounded, may differ along a diagonal by ROUNDED.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.ir import Constant, Node, constant
+from consilience.ops import (
+    Assume,
+    BroadcastTo,
+    Elementwise,
+    ExpandDims,
+    Index,
+    Inverse,
+    LogAbsDet,
+    MatMul,
+    Reduce,
+    Solve,
+    apply,
+)
+from consilience.ops.index import SliceIndex
+from consilience.ops.linalg import diagonal
+from consilience.ops.matrix_equations import DiagonalSums, ToeplitzInverse, ToeplitzInverseSums, ToeplitzSolve
+from consilience.ops.reduce import reduce
+from consilience.ops.scalar import DRAWS
+from consilience.ops.shape import Reshape, reshape
+from consilience.ops.structured import DiagonalMatrix
+from consilience.planning.explore.matrix_products import LARGEST, turned
+from consilience.rewrite.facts import Facts
+from consilience.rewrite.rule import Rule, rewrites
+from consilience.rewrite.rules.operands import function_of
+from consilience.rewrite.structure import is_identity
+
+# By which share of its size an element of a constant may differ from the mean of its diagonal, for each row, in units of
+# the last place: differences of inputs are rounded as the inputs are, of which neighbours may be n times as close.
+ROUNDED: Final = 8.0
+# Fewer rows are not worth the search.
+LEAST: Final = 3
+
+# The first column, shape (n,) or () where all elements are equal, and whether the first row is the same or its negative.
+Column: TypeAlias = tuple[Node, int]
+_EVEN: Final = frozenset(("square", "abs", "cosh", "cos"))
+_ODD: Final = frozenset(("neg", "sin", "sinh", "tanh", "arctan", "erf"))
+_known: WeakKeyDictionary[Node, Column | None] = WeakKeyDictionary()
+
+
+def column_of(x: Node) -> Column | None:
+    """The first column of a Toeplitz matrix that is symmetric or the negative of its transpose; None for others."""
+    return _column(x, x.static_shape[-1] if x.ndim else 1, {})
+
+
+def _column(x: Node, n: object, memo: dict[Node, Column | None]) -> Column | None:
+    if x not in memo:
+        memo[x] = _found(x, n, memo)
+    return memo[x]
+
+
+def _found(x: Node, n: object, memo: dict[Node, Column | None]) -> Column | None:
+    if all(length == 1 for length in x.static_shape):
+        return (reshape(x, ()) if x.ndim else x), 1
+    if x.static_shape != (n, n) or not isinstance(n, int) or n < LEAST or x.dtype not in ("float64", "bool"):
+        return None
+    op = x.op
+    if isinstance(op, Constant):
+        if x not in _known:
+            _known[x] = _of_constant(op.array)
+        return _known[x]
+    if is_identity(x):
+        return constant(np.eye(1, n)[0]), 1
+    if isinstance(op, DiagonalMatrix):
+        same = _same_everywhere(x.inputs[0])
+        return None if same is None else (apply("mul", same, constant(np.eye(1, n)[0])), 1)
+    if isinstance(op, Assume):
+        return _column(x.inputs[0], n, memo)
+    if isinstance(op, BroadcastTo) and all(length == 1 for length in x.inputs[0].static_shape):
+        return _column(x.inputs[0], n, memo)
+    if not isinstance(op, Elementwise) or op.function in DRAWS:
+        return None
+    parts = [_column(i, n, memo) for i in x.inputs]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    signs = [sign for _, sign in known]
+    if -1 not in signs or op.function in _EVEN:
+        sign = 1
+    elif op.function in ("mul", "true_div"):
+        sign = int(np.prod(signs))
+    elif op.function in _ODD or (op.function in ("add", "sub") and 1 not in signs):
+        sign = -1
+    else:
+        return None
+    return apply(op.function, *(column for column, _ in known)), sign
+
+
+def _of_constant(array: npt.NDArray[Any]) -> Column | None:
+    """By the means of its diagonals, if what is on them differs by rounding alone."""
+    n = len(array)
+    if array.dtype != np.float64 or not np.isfinite(array).all():
+        return None
+    sign = 1 if np.array_equal(array, array.T) else -1
+    if sign < 0 and not np.array_equal(array, -array.T):
+        return None
+    means = np.array([np.diagonal(array, -k).mean() for k in range(n)])
+    wanted = means[np.abs(np.subtract.outer(np.arange(n), np.arange(n)))]
+    off = np.abs(np.tril(array - wanted)) > ROUNDED * n * np.finfo(np.float64).eps * np.abs(wanted)
+    return None if off.any() else (constant(means), sign)
+
+
+def _same_everywhere(d: Node) -> Node | None:
+    """The number that all elements of a vector are."""
+    while isinstance(d.op, BroadcastTo | ExpandDims):
+        d = d.inputs[0]
+    if isinstance(d.op, Constant):
+        values = np.unique(d.op.array)
+        return constant(values[0]) if len(values) == 1 else None
+    if all(length == 1 for length in d.static_shape):
+        return reshape(d, ()) if d.ndim else d
+    if not isinstance(d.op, Elementwise) or d.op.function in DRAWS:
+        return None
+    parts = [_same_everywhere(i) for i in d.inputs]
+    known = [part for part in parts if part is not None]
+    return apply(d.op.function, *known) if len(known) == len(parts) else None
+
+def _column_of_definite(node: Node, facts: Facts) -> Node | None:
+    """The first column of an op's matrix, which is positive definite."""
+    x = node.inputs[0]
+    if x.ndim != 2 or not (
+        getattr(node.op, "assume", "general") == "positive definite" or facts.structure(x, "positive_definite")
+    ):
+        return None
+    found = column_of(x)
+    return found[0] if found is not None and found[1] == 1 and found[0].ndim == 1 else None
+
+
+def _inverse_column(column: Node) -> Node:
+    return Node(ToeplitzInverse(), column)[0]
+
+
+# A covariance of five points of a regular grid.
+_SQUARES: Final = np.square(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
+
+
+@rewrites(
+    LogAbsDet,
+    name="determinant of a Toeplitz matrix",
+    tier="explore",
+    examples=[
+        lambda t: t.node(LogAbsDet("positive definite"), t.exp(-_SQUARES) * t.weight + t.eye(5)),
+    ],
+)
+def determinant_of_toeplitz(node: Node, facts: Facts) -> Node | None:
+    """The product of the variances that are left of each element."""
+    column = _column_of_definite(node, facts)
+    return None if column is None else reduce("sum", apply("log", Node(ToeplitzInverse(), column)[1]), 0)
+
+
+@rewrites(
+    Solve,
+    name="system of a Toeplitz matrix",
+    tier="explore",
+    examples=[
+        lambda t: t.solve(t.exp(-_SQUARES) + t.diag(t.broadcast_to(t.weight, (5,))), t.tall, "pos"),
+    ],
+)
+def solve_toeplitz(node: Node, facts: Facts) -> Node | None:
+    """By the first column of the inverse."""
+    column = _column_of_definite(node, facts)
+    return None if column is None else Node(ToeplitzSolve(), _inverse_column(column), node.inputs[1])
+
+
+@rewrites(
+    Reduce,
+    name="sum over the diagonals of a matrix",
+    operands=[Elementwise, Index, Inverse, MatMul],
+    tier="explore",
+    within=LARGEST,
+    examples=[
+        lambda t: (t.exp(_SQUARES * -t.weight) * t.number).sum(),
+        lambda t: (
+            _SQUARES
+            * (t.inv(t.exp(-_SQUARES) + t.weight * t.eye(5), "pos") - 0.5 * t.tall @ t.transpose(t.tall))
+            * t.exp(_SQUARES * -t.weight)
+        ).sum(),
+        lambda t: ((t.column5 * t.row5) * t.exp(_SQUARES * -t.weight)).sum(),
+        lambda t: diagonal(t.inv(t.exp(-_SQUARES) + t.weight * t.eye(5), "pos")).sum(),
+    ],
+)
+def sum_of_diagonals(node: Node, facts: Facts) -> Node | None:
+    """The sum of M ∘ A for Toeplitz M is that of M's first column times sums over the diagonals of A."""
+    assert isinstance(node.op, Reduce)
+    x = node.inputs[0]
+    if node.op.kind != "sum" or node.ndim or x.dtype != "float64":
+        return None
+    diagonal_alone = x.ndim == 1
+    if diagonal_alone:
+        inner = _of_diagonal(x)
+        if inner is None:
+            return None
+        x = inner
+    n = x.static_shape[-1]
+    if x.ndim != 2 or x.static_shape != (n, n) or not isinstance(n, int) or n < LEAST:
+        return None
+    terms = _terms(x, n, facts, {})
+    if terms is None:
+        return None
+    if diagonal_alone:
+        firsts = [apply("mul", m[0] if m.ndim else m, sums[0]) for m, sums in terms]
+        return apply("add", *firsts) if len(firsts) > 1 else firsts[0]
+    products = [apply("mul", m, sums) for m, sums in terms]
+    return reduce("sum", apply("add", *products) if len(products) > 1 else products[0], 0)
+
+
+def _of_diagonal(x: Node) -> Node | None:
+    """The matrix of which x is the diagonal."""
+    if not isinstance(x.op, Index) or len(x.inputs) > 1 or not isinstance(x.inputs[0].op, Reshape):
+        return None
+    matrix = x.inputs[0].inputs[0]
+    n = matrix.static_shape[-1]
+    (entry,) = x.op.specification if x.inputs[0].ndim == 1 else (None,)
+    if matrix.static_shape != (n, n) or not isinstance(n, int) or not isinstance(entry, SliceIndex) or not entry.static:
+        return None
+    return matrix if entry.range(n * n) == range(0, n * n, n + 1) else None
+
+
+# M's first column, or a number where all elements are equal, and the sums over the diagonals of A.
+_Term: TypeAlias = tuple[Node, Node]
+
+
+def _terms(x: Node, n: int, facts: Facts, memo: dict[Node, Column | None]) -> list[_Term] | None:
+    """A matrix as a sum of M ∘ A."""
+    column = _column(x, n, memo)
+    if column is not None:
+        lengths = constant(np.array([n, *(2.0 * (n - k) for k in range(1, n))]))
+        return [(column[0], lengths)] if column[1] == 1 else None
+    one = constant(1.0)
+    if isinstance(x.op, Inverse):
+        own = _column_of_definite(x, facts)
+        return None if own is None else [(one, Node(ToeplitzInverseSums(), _inverse_column(own)))]
+    if isinstance(x.op, MatMul):
+        u, v = x.inputs
+        return [(one, Node(DiagonalSums(), u, turned(v)))] if u.ndim == v.ndim == 2 else None
+    function = function_of(x)
+    if function == "neg":
+        inner = _terms(x.inputs[0], n, facts, memo)
+        return None if inner is None else [(apply("neg", m), sums) for m, sums in inner]
+    if function == "add":
+        found: list[_Term] = []
+        for operand in x.inputs:
+            part = _terms(operand, n, facts, memo)
+            if part is None:
+                return None
+            found += part
+        return found
+    if function != "mul":
+        return None
+    known = [column for i in x.inputs if (column := _column(i, n, memo)) is not None]
+    others = [i for i in x.inputs if _column(i, n, memo) is None]
+    if any(sign != 1 for _, sign in known):
+        return None
+    vectors = _outer(others, n)
+    if vectors is not None:
+        inner = [(one, Node(DiagonalSums(), *vectors))]
+    elif len(others) == 1:
+        inner = _terms(others[0], n, facts, memo)
+    else:
+        return None
+    if inner is None or not known:
+        return inner
+    return [(apply("mul", m, *(column for column, _ in known)), sums) for m, sums in inner]
+
+
+def _outer(factors: list[Node], n: int) -> tuple[Node, Node] | None:
+    """Two columns whose products are those of a column with a row."""
+    columns = [i for i in factors if i.static_shape == (n, 1)]
+    rows = [i for i in factors if i.static_shape in ((n,), (1, n))]
+    if not columns or not rows or len(columns) + len(rows) < len(factors):
+        return None
+    row = apply("mul", *rows) if len(rows) > 1 else rows[0]
+    return apply("mul", *columns) if len(columns) > 1 else columns[0], reshape(row, (n, 1))
+
+
+RULES: tuple[Rule, ...] = (determinant_of_toeplitz, solve_toeplitz, sum_of_diagonals)
