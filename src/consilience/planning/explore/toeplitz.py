@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from consilience.ir import Constant, Node, constant
+from consilience.ir import Constant, Node, constant, constant_value
 from consilience.ops import (
     Assume,
     BroadcastTo,
@@ -39,19 +39,19 @@ from consilience.ops.reduce import reduce
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import Reshape, reshape
 from consilience.ops.structured import DiagonalMatrix
-from consilience.planning.explore.matrix_products import LARGEST, turned
+from consilience.planning.explore.matrix_products import LARGEST, transpose_of
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
 from consilience.rewrite.rules.operands import function_of
 from consilience.rewrite.structure import is_identity
 
-# By which share of its size an element of a constant may differ from the mean of its diagonal, for each row, in units of
-# the last place: differences of inputs are rounded as the inputs are, of which neighbours may be n times as close.
+# For each row, how many units in the last place an element of a constant may differ from the mean of its diagonal:
+# differences of inputs are rounded as the inputs are, of which neighbours may be n times as close.
 ROUNDED: Final = 8.0
 # Fewer rows are not worth the search.
 LEAST: Final = 3
 
-# The first column, shape (n,) or () where all elements are equal, and whether the first row is the same or its negative.
+# The first column, shape (n,) or () where all elements are equal, and the sign with which it is the first row.
 Column: TypeAlias = tuple[Node, int]
 _EVEN: Final = frozenset(("square", "abs", "cosh", "cos"))
 _ODD: Final = frozenset(("neg", "sin", "sinh", "tanh", "arctan", "erf"))
@@ -93,7 +93,7 @@ def _found(x: Node, n: object, memo: dict[Node, Column | None]) -> Column | None
     parts = [_column(i, n, memo) for i in x.inputs]
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
-        return None
+        return _of_differences(x, n) if op.function == "add" else None
     signs = [sign for _, sign in known]
     if -1 not in signs or op.function in _EVEN:
         sign = 1
@@ -120,6 +120,18 @@ def _of_constant(array: npt.NDArray[Any]) -> Column | None:
     return None if off.any() else (constant(means), sign)
 
 
+def _of_differences(x: Node, n: int) -> Column | None:
+    """Differences of all pairs of points of a regular grid, which is as exact as its numbers are."""
+    shapes = {i.static_shape: constant_value(i) for i in x.inputs}
+    down, across = shapes.get((n, 1)), shapes.get((1, n), shapes.get((n,)))
+    if len(x.inputs) != 2 or down is None or across is None or not np.array_equal(down.ravel(), -across.ravel()):
+        return None
+    points = down.ravel()
+    steps = np.arange(n) * ((points[-1] - points[0]) / (n - 1))
+    off = 2.0 * np.max(np.abs(points - points[0] - steps))
+    return (constant(steps), -1) if 0.0 <= off <= ROUNDED * n * np.finfo(np.float64).eps * abs(steps[1]) else None
+
+
 def _same_everywhere(d: Node) -> Node | None:
     """The number that all elements of a vector are."""
     while isinstance(d.op, BroadcastTo | ExpandDims):
@@ -134,6 +146,7 @@ def _same_everywhere(d: Node) -> Node | None:
     parts = [_same_everywhere(i) for i in d.inputs]
     known = [part for part in parts if part is not None]
     return apply(d.op.function, *known) if len(known) == len(parts) else None
+
 
 def _column_of_definite(node: Node, facts: Facts) -> Node | None:
     """The first column of an op's matrix, which is positive definite."""
@@ -151,7 +164,13 @@ def _inverse_column(column: Node) -> Node:
 
 
 # A covariance of five points of a regular grid.
-_SQUARES: Final = np.square(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
+_STEPS: Final = np.subtract.outer(np.arange(5.0), np.arange(5.0))
+_SQUARES: Final = np.square(_STEPS)
+
+
+def _inverse(t: Any) -> Node:
+    found: Node = t.node(Inverse("positive definite"), t.exp(-_SQUARES) + t.weight * t.eye(5))
+    return found
 
 
 @rewrites(
@@ -190,13 +209,11 @@ def solve_toeplitz(node: Node, facts: Facts) -> Node | None:
     within=LARGEST,
     examples=[
         lambda t: (t.exp(_SQUARES * -t.weight) * t.number).sum(),
-        lambda t: (
-            _SQUARES
-            * (t.inv(t.exp(-_SQUARES) + t.weight * t.eye(5), "pos") - 0.5 * t.tall @ t.transpose(t.tall))
-            * t.exp(_SQUARES * -t.weight)
-        ).sum(),
-        lambda t: ((t.column5 * t.row5) * t.exp(_SQUARES * -t.weight)).sum(),
-        lambda t: diagonal(t.inv(t.exp(-_SQUARES) + t.weight * t.eye(5), "pos")).sum(),
+        lambda t: (_SQUARES * (_inverse(t) - 0.5 * t.tall @ t.transpose(t.tall)) * t.exp(_SQUARES * -t.weight)).sum(),
+        lambda t: (t.column5 * t.row5 * t.exp(_SQUARES * -t.weight)).sum(),
+        lambda t: (_STEPS * -_inverse(t) / (1.0 + t.weight) * (t.weight * _STEPS)).sum(),
+        lambda t: t.where(_SQUARES * t.weight > 2.0, t.tall @ t.transpose(t.tall), 0.0).sum(),
+        lambda t: diagonal(_inverse(t)).sum(),
     ],
 )
 def sum_of_diagonals(node: Node, facts: Facts) -> Node | None:
@@ -215,12 +232,12 @@ def sum_of_diagonals(node: Node, facts: Facts) -> Node | None:
     if x.ndim != 2 or x.static_shape != (n, n) or not isinstance(n, int) or n < LEAST:
         return None
     terms = _terms(x, n, facts, {})
-    if terms is None:
+    if terms is None or any(sign != 1 for _, sign, _ in terms):
         return None
     if diagonal_alone:
-        firsts = [apply("mul", m[0] if m.ndim else m, sums[0]) for m, sums in terms]
+        firsts = [apply("mul", m[0] if m.ndim else m, sums[0]) for m, _, sums in terms]
         return apply("add", *firsts) if len(firsts) > 1 else firsts[0]
-    products = [apply("mul", m, sums) for m, sums in terms]
+    products = [apply("mul", m, sums) for m, _, sums in terms]
     return reduce("sum", apply("add", *products) if len(products) > 1 else products[0], 0)
 
 
@@ -236,51 +253,62 @@ def _of_diagonal(x: Node) -> Node | None:
     return matrix if entry.range(n * n) == range(0, n * n, n + 1) else None
 
 
-# M's first column, or a number where all elements are equal, and the sums over the diagonals of A.
-_Term: TypeAlias = tuple[Node, Node]
+# M's first column, or a number where all elements are equal, and its sign; the sums over the diagonals of A.
+_Term: TypeAlias = tuple[Node, int, Node]
 
 
 def _terms(x: Node, n: int, facts: Facts, memo: dict[Node, Column | None]) -> list[_Term] | None:
     """A matrix as a sum of M ∘ A."""
     column = _column(x, n, memo)
     if column is not None:
-        lengths = constant(np.array([n, *(2.0 * (n - k) for k in range(1, n))]))
-        return [(column[0], lengths)] if column[1] == 1 else None
+        return [(*column, constant(np.array([n, *(2.0 * (n - k) for k in range(1, n))])))]
     one = constant(1.0)
     if isinstance(x.op, Inverse):
         own = _column_of_definite(x, facts)
-        return None if own is None else [(one, Node(ToeplitzInverseSums(), _inverse_column(own)))]
+        return None if own is None else [(one, 1, Node(ToeplitzInverseSums(), _inverse_column(own)))]
     if isinstance(x.op, MatMul):
         u, v = x.inputs
-        return [(one, Node(DiagonalSums(), u, turned(v)))] if u.ndim == v.ndim == 2 else None
+        return [(one, 1, Node(DiagonalSums(), u, transpose_of(v)))] if u.ndim == v.ndim == 2 else None
     function = function_of(x)
-    if function == "neg":
-        inner = _terms(x.inputs[0], n, facts, memo)
-        return None if inner is None else [(apply("neg", m), sums) for m, sums in inner]
     if function == "add":
-        found: list[_Term] = []
-        for operand in x.inputs:
-            part = _terms(operand, n, facts, memo)
-            if part is None:
-                return None
-            found += part
-        return found
-    if function != "mul":
+        parts = [_terms(operand, n, facts, memo) for operand in x.inputs]
+        known = [part for part in parts if part is not None]
+        return [term for part in known for term in part] if len(known) == len(parts) else None
+    places = _LINEAR.get(function)
+    if places is None:
         return None
-    known = [column for i in x.inputs if (column := _column(i, n, memo)) is not None]
-    others = [i for i in x.inputs if _column(i, n, memo) is None]
-    if any(sign != 1 for _, sign in known):
-        return None
-    vectors = _outer(others, n)
+    # Linear in one operand, for which M's column takes a place.
+    columns = [_column(i, n, memo) for i in x.inputs]
+    others = [place for place, known_column in enumerate(columns) if known_column is None]
+    vectors = _outer([x.inputs[place] for place in others], n) if function == "mul" else None
     if vectors is not None:
-        inner = [(one, Node(DiagonalSums(), *vectors))]
-    elif len(others) == 1:
-        inner = _terms(others[0], n, facts, memo)
+        inner: list[_Term] | None = [(one, 1, Node(DiagonalSums(), *vectors))]
+    elif len(others) == 1 and others[0] in places:
+        inner = _terms(x.inputs[others[0]], n, facts, memo)
     else:
         return None
-    if inner is None or not known:
-        return inner
-    return [(apply("mul", m, *(column for column, _ in known)), sums) for m, sums in inner]
+    if inner is None or (function == "where" and not _zero(x.inputs[3 - others[0]])):
+        return None
+    known_columns = [known_column for known_column in columns if known_column is not None]
+    found: list[_Term] = []
+    for m, sign, sums in inner:
+        operands = [c for c, _ in known_columns]
+        if function == "mul":
+            operands.append(m)
+        else:
+            operands.insert(others[0], m)
+        signs = [own for c, own in known_columns]
+        found.append((apply(function, *operands), sign * int(np.prod(signs)), sums))
+    return found
+
+
+# Functions that are linear in some operand, by its places; of `where`, if the other value is zero.
+_LINEAR: Final = {"neg": (0,), "mul": range(1000), "true_div": (0,), "where": (1, 2)}
+
+
+def _zero(x: Node) -> bool:
+    value = constant_value(x)
+    return value is not None and value.size == 1 and value.item() == 0.0
 
 
 def _outer(factors: list[Node], n: int) -> tuple[Node, Node] | None:

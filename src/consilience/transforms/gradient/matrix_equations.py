@@ -18,6 +18,7 @@ from consilience.ops.matrix_equations import (
     ToeplitzSolve,
     TridiagonalLU,
     TridiagonalLUSolve,
+    solve_discrete,
 )
 from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative, in_corner
 from consilience.ops.reduce import reduce
