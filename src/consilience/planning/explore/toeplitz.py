@@ -231,14 +231,10 @@ def sum_of_diagonals(node: Node, facts: Facts) -> Node | None:
     n = x.static_shape[-1]
     if x.ndim != 2 or x.static_shape != (n, n) or not isinstance(n, int) or n < LEAST:
         return None
-    terms = _terms(x, n, facts, {})
-    if terms is None or any(sign != 1 for _, sign, _ in terms):
+    found = _summed(x, n, facts, {})
+    if found is None or found[1] != 1:
         return None
-    if diagonal_alone:
-        firsts = [apply("mul", m[0] if m.ndim else m, sums[0]) for m, _, sums in terms]
-        return apply("add", *firsts) if len(firsts) > 1 else firsts[0]
-    products = [apply("mul", m, sums) for m, _, sums in terms]
-    return reduce("sum", apply("add", *products) if len(products) > 1 else products[0], 0)
+    return found[0][0] if diagonal_alone else reduce("sum", found[0], 0)
 
 
 def _of_diagonal(x: Node) -> Node | None:
@@ -253,57 +249,47 @@ def _of_diagonal(x: Node) -> Node | None:
     return matrix if entry.range(n * n) == range(0, n * n, n + 1) else None
 
 
-# M's first column, or a number where all elements are equal, and its sign; the sums over the diagonals of A.
-_Term: TypeAlias = tuple[Node, int, Node]
+# Functions that are linear in some operand, by its places; of `where`, if the other value is zero.
+_LINEAR: Final = {"neg": (0,), "mul": range(1000), "true_div": (0,), "where": (1, 2)}
 
 
-def _terms(x: Node, n: int, facts: Facts, memo: dict[Node, Column | None]) -> list[_Term] | None:
-    """A matrix as a sum of M ∘ A."""
-    column = _column(x, n, memo)
-    if column is not None:
-        return [(*column, constant(np.array([n, *(2.0 * (n - k) for k in range(1, n))])))]
-    one = constant(1.0)
+def _summed(x: Node, n: int, facts: Facts, memo: dict[Node, Column | None]) -> Column | None:
+    """Sums over the diagonals of a matrix, those on both sides together.
+
+    Where the matrix is linear in A, element by element, they are the same function of the sums over the diagonals of A.
+    """
     if isinstance(x.op, Inverse):
         own = _column_of_definite(x, facts)
-        return None if own is None else [(one, 1, Node(ToeplitzInverseSums(), _inverse_column(own)))]
+        return None if own is None else (Node(ToeplitzInverseSums(), _inverse_column(own)), 1)
     if isinstance(x.op, MatMul):
         u, v = x.inputs
-        return [(one, 1, Node(DiagonalSums(), u, transpose_of(v)))] if u.ndim == v.ndim == 2 else None
+        return (Node(DiagonalSums(), u, transpose_of(v)), 1) if u.ndim == v.ndim == 2 else None
+    column = _column(x, n, memo)
+    if column is not None:
+        return apply("mul", column[0], constant(np.array([n, *(2.0 * (n - k) for k in range(1, n))]))), column[1]
     function = function_of(x)
     if function == "add":
-        parts = [_terms(operand, n, facts, memo) for operand in x.inputs]
-        known = [part for part in parts if part is not None]
-        return [term for part in known for term in part] if len(known) == len(parts) else None
-    places = _LINEAR.get(function)
-    if places is None:
-        return None
-    # Linear in one operand, for which M's column takes a place.
+        parts = [part for i in x.inputs if (part := _summed(i, n, facts, memo)) is not None]
+        signs = {sign for _, sign in parts}
+        if len(parts) < len(x.inputs) or len(signs) > 1:
+            return None
+        return apply("add", *(sums for sums, _ in parts)), *signs
     columns = [_column(i, n, memo) for i in x.inputs]
-    others = [place for place, known_column in enumerate(columns) if known_column is None]
+    others = [place for place, own in enumerate(columns) if own is None]
+    known = [own for own in columns if own is not None]
     vectors = _outer([x.inputs[place] for place in others], n) if function == "mul" else None
     if vectors is not None:
-        inner: list[_Term] | None = [(one, 1, Node(DiagonalSums(), *vectors))]
-    elif len(others) == 1 and others[0] in places:
-        inner = _terms(x.inputs[others[0]], n, facts, memo)
+        inner: Column | None = (Node(DiagonalSums(), *vectors), 1)
+        others = others[:1]
+    elif len(others) == 1 and others[0] in _LINEAR.get(function, ()):
+        inner = _summed(x.inputs[others[0]], n, facts, memo)
     else:
         return None
     if inner is None or (function == "where" and not _zero(x.inputs[3 - others[0]])):
         return None
-    known_columns = [known_column for known_column in columns if known_column is not None]
-    found: list[_Term] = []
-    for m, sign, sums in inner:
-        operands = [c for c, _ in known_columns]
-        if function == "mul":
-            operands.append(m)
-        else:
-            operands.insert(others[0], m)
-        signs = [own for c, own in known_columns]
-        found.append((apply(function, *operands), sign * int(np.prod(signs)), sums))
-    return found
-
-
-# Functions that are linear in some operand, by its places; of `where`, if the other value is zero.
-_LINEAR: Final = {"neg": (0,), "mul": range(1000), "true_div": (0,), "where": (1, 2)}
+    operands = [own for own, _ in known]
+    operands.insert(others[0], inner[0])
+    return apply(function, *operands), inner[1] * int(np.prod([sign for _, sign in known]))
 
 
 def _zero(x: Node) -> bool:
