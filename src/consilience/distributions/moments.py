@@ -49,12 +49,16 @@ MOMENTS: Final = {
     "Categorical": MomentRow("", "", _JKB),
     "NegativeBinomial": MomentRow("mu", "mu + mu^2 / alpha", _JKK),
     "Poisson": MomentRow("mu", "mu", _JKK),
-    "EulerMaruyama": MomentRow("", "", "Kloeden, Platen: Numerical Solution of Stochastic Differential Equations (1992)"),
+    "EulerMaruyama": MomentRow(
+        "", "", "Kloeden, Platen: Numerical Solution of Stochastic Differential Equations (1992)"
+    ),
     "Frechet": MomentRow(
         "sigma Gamma(1 - 1 / alpha)", "sigma^2 (Gamma(1 - 2 / alpha) - Gamma(1 - 1 / alpha)^2)", _JKB2,
     ),
     "GeneralizedExtremeValue": MomentRow("mu + sigma (Gamma(1 - xi) - 1) / xi", "", _JKB2),
-    "GeneralizedPareto": MomentRow("mu + sigma / (1 - xi)", "sigma^2 / ((1 - xi)^2 (1 - 2 xi))", "Pickands (1975), Annals of Statistics 3"),
+    "GeneralizedPareto": MomentRow(
+        "mu + sigma / (1 - xi)", "sigma^2 / ((1 - xi)^2 (1 - 2 xi))", "Pickands (1975), Annals of Statistics 3"
+    ),
     "Gumbel": MomentRow("mu + 0.5772 beta (Euler's constant)", "pi^2 beta^2 / 6", _JKB2),
     "Pareto": MomentRow("alpha m / (alpha - 1)", "alpha m^2 / ((alpha - 1)^2 (alpha - 2))", _JKB1),
     "Weibull": MomentRow(
@@ -118,7 +122,9 @@ MOMENTS: Final = {
     "Uniform": MomentRow("(lower + upper) / 2", "(upper - lower)^2 / 12", _JKB2),
     "Dirichlet": MomentRow("a / sum(a)", "", _KBJ),
     "Skellam": MomentRow("mu1 - mu2", "mu1 + mu2", _JKK),
-    "AsymmetricLaplace": MomentRow("", "", "Kotz, Kozubowski, Podgórski: The Laplace Distribution and Generalizations (2001)"),
+    "AsymmetricLaplace": MomentRow(
+        "", "", "Kotz, Kozubowski, Podgórski: The Laplace Distribution and Generalizations (2001)"
+    ),
     "Moyal": MomentRow(
         "mu + sigma (0.5772 + log(2))", "pi^2 sigma^2 / 2", "Moyal (1955), Philosophical Magazine 46",
     ),

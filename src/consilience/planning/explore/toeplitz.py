@@ -273,7 +273,7 @@ def _summed(x: Node, n: int, facts: Facts, memo: dict[Node, Column | None]) -> C
         signs = {sign for _, sign in parts}
         if len(parts) < len(x.inputs) or len(signs) > 1:
             return None
-        return apply("add", *(sums for sums, _ in parts)), *signs
+        return apply("add", *(sums for sums, _ in parts)), signs.pop()
     columns = [_column(i, n, memo) for i in x.inputs]
     others = [place for place, own in enumerate(columns) if own is None]
     known = [own for own in columns if own is not None]
