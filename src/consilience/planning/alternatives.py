@@ -12,7 +12,18 @@ from typing import Final
 from consilience.errors import ConsilienceError
 from consilience.ir import Constant, Node, Op, TensorType, is_leaf, rebuild, side_tables, topological
 from consilience.ir.types import Type
-from consilience.ops import Cholesky, Det, DetSign, Elementwise, Inverse, InverseQuadratic, LogAbsDet, Solve, Transpose
+from consilience.ops import (
+    BroadcastTo,
+    Cholesky,
+    Det,
+    DetSign,
+    Elementwise,
+    Inverse,
+    InverseQuadratic,
+    LogAbsDet,
+    Solve,
+    Transpose,
+)
 from consilience.ops.loop import Scan
 from consilience.ops.python_call import PythonCall
 from consilience.ops.scalar import DRAWS
@@ -159,7 +170,8 @@ class Alternatives:
         bound = here in self._data or any(self._bound[i] for i in ids)
         known = all(self._fixed[i] for i in ids) and isinstance(here.type, TensorType) and _repeatable(here)
         if known and ids and not bound:
-            known = _size(here) <= max(FOLDED, *(_size(self.canonical[i]) for i in ids))
+            small = max(FOLDED, *(_size(self.canonical[i]) for i in ids))
+            known = isinstance(here.op, BroadcastTo) or _size(here) <= small
         self._fixed.append(known if ids else here in self._data or isinstance(here.op, Constant))
         self._bound.append(bound)
         return number

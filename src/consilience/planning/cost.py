@@ -37,6 +37,7 @@ from consilience.ops import (
     StopGradient,
     Transpose,
 )
+from consilience.ops.matrix_equations import DiagonalSums, ToeplitzInverse, ToeplitzInverseSums, ToeplitzSolve
 from consilience.ops.shape import Reshape
 from consilience.planning.alternatives import Factored
 
@@ -48,6 +49,7 @@ READ: Final = ((32e3, 3e-12), (128e3, 6e-12), (16e6, 9e-12), (math.inf, 45e-12))
 """Seconds per byte, by the size of what is read or written."""
 FLOP: Final = 33e-12  # a multiplication with an addition of large matrices
 GEMV: Final = 95e-12  # the same of a matrix with a vector
+LAG: Final = 0.06e-9  # a multiplication with an addition of vectors that are moved along each other
 GATHERED: Final = 0.35e-9  # an element at a position that is known at run time
 SCATTERED: Final = 1.0e-9
 SIMPLE: Final = 0.03e-9  # an addition of the elements of vectors
@@ -228,6 +230,16 @@ def _determinant(node: Node) -> float:
     return count * n * 3e-9
 
 
+def _lags(count: int) -> Callable[[Node], float]:
+    """Seconds of `count` sums of products for all distances of two elements, by row or column."""
+
+    def price(node: Node) -> float:
+        n, *rows = (float(m) if isinstance(m, int) else 0.0 for m in node.inputs[-1].static_shape)
+        return count * math.prod(rows) * n * (LAG * n + LAUNCH)
+
+    return price
+
+
 _ROUTINES: Final[dict[type[Op], Callable[[Node], float]]] = {
     MatMul: _matmul,
     Cholesky: _cholesky,
@@ -239,4 +251,8 @@ _ROUTINES: Final[dict[type[Op], Callable[[Node], float]]] = {
     LogAbsDet: _determinant,
     Det: _determinant,
     DetSign: _determinant,
+    ToeplitzInverse: _lags(2),
+    ToeplitzSolve: _lags(4),
+    ToeplitzInverseSums: _lags(2),
+    DiagonalSums: _lags(2),
 }
