@@ -127,7 +127,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds for all tests")
     parser.add_argument("-n", type=int, default=os.cpu_count() or 1, help="processes of the tests")
     parser.add_argument("tests", nargs="*", default=QUICK, help="tests in place of the quick ones")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()  # tests may stand behind options
     emulator = "qemu-aarch64" if asked.processor == "arm64" else "qemu-x86_64"
     if not shutil.which(emulator):
         print(f"{emulator} is needed and not found; Debian and Ubuntu have it in the package qemu-user.")
