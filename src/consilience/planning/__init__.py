@@ -34,8 +34,8 @@ Forced: TypeAlias = "Callable[[Alternatives], dict[int, int]]"
 # Whether programs are planned; a number of bytes that plans may hold; a function in its place chooses as it likes.
 choosing: ContextVar[bool | int | Forced] = ContextVar("choosing", default=True)
 
-# Multiplications (or elements that are gathered, ten times, or chosen by a known mask, thirty times) from which on a plan can repay its making: in all, and of
-# values that count.
+# Multiplications from which on a plan can repay its making: in all, and of values that count. An element that is
+# gathered counts as ten, one that a known mask chooses as thirty.
 WORTHWHILE: Final = 500_000
 COUNTS: Final = 20_000
 _FACTORISING: Final = frozenset((Cholesky, Det, DetSign, Inverse, LogAbsDet, Solve, InverseQuadratic))

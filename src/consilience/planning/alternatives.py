@@ -12,7 +12,18 @@ from typing import Final
 from consilience.errors import ConsilienceError
 from consilience.ir import Constant, Node, Op, TensorType, is_leaf, rebuild, side_tables, topological
 from consilience.ir.types import Type
-from consilience.ops import BroadcastTo, Cholesky, Det, DetSign, Elementwise, Inverse, InverseQuadratic, LogAbsDet, Solve, Transpose
+from consilience.ops import (
+    BroadcastTo,
+    Cholesky,
+    Det,
+    DetSign,
+    Elementwise,
+    Inverse,
+    InverseQuadratic,
+    LogAbsDet,
+    Solve,
+    Transpose,
+)
 from consilience.ops.loop import Scan
 from consilience.ops.python_call import PythonCall
 from consilience.ops.scalar import DRAWS

@@ -80,7 +80,9 @@ def sum_by_counts(node: Node, facts: Facts) -> Node | None:
     tier="explore",
     within=LARGEST,
     examples=[
-        lambda t: t.node(IndexUpdate(ROWS, "inc"), full((2,), 0.0), t.matrix_c[:, 0][t.places % 2] * t.row[t.places], t.places % 2),
+        lambda t: t.node(
+            IndexUpdate(ROWS, "inc"), full((2,), 0.0), t.matrix_c[:, 0][t.places % 2] * t.row[t.places], t.places % 2
+        ),
         lambda t: t.node(IndexUpdate(ROWS, "inc"), full((2,), 0.0), t.broadcast_to(t.scalar, (2,)), t.places % 2),
     ],
 )
@@ -89,7 +91,13 @@ def group_sums(node: Node, facts: Facts) -> Node | None:
     assert isinstance(node.op, IndexUpdate)
     base, values, *arrays = node.inputs
     none = isinstance(base.op, BroadcastTo) and isinstance(base.inputs[0].op, Constant) and is_zero(base.inputs[0])
-    if not none or node.dtype != "float64" or node.op.mode != "inc" or node.op.specification != ROWS or arrays[0].ndim != 1:
+    if (
+        not none
+        or node.dtype != "float64"
+        or node.op.mode != "inc"
+        or node.op.specification != ROWS
+        or arrays[0].ndim != 1
+    ):
         return None
     if isinstance(values.op, BroadcastTo) and isinstance(values.inputs[0].op, Constant):
         return None  # counts
