@@ -35,7 +35,7 @@ Forced: TypeAlias = "Callable[[Alternatives], dict[int, int]]"
 choosing: ContextVar[bool | int | Forced] = ContextVar("choosing", default=True)
 
 # Multiplications from which on a plan can repay its making: in all, and of values that count. An element that is
-# gathered stands for ten, one that a known mask chooses for thirty.
+# gathered counts as ten, one that a known mask chooses as thirty.
 WORTHWHILE: Final = 500_000
 COUNTS: Final = 20_000
 _FACTORISING: Final = frozenset((Cholesky, Det, DetSign, Inverse, LogAbsDet, Solve, InverseQuadratic))

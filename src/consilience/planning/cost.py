@@ -240,6 +240,27 @@ def _lags(count: int) -> Callable[[Node], float]:
     return price
 
 
+def process(n: int, states: int, *, regular: bool, latent: bool) -> tuple[float, float]:
+    """Seconds of a density of a Gaussian process at n points with its slopes: as a state space, and by its matrix.
+
+    Loops are not planned and slopes not taken yet where a process is written, so both are estimated.
+
+    Parameters
+    ----------
+    regular : bool
+        Whether the points are those of a regular grid.
+    latent : bool
+        Whether values are computed by the Cholesky factor from standard normals, in place of their density.
+    """
+    chain = n * (15e-9 + 4e-9 * states**2)
+    if regular and not latent:
+        return chain, LAG * 11 * n**2
+    factor = FLOP * n**3 / 6 * (1 + 200 / (n + 1))
+    # Systems with the factor twice and a product; or the inverse, and loops over what depends on parameters.
+    slopes = FLOP * n**3 * 1.5 if latent else FLOP * n**3 * 0.52 * (1 + 120 / (n + 1))
+    return chain, factor + slopes + n**2 * 2e-9
+
+
 _ROUTINES: Final[dict[type[Op], Callable[[Node], float]]] = {
     MatMul: _matmul,
     Cholesky: _cholesky,

@@ -126,10 +126,16 @@ def _of_differences(x: Node, n: int) -> Column | None:
     down, across = shapes.get((n, 1)), shapes.get((1, n), shapes.get((n,)))
     if len(x.inputs) != 2 or down is None or across is None or not np.array_equal(down.ravel(), -across.ravel()):
         return None
-    points = down.ravel()
+    steps = regular_steps(down.ravel())
+    return None if steps is None else (constant(steps), -1)
+
+
+def regular_steps(points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+    """Distances from the first of at least two points, with their sign, where all are as far apart within rounding."""
+    n = len(points)
     steps = np.arange(n) * ((points[-1] - points[0]) / (n - 1))
     off = 2.0 * np.max(np.abs(points - points[0] - steps))
-    return (constant(steps), -1) if 0.0 <= off <= ROUNDED * n * np.finfo(np.float64).eps * abs(steps[1]) else None
+    return steps if 0.0 <= off <= ROUNDED * n * np.finfo(np.float64).eps * abs(steps[1]) else None
 
 
 def _same_everywhere(d: Node) -> Node | None:
