@@ -83,7 +83,7 @@ def csr_matrix(
     name : str, optional
         Name shown when the expression is printed.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the entries; `config.floatX` by default.
     shape : sequence of int, optional
         Lengths of the axes.
 
@@ -115,7 +115,7 @@ def csc_matrix(
     name : str, optional
         Name shown when the expression is printed.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the entries; `config.floatX` by default.
     shape : sequence of int, optional
         Lengths of the axes.
 
@@ -489,8 +489,8 @@ def transpose(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------
@@ -516,8 +516,8 @@ def neg(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------
@@ -575,8 +575,8 @@ def sp_ones_like(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------
@@ -603,8 +603,8 @@ def sp_zeros_like(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------
@@ -634,8 +634,8 @@ def ensure_sorted_indices(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------
@@ -663,8 +663,8 @@ def clean(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------

@@ -150,8 +150,8 @@ def true_div(x: Any, y: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
     y : TensorLike
         Second operand, broadcast against the first.
 
@@ -237,8 +237,8 @@ def col_scale(x: Any, s: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
     s : TensorLike
         Vector of factors.
 
@@ -267,8 +267,8 @@ def row_scale(x: Any, s: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
     s : TensorLike
         Vector of factors.
 
@@ -304,10 +304,10 @@ def structured_add(x: Any, y: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
     y : TensorLike
-        Second operand, broadcast against the first.
+        Number, or a vector of one element per column.
 
     Returns
     -------
@@ -335,10 +335,10 @@ def structured_minimum(x: Any, y: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
     y : TensorLike
-        Second operand, broadcast against the first.
+        Number, or a vector of one element per column.
 
     Returns
     -------
@@ -366,10 +366,10 @@ def structured_maximum(x: Any, y: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
     y : TensorLike
-        Second operand, broadcast against the first.
+        Number, or a vector of one element per column.
 
     Returns
     -------
@@ -397,8 +397,8 @@ def structured_pow(x: Any, y: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
     y : TensorLike
         Second operand, broadcast against the first.
 
