@@ -577,6 +577,7 @@ def function(
     GraphError
         For inputs, updates and givens that do not fit.
     UnusedInputError
+        For inputs that the outputs do not depend on, unless `on_unused_input` says otherwise.
 
     See Also
     --------

@@ -258,7 +258,7 @@ def ifelse(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> No
 
     See Also
     --------
-    cond : `then` where the scalar condition holds.
+    cond : One of two, by a scalar condition; only that one is computed.
     switch : `ift` where `cond` holds (is not zero).
 
     Examples

@@ -31,7 +31,7 @@ from consilience.rewrite.engine import Rewriting, algebraic, fit
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, RuleTable
 
-# New values and forms per value of the graph, shared by everything that they give rise to.
+# New forms, and new values that rules may change again, per value of the graph, shared by all that they give rise to.
 FUEL: Final = 32
 DEPTH: Final = 6
 MEMBERS: Final = 12
@@ -151,7 +151,7 @@ class Alternatives:
                     known = self._enter(inner, depth)
                 known = self.class_of[here] = self.class_of[normal]
         if known is None:
-            if not written:
+            if not written and self._explore.candidates(here):
                 self._pay()
             known = self._new(here, ids)
             fixed = self._fixed[known]

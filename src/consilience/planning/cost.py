@@ -39,6 +39,7 @@ from consilience.ops import (
     Transpose,
 )
 from consilience.ops.index import Gather
+from consilience.ops.matrix_equations import DiagonalSums, ToeplitzInverse, ToeplitzInverseSums, ToeplitzSolve
 from consilience.ops.shape import Reshape
 from consilience.planning.alternatives import Factored
 
@@ -50,6 +51,7 @@ READ: Final = ((32e3, 3e-12), (128e3, 6e-12), (16e6, 9e-12), (math.inf, 45e-12))
 """Seconds per byte, by the size of what is read or written."""
 FLOP: Final = 33e-12  # a multiplication with an addition of large matrices
 GEMV: Final = 95e-12  # the same of a matrix with a vector
+LAG: Final = 0.06e-9  # a multiplication with an addition of vectors that are moved along each other
 GATHERED: Final = 0.35e-9  # an element at a position that is known at run time
 SCATTERED: Final = 1.0e-9
 ELEMENTS_PER_GROUP: Final = 3  # from which on loops run group by group (`lower.segments`)
@@ -262,6 +264,37 @@ def _determinant(node: Node) -> float:
     return count * n * 3e-9
 
 
+def _lags(count: int) -> Callable[[Node], float]:
+    """Seconds of `count` sums of products for all distances of two elements, by row or column."""
+
+    def price(node: Node) -> float:
+        n, *rows = (float(m) if isinstance(m, int) else 0.0 for m in node.inputs[-1].static_shape)
+        return count * math.prod(rows) * n * (LAG * n + LAUNCH)
+
+    return price
+
+
+def process(n: int, states: int, *, regular: bool, latent: bool) -> tuple[float, float]:
+    """Seconds of a density of a Gaussian process at n points with its slopes: as a state space, and by its matrix.
+
+    Loops are not planned and slopes not taken yet where a process is written, so both are estimated.
+
+    Parameters
+    ----------
+    regular : bool
+        Whether the points are those of a regular grid.
+    latent : bool
+        Whether values are computed by the Cholesky factor from standard normals, in place of their density.
+    """
+    chain = n * (15e-9 + 4e-9 * states**2)
+    if regular and not latent:
+        return chain, LAG * 11 * n**2
+    factor = FLOP * n**3 / 6 * (1 + 200 / (n + 1))
+    # Systems with the factor twice and a product; or the inverse, and loops over what depends on parameters.
+    slopes = FLOP * n**3 * 1.5 if latent else FLOP * n**3 * 0.52 * (1 + 120 / (n + 1))
+    return chain, factor + slopes + n**2 * 2e-9
+
+
 _ROUTINES: Final[dict[type[Op], Callable[[Node], float]]] = {
     MatMul: _matmul,
     Cholesky: _cholesky,
@@ -273,4 +306,8 @@ _ROUTINES: Final[dict[type[Op], Callable[[Node], float]]] = {
     LogAbsDet: _determinant,
     Det: _determinant,
     DetSign: _determinant,
+    ToeplitzInverse: _lags(2),
+    ToeplitzSolve: _lags(4),
+    ToeplitzInverseSums: _lags(2),
+    DiagonalSums: _lags(2),
 }

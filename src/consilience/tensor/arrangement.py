@@ -55,7 +55,7 @@ def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Node:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     axes : sequence of int, optional
-        The axes meant, negative ones counted from the end.
+        All axes in their new order; reversed by default.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     arry : TensorLike
         The arrays or tensors.
     n : int, default 1
-        Number of rows or elements.
+        Rank that is reached at least.
     left : bool, default True
         Whether new axes come in front.
 
@@ -149,7 +149,7 @@ def atleast_1d(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     arry : TensorLike
         The arrays or tensors.
     n : int, default 1
-        Number of rows or elements.
+        Rank that is reached at least.
     left : bool, default True
         Whether new axes come in front.
 
@@ -162,7 +162,7 @@ def atleast_1d(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     --------
     atleast_2d : Leading axes of length 1 until the rank is 2.
     atleast_3d : At least three axes.
-    atleast_Nd : Axes of length 1.
+    atleast_Nd : Axes of length 1 until the rank is n.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def atleast_2d(arry: TensorLike, *, n: int = 2, left: bool = True) -> Node:
     arry : TensorLike
         The arrays or tensors.
     n : int, default 2
-        Number of rows or elements.
+        Rank that is reached at least.
     left : bool, default True
         Whether new axes come in front.
 
@@ -193,7 +193,7 @@ def atleast_2d(arry: TensorLike, *, n: int = 2, left: bool = True) -> Node:
     See Also
     --------
     atleast_3d : At least three axes.
-    atleast_Nd : Axes of length 1.
+    atleast_Nd : Axes of length 1 until the rank is n.
     atleast_1d : A number as a vector of length 1.
 
     Examples
@@ -213,7 +213,7 @@ def atleast_3d(arry: TensorLike, *, n: int = 3, left: bool = True) -> Node:
     arry : TensorLike
         The arrays or tensors.
     n : int, default 3
-        Number of rows or elements.
+        Rank that is reached at least.
     left : bool, default True
         Whether new axes come in front.
 
@@ -224,7 +224,7 @@ def atleast_3d(arry: TensorLike, *, n: int = 3, left: bool = True) -> Node:
 
     See Also
     --------
-    atleast_Nd : Axes of length 1.
+    atleast_Nd : Axes of length 1 until the rank is n.
     atleast_1d : A number as a vector of length 1.
     atleast_2d : Leading axes of length 1 until the rank is 2.
 
@@ -305,7 +305,7 @@ def shape_padaxis(t: TensorLike, axis: int) -> Node:
     t : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     axis : int
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Place of the new axis in the result.
 
     Returns
     -------
@@ -333,7 +333,7 @@ def join(axis: int, *tensors_list: TensorLike) -> Node:
     Parameters
     ----------
     axis : int
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative.
     *tensors_list : TensorLike
         The tensors to join.
 
@@ -560,7 +560,7 @@ def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> N
     tensor_list : sequence of TensorLike
         The tensors to join.
     axis : int, default 0
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative.
 
     Returns
     -------
@@ -607,7 +607,7 @@ def split(
     n_splits : int, optional
         The number of parts, which must agree and be known; alone, so many equal parts.
     axis : int, default 0
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative.
     indices_or_sections : sequence of int or int, optional
         Positions before which to cut, as in NumPy, or a number of equal parts.
 
@@ -657,7 +657,7 @@ def tile(A: TensorLike, reps: TensorLike | Sequence[TensorLike]) -> Node:
     Parameters
     ----------
     A : TensorLike
-        Matrix, or a batch of them.
+        Tensor that is repeated.
     reps : TensorLike or sequence of TensorLike
         Number of repetitions for each axis.
 
@@ -728,7 +728,7 @@ def roll(x: TensorLike, shift: Any, axis: int | Sequence[int] | None = None) -> 
     shift : object
         Number of places; elements that leave at one end come in at the other.
     axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis or axes to work along, counted from the end if negative; None for the flattened tensor.
 
     Returns
     -------
@@ -822,11 +822,11 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> N
     Parameters
     ----------
     condition : TensorLike
-        Boolean expression; a number other than 0 counts as true.
+        Vector that says which parts stay; a number other than 0 counts as true.
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     axis : int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative; None for the flattened tensor.
 
     Returns
     -------
@@ -920,7 +920,7 @@ def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[
     indices : TensorLike
         Places, counted from 0.
     dims : object
-        Names of the axes; their lengths come from the model's coords.
+        Lengths of the axes.
     order : str, default 'C'
         "C": the last index runs fastest; "F": the first.
 
@@ -956,7 +956,7 @@ def ravel_multi_index(multi_index: Sequence[TensorLike], dims: object, mode: str
     multi_index : sequence of TensorLike
         Places, one tensor for each axis.
     dims : object
-        Names of the axes; their lengths come from the model's coords.
+        Lengths of the axes.
     mode : str, default 'raise'
         Beyond the ends: "raise" an AssertionError in the call, "clip" to the nearest end, "wrap" around.
     order : str, default 'C'
@@ -1089,7 +1089,7 @@ def split_dims(x: TensorLike, shape: object, axis: int = 0) -> Node:
     shape : int or sequence of int
         Lengths of the axes.
     axis : int, default 0
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis that is split, counted from the end if negative.
 
     Returns
     -------
@@ -1333,7 +1333,7 @@ def slice_at_axis(sl: slice, axis: int) -> tuple[object, ...]:
     sl : slice
         Slice.
     axis : int
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis that is cut, counted from the end if negative.
 
     Returns
     -------
@@ -1501,7 +1501,7 @@ def tril(m: TensorLike, k: int = 0) -> Node:
     Parameters
     ----------
     m : TensorLike
-        Number of columns; as many as rows by default.
+        Matrix, or a batch of them.
     k : int, default 0
         Offset of the diagonal; 0 is the main one, positive ones lie above it.
 
@@ -1531,7 +1531,7 @@ def triu(m: TensorLike, k: int = 0) -> Node:
     Parameters
     ----------
     m : TensorLike
-        Number of columns; as many as rows by default.
+        Matrix, or a batch of them.
     k : int, default 0
         Offset of the diagonal; 0 is the main one, positive ones lie above it.
 
@@ -1575,7 +1575,7 @@ def set_subtensor(x: Node, y: TensorLike, inplace: bool = False, tolerate_inplac
     x : TensorVariable
         Tensor, or what becomes one: an array, a number, nested lists.
     y : TensorLike
-        Second operand, broadcast against the first.
+        What takes the place; it broadcasts to the shape of the part.
     inplace : bool, default False
         Taken for PyTensor's sake and without effect: expressions are never changed.
     tolerate_inplace_aliasing : bool, default False
@@ -1614,7 +1614,7 @@ def inc_subtensor(
     x : TensorVariable
         Tensor, or what becomes one: an array, a number, nested lists.
     y : TensorLike
-        Second operand, broadcast against the first.
+        What is added; it broadcasts to the shape of the part.
     inplace : bool, default False
         Taken for PyTensor's sake and without effect: expressions are never changed.
     set_instead_of_inc : bool, default False

@@ -104,9 +104,9 @@ def eigvalsh(a: TensorLike, b: TensorLike | None = None, lower: bool = True, UPL
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     b : TensorLike, optional
-        Second operand, broadcast against the first.
+        Symmetric positive definite matrix of the generalised problem.
     lower : bool, default True
-        Whether the lower triangle is meant.
+        Whether the lower triangle of a is read, the other one taken to mirror it.
     UPLO : str, optional
         Which triangle is read: "L" or "U".
 

@@ -272,7 +272,7 @@ def lu_solve(
     LU_and_pivots : tuple of (TensorLike, TensorLike)
         The factors as `lu_factor` gives them.
     b : TensorLike
-        Second operand, broadcast against the first.
+        Right sides, shape (..., n) or (..., n, m).
     trans : bool or int, default False
         Which system: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose.
     b_ndim : int, optional
