@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import inf
 from typing import Final
 
@@ -55,15 +55,16 @@ def equal_steps_looped(outputs: Sequence[Node], keep: Collection[Node] = ()) -> 
     useless: set[Node] = set()
     failures = 0
     with without_sources():
-        found = _updates_together(_updates_read(found, kept), kept)
+        found = _updates_together(_updates_read(_differences_added(found, kept), kept), kept)
         while failures < FAILURES:
             order = topological(found, stop=kept.__contains__)
-            path = _longest_path(order, _links(order, found, kept), kept, useless)
-            replacements = _looped(path, found, kept) if len(path) >= FEWEST else {}
+            links = _links(order, found, kept)
+            path = _longest_path(order, links, kept, useless)
+            if not path:
+                break
+            replacements = _looped(path, links, found, kept)
             if replacements:
                 found = _substituted(found, replacements, kept)
-            elif len(path) < FEWEST:
-                break
             else:
                 useless.update(path)
                 failures += 1
@@ -82,7 +83,7 @@ def is_deep(order: Sequence[Node], outputs: Sequence[Node], kept: frozenset[Node
             deepest = here
     if deepest < FEWEST:
         return False
-    return len(_longest_path(order, _links(order, outputs, kept), kept, set())) >= FEWEST
+    return bool(_longest_path(order, _links(order, outputs, kept), kept, set()))
 
 
 def _links(order: Sequence[Node], outputs: Sequence[Node], kept: frozenset[Node]) -> set[Node]:
@@ -92,13 +93,18 @@ def _links(order: Sequence[Node], outputs: Sequence[Node], kept: frozenset[Node]
     for node in order:
         if node not in kept:
             readers.update(node.inputs)
-            if isinstance(node.op, Elementwise) and node.op.function == "add":
+            if _does(node, "add") or _does(node, "sub"):
                 sums.append(node)
-    return {i for node in sums for i in node.inputs if readers[i] == 1 and _adds(i)} - kept
+    return {
+        i
+        for node in sums
+        for i in (node.inputs if _does(node, "add") else node.inputs[:1])
+        if readers[i] == 1 and (_does(i, "add") or _does(i, "sub"))
+    } - kept
 
 
-def _adds(node: Node) -> bool:
-    return isinstance(node.op, Elementwise) and node.op.function == "add"
+def _does(node: Node, function: str) -> bool:
+    return isinstance(node.op, Elementwise) and node.op.function == function
 
 
 def _substituted(outputs: Sequence[Node], replacements: Mapping[Node, Node], kept: frozenset[Node]) -> list[Node]:
@@ -111,7 +117,24 @@ def _substituted(outputs: Sequence[Node], replacements: Mapping[Node, Node], kep
     return [memo[output] for output in outputs]
 
 
-# Vectors that are filled in element by element.
+# Forms that are no steps: sums with differences, and tensors that are filled in element by element.
+
+
+def _differences_added(outputs: Sequence[Node], kept: frozenset[Node]) -> list[Node]:
+    """Differences as sums where they go on with a sum that nothing else reads: the terms of a long sum are no steps."""
+    order = topological(outputs, stop=kept.__contains__)
+    readers = Counter(outputs)
+    for node in order:
+        readers.update(() if node in kept else node.inputs)
+    memo: dict[Node, Node] = {}
+    for node in order:
+        here = node if node in kept else rebuild(node, tuple([memo[i] for i in node.inputs]))
+        if _does(node, "sub") and node.inputs[0].type == node.type and node not in kept and readers[node] == 1:
+            below = node.inputs[0]
+            if readers[below] == 1 and below not in kept and (_does(below, "add") or _does(below, "sub")):
+                here = Node(Elementwise("add"), here.inputs[0], -here.inputs[1])
+        memo[node] = here
+    return [memo[output] for output in outputs]
 
 
 def _element(node: Node) -> int | None:
@@ -126,22 +149,39 @@ def _element(node: Node) -> int | None:
 
 
 def _updates_read(outputs: Sequence[Node], kept: frozenset[Node]) -> list[Node]:
-    """Elements that are read of a tensor where elements were set are what they were set to."""
+    """Elements that are read of a tensor that is filled in once are what they were set to."""
+    order = topological(outputs, stop=kept.__contains__)
+    roots: dict[Node, Node] = {}
+    places: dict[Node, list[int]] = {}
+    for node in order:
+        if isinstance(node.op, IndexUpdate) and node not in kept and (place := _element(node)) is not None:
+            roots[node] = root = roots.get(node.inputs[0], node.inputs[0])
+            places.setdefault(root, []).append(place)
+    once = {root for root, own in places.items() if len(own) >= FEWEST and len(set(own)) == len(own)}
+    if not once:
+        return list(outputs)
     memo: dict[Node, Node] = {}
-    for node in topological(outputs, stop=kept.__contains__):
+    for node in order:
         here = node if node in kept else rebuild(node, tuple([memo[i] for i in node.inputs]))
-        if isinstance(here.op, Index) and here not in kept and (place := _element(here)) is not None:
-            below = here.inputs[0]
-            while isinstance(below.op, IndexUpdate) and below not in kept and (at := _element(below)) is not None:
-                if at == place:
-                    here = Node(Index(here.op.specification[1:]), below.inputs[1])
-                    here = below.inputs[1] if all(e == FULL for e in here.op.specification) else here
-                    break
-                below = below.inputs[0]
-            else:
-                here = here if below is here.inputs[0] else Node(here.op, below)
+        if isinstance(here.op, Index) and here not in kept and roots.get(node.inputs[0]) in once:
+            here = _known(here)
         memo[node] = here
     return [memo[output] for output in outputs]
+
+
+def _known(read: Node) -> Node:
+    """One element of a tensor of which elements were set."""
+    place = _element(read)
+    if place is None:
+        return read
+    assert isinstance(read.op, Index)
+    below = read.inputs[0]
+    while isinstance(below.op, IndexUpdate) and (at := _element(below)) is not None:
+        if at == place:
+            rest, value = read.op.specification[1:], below.inputs[1]
+            return value if all(entry == FULL for entry in rest) else Node(Index(rest), value)
+        below = below.inputs[0]
+    return Node(read.op, below)
 
 
 def _updates_together(outputs: Sequence[Node], kept: frozenset[Node]) -> list[Node]:
@@ -179,7 +219,7 @@ def _updates_together(outputs: Sequence[Node], kept: frozenset[Node]) -> list[No
 
 
 def _longest_path(order: Sequence[Node], links: set[Node], kept: frozenset[Node], useless: set[Node]) -> list[Node]:
-    """Values of which each depends on the one before, as many as there are; sums of sums count as one."""
+    """Values of which each depends on the one before, as many as there are, sums of sums as one; none if too few."""
     depth: dict[Node, int] = {}
     via: dict[Node, Node] = {}
     last, deepest = None, 0
@@ -194,16 +234,18 @@ def _longest_path(order: Sequence[Node], links: set[Node], kept: frozenset[Node]
         if here > deepest:
             last, deepest = node, here
     path: list[Node] = []
-    while last is not None:
+    while last is not None and deepest > FEWEST:
         path.append(last)
         last = via.get(last)
     path.reverse()
     return path[1:]
 
 
-def _looped(path: Sequence[Node], outputs: Sequence[Node], kept: frozenset[Node]) -> dict[Node, Node]:
+def _looped(
+    path: Sequence[Node], links: set[Node], outputs: Sequence[Node], kept: frozenset[Node]
+) -> dict[Node, Node]:
     """What takes the place of the values of a recurrence along a path; nothing if it is none."""
-    for period, begin, steps in _periods(path):
+    for period, begin, steps in _periods(path, links):
         anchors = _anchors(path, period, begin, steps, outputs, kept)
         family = _Recurrence(anchors, kept).matched()
         if family is not None:
@@ -211,11 +253,12 @@ def _looped(path: Sequence[Node], outputs: Sequence[Node], kept: frozenset[Node]
     return {}
 
 
-def _periods(path: Sequence[Node]) -> list[tuple[int, int, int]]:
+def _periods(path: Sequence[Node], links: set[Node]) -> list[tuple[int, int, int]]:
     """Ways to cut a path into steps: nodes in a step, where the first step begins, number of steps."""
     numbers: dict[object, int] = {}
     keys = [(_form(node.op), node.type, node.inputs.index(below)) for below, node in pairwise(path)]
     codes = np.asarray([-1, *[numbers.setdefault(key, len(numbers)) for key in keys]])
+    codes = np.where(_in_long_sums(path, links), -1 - np.arange(len(path)), codes)
     found: list[tuple[int, int, int]] = []
     covered = 0
     for period in range(1, len(path) // FEWEST + 1):
@@ -236,6 +279,15 @@ def _periods(path: Sequence[Node]) -> list[tuple[int, int, int]]:
         for multiple in range(1, CUTS + 1)
         if steps // multiple >= FEWEST
     ]
+
+
+def _in_long_sums(path: Sequence[Node], links: set[Node]) -> list[bool]:
+    """Which nodes of a path are links of a sum with many of them on the path."""
+    found: list[bool] = []
+    for linked, stretch in groupby(path, links.__contains__):
+        several = len(list(stretch))
+        found += [linked and several >= FEWEST] * several
+    return found
 
 
 def _form(op: Op) -> object:
