@@ -70,7 +70,7 @@ WRONG_COMBINATIONS = [
     (lambda: pd.Gamma.dist(alpha=1), r"accepts the parameters \(alpha, beta\) or \(mu, sigma\); got alpha"),
     (lambda: pd.Gamma.dist(), "got none"),
     (lambda: pd.Beta.dist(mu=0.5), r"\(alpha, beta\) or \(mu, sigma\) or \(mu, nu\); got mu"),
-    (lambda: pd.Exponential.dist(1, scale=1), r"accepts the parameters \(lam\) or \(scale\); got lam, scale"),
+    (lambda: pd.Exponential.dist(1, scale=1), r"accepts the parameters \(lam=1\) or \(scale\); got lam, scale"),
     (lambda: pd.Bernoulli.dist(), r"Bernoulli accepts the parameters \(p\) or \(logit_p\); got none"),
     (lambda: pd.Binomial.dist(p=0.5), r"\(n, p\) or \(n, logit_p\); got p"),
     (lambda: pd.NegativeBinomial.dist(mu=1, p=0.5), r"\(p, n\) or \(alpha, p\) or \(mu, n\); got mu, p"),
