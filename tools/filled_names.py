@@ -1,8 +1,8 @@
 """Names that PyTensor or PyMC has and this library has not, filled in while their own tests are imported: a plugin.
 
 In: `import pytensor` and `import pymc` that mean this library. Out: files that import such names are collected; tests
-that use one fail with `AbsentNameError`; the names, one a line, in the file that `FILLED_NAMES` names. Outside: what those
-names mean.
+that use one fail with `AbsentNameError`; the names, one a line, in the file that `FILLED_NAMES` names. Outside: what
+those names mean.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class _Finder:
 
     @staticmethod
     def find_spec(name: str, *_: object) -> ModuleSpec | None:
-        package, _dot, path = name.partition(".")
+        package = name.partition(".")[0]
         if name in AS_THEY_ARE and (root := PathFinder.find_spec(package)) is not None:
             return PathFinder.find_spec(name, root.submodule_search_locations)
         return ModuleSpec(name, cast(Any, _Loader), is_package=True) if package in PACKAGES else None

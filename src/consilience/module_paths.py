@@ -56,7 +56,6 @@ _PLACES: Final = {
     "backends.ndarray": "foreign.pymc_names.traces",
     "distributions.censored distributions.continuous distributions.discrete distributions.multivariate "
     "distributions.timeseries distributions.truncated": "distributions . logprob",
-    "distributions.moments distributions.moments.means": "distributions.densities",
     "distributions.shape_utils": "foreign.pymc_names.shapes distributions",
     "gp.gp": "gp",
     "gp.hsgp_approx": "gp.hilbert_space gp",
