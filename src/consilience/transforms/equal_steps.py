@@ -241,9 +241,7 @@ def _longest_path(order: Sequence[Node], links: set[Node], kept: frozenset[Node]
     return path[1:]
 
 
-def _looped(
-    path: Sequence[Node], links: set[Node], outputs: Sequence[Node], kept: frozenset[Node]
-) -> dict[Node, Node]:
+def _looped(path: Sequence[Node], links: set[Node], outputs: Sequence[Node], kept: frozenset[Node]) -> dict[Node, Node]:
     """What takes the place of the values of a recurrence along a path; nothing if it is none."""
     for period, begin, steps in _periods(path, links):
         anchors = _anchors(path, period, begin, steps, outputs, kept)
