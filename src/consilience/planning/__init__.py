@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, TypeVar
 from consilience.ir import Constant, Node, TensorType, topological
 from consilience.ops import (
     Cholesky,
+    Concatenate,
     Det,
     DetSign,
     Elementwise,
@@ -38,6 +39,7 @@ choosing: ContextVar[bool | int | Forced] = ContextVar("choosing", default=True)
 # gathered counts as ten, one that a known mask chooses as thirty.
 WORTHWHILE: Final = 500_000
 COUNTS: Final = 20_000
+_READ: Final = (Concatenate, Elementwise, MatMul, Reduce)
 _FACTORISING: Final = frozenset((Cholesky, Det, DetSign, Inverse, LogAbsDet, Solve, InverseQuadratic))
 
 
@@ -97,7 +99,7 @@ def _effort(outputs: Sequence[Node]) -> float:
         elif kind is Index:
             read = node.inputs[0]
             made = read.inputs[0] if isinstance(read.op, Reduce) else read
-            source = _size(made) if isinstance(read.op, Elementwise | MatMul | Reduce) else 0.0
+            source = _size(made) if isinstance(read.op, _READ) else 0.0
             if len(node.inputs) > 1 or source > 2.0 * _size(node):
                 effort = 10.0 * max(_size(node), source)
         elif kind is Elementwise and node.op.function == "where" and isinstance(node.inputs[0].op, Constant):  # type: ignore[attr-defined]

@@ -7,10 +7,10 @@ same. Only their ratios matter; `benchmarks/planner.py` shows predictions beside
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from consilience.ir import Node, Op, TensorType, is_leaf
+from consilience.ir import Constant, Node, Op, TensorType, is_leaf, topological
 from consilience.ops import (
     Assume,
     BroadcastTo,
@@ -31,12 +31,14 @@ from consilience.ops import (
     MatMul,
     Reduce,
     Require,
+    Softmax,
     Solve,
     SolveTriangular,
     Squeeze,
     StopGradient,
     Transpose,
 )
+from consilience.ops.index import Gather
 from consilience.ops.matrix_equations import DiagonalSums, ToeplitzInverse, ToeplitzInverseSums, ToeplitzSolve
 from consilience.ops.shape import Reshape
 from consilience.planning.alternatives import Factored
@@ -52,6 +54,7 @@ GEMV: Final = 95e-12  # the same of a matrix with a vector
 LAG: Final = 0.06e-9  # a multiplication with an addition of vectors that are moved along each other
 GATHERED: Final = 0.35e-9  # an element at a position that is known at run time
 SCATTERED: Final = 1.0e-9
+ELEMENTS_PER_GROUP: Final = 3  # from which on loops run group by group (`lower.segments`)
 SIMPLE: Final = 0.03e-9  # an addition of the elements of vectors
 PER_ELEMENT: Final = {
     **dict.fromkeys(("true_div", "sqrt", "reciprocal", "floor_div", "mod"), 0.2e-9),
@@ -63,6 +66,7 @@ PER_ELEMENT: Final = {
 }
 """Functions that are dearer than an addition; those of special functions that are not here cost SPECIAL."""
 SPECIAL: Final = 6e-9
+EXPONENTIALS: Final = 1.1e-9  # an element of a softmax, or of the logarithm of a sum of exponentials
 _CHEAP: Final = frozenset((
     "add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "where", "sign", "eq", "neq", "lt", "le", "gt",
     "ge", "logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isinf", "floor", "ceil", "round",
@@ -90,7 +94,30 @@ def kind_of(node: Node) -> int:
         return LOOP if len(node.inputs) > 1 else VIEW
     if isinstance(op, _VIEWS):
         return VIEW
-    return SUM if isinstance(op, Reduce) else ROUTINE
+    return SUM if isinstance(op, Reduce) or sums_groups(node) else ROUTINE
+
+
+def sums_groups(node: Node) -> bool:
+    """Whether a form adds what loops compute to the places of an index vector."""
+    op = node.op
+    return isinstance(op, IndexUpdate) and op.mode == "inc" and op.specification == (Gather(),) and node.ndim == 1
+
+
+def groups_of(outputs: Sequence[Node]) -> frozenset[Node]:
+    """Known index vectors by which a program sums: its loops run group by group (see `lower.segments`)."""
+    sums = [node for node in topological(outputs) if sums_groups(node) and isinstance(node.inputs[2].op, Constant)]
+    return frozenset(n.inputs[2] for n in sums if elements(n.inputs[1]) >= ELEMENTS_PER_GROUP * elements(n) > 0)
+
+
+def _times(node: Node, groups: Collection[Node], depth: int = 8) -> float:
+    """How often a loop computes an element: once for a group where it is the same in all of a group."""
+    if not groups or not depth:
+        return elements(node)
+    if isinstance(node.op, Index) and len(node.inputs) == 2 and node.inputs[1] in groups:
+        return elements(node.inputs[0])
+    if isinstance(node.op, Elementwise) and node.ndim:
+        return max((_times(i, groups, depth - 1) for i in node.inputs if i.ndim), default=1.0)
+    return elements(node)
 
 
 def elements(node: Node) -> float:
@@ -123,22 +150,29 @@ def reading(node: Node) -> float:
     return passing(size_of(node))
 
 
-def work(node: Node) -> float:
-    """Seconds of a form beside reading its operands and writing its result, which loops may share."""
+def work(node: Node, groups: Collection[Node] = ()) -> float:
+    """Seconds of a form beside reading its operands and writing its result, which loops may share.
+
+    `groups` are index vectors by which the program sums.
+    """
     op = node.op
     match kind_of(node):
         case 0 | 1:
             return 0.0
         case 2:
-            return elements(node) * _per_element(node)
+            return _times(node, groups) * _per_element(node)
+        case 3 if sums_groups(node):
+            return elements(node.inputs[1]) * (2 * SIMPLE if node.inputs[2] in groups else SCATTERED)
         case 3:
-            return elements(node.inputs[0]) * SIMPLE
+            return elements(node.inputs[0]) * (EXPONENTIALS if getattr(op, "kind", "") == "logsumexp" else SIMPLE)
     found = _ROUTINES.get(type(op))
     if found is not None:
         return CALL + found(node)
     moved = sum(size_of(i) for i in node.inputs) + size_of(node)
     if isinstance(op, IndexUpdate):
         return LAUNCH + passing(moved) + (SCATTERED * elements(node.inputs[1]) if len(node.inputs) > 2 else 0.0)
+    if isinstance(op, Softmax):
+        return LAUNCH + elements(node) * EXPONENTIALS + passing(moved)
     if isinstance(op, Cumulative):
         return LAUNCH + elements(node) * 1e-9
     return CALL + 4.0 * passing(moved)

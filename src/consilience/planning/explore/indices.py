@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from consilience.ir import Constant, Node, Shape, constant, rebuild
-from consilience.ops import Concatenate, Elementwise, ExpandDims, Index, MatMul, Reduce, apply
+from consilience.ops import Concatenate, Elementwise, ExpandDims, Index, MatMul, Reduce, Softmax, apply
 from consilience.ops.index import FULL, At, Entry, Gather, SliceIndex, Specification, gather_place
 from consilience.ops.linalg import matrix_transpose
 from consilience.ops.reduce import reduce
@@ -223,6 +223,15 @@ def _rows(x: Node) -> bool:
     return read is not None and read[0] == (Gather(), *[FULL] * (len(read[0]) - 1)) and read[1][0].ndim == 1
 
 
+def _source(x: Node) -> tuple[Node, Node] | None:
+    """What rows are read of, and the index vector: also where axes are added to what is read."""
+    new = x.op.axes if isinstance(x.op, ExpandDims) and 0 not in x.op.axes else ()
+    read = x.inputs[0] if new else x
+    if not _rows(read):
+        return None
+    return (expand_dims(read.inputs[0], new) if new else read.inputs[0]), read.inputs[1]
+
+
 def repeated(x: Node, places: Node, times: float) -> bool:
     """Whether index vectors have so many positions for each element along the first axis."""
     length, count = x.static_shape[0], places.static_shape[0]
@@ -238,25 +247,31 @@ def repeated(x: Node, places: Node, times: float) -> bool:
     examples=[
         lambda t: t.exp(t.vector4[t.places]),
         lambda t: t.scalar * t.vector3[t.places] * t.numbers3[t.places],
+        lambda t: t.matrix[t.places] * t.expand_dims(t.vector3[t.places], 1),
+        lambda t: t.matrix[t.places] * t.row,
     ],
 )
 def read_after(node: Node, facts: Facts) -> Node | None:
     """f(x[i], y[i]) is f(x, y)[i]: of fewer elements where i repeats."""
     assert isinstance(node.op, Elementwise)
-    read = [x for x in node.inputs if x.ndim]
-    if node.op.function in DRAWS or not read or not all(map(_rows, read)):
+    rows = [x.ndim == node.ndim > 0 and x.static_shape[0] == node.static_shape[0] for x in node.inputs]
+    read = [_source(x) if row else (x, None) for x, row in zip(node.inputs, rows, strict=True)]
+    found = [pair for pair in read if pair is not None]
+    places = {place for _, place in found if place is not None}
+    if node.op.function in DRAWS or len(found) < len(read) or len(places) != 1:
         return None
-    source, places = read[0].inputs
-    if any(x.inputs[1] is not places or x.inputs[0].static_shape != source.static_shape for x in read):
+    if len({x.static_shape[0] for x, place in found if place is not None}) > 1:
         return None
-    if not repeated(source, places, 0.5):
+    (at,) = places
+    if not any(place is not None and repeated(x, at, 0.5) for x, place in found):
         return None
-    inner = apply(node.op.function, *(x.inputs[0] if x.ndim else x for x in node.inputs))
-    return Node(read[0].op, inner, places)
+    inner = apply(node.op.function, *(x for x, _ in found))
+    return Node(Index((Gather(), *[FULL] * (node.ndim - 1))), inner, at)
 
 
 @rewrites(
     Reduce,
+    Softmax,
     MatMul,
     name="reading of rows that are reduced",
     operands=[Index],
@@ -265,17 +280,18 @@ def read_after(node: Node, facts: Facts) -> Node | None:
     examples=[
         lambda t: t.logsumexp(t.matrix[t.places], 1),
         lambda t: t.matrix[t.places].sum(axis=1),
+        lambda t: t.softmax(t.matrix[t.places], axis=1),
         lambda t: t.matrix[t.places] @ t.vector4,
         lambda t: t.matrix_b[t.places] @ t.matrix_d,
     ],
 )
 def reduced_before(node: Node, facts: Facts) -> Node | None:
-    """The sums of the rows A[i] are those of A, read at i; and so are products with them."""
+    """The sums of the rows A[i] are those of A, read at i; and so are softmax and products."""
     read = node.inputs[0]
-    if not _rows(read) or (isinstance(node.op, Reduce) and 0 in node.op.axes) or any(x.ndim > 2 for x in node.inputs):
+    if not _rows(read) or read.ndim != 2 or 0 in getattr(node.op, "axes", ()) or any(x.ndim > 2 for x in node.inputs):
         return None
     inner = Node(node.op, read.inputs[0], *node.inputs[1:])
-    return Node(Index((Gather(), *[FULL] * (inner.ndim - 1))), inner, read.inputs[1]) if read.ndim == 2 else None
+    return Node(Index((Gather(), *[FULL] * (inner.ndim - 1))), inner, read.inputs[1])
 
 
 @rewrites(
