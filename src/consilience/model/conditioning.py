@@ -139,8 +139,7 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
         For other variables.
     MissingRuleError
         For a deterministic whose density cannot be derived.
-    ShapeError
-    SupportError
+    ShapeError, SupportError
         As at definition.
 
     See Also
@@ -393,6 +392,7 @@ def change_value_transforms(model: Model, vars_to_transforms: Mapping[str | Node
     Raises
     ------
     KeyError
+        For unknown names.
     ModelError
         For what is no free variable.
     TypeError
@@ -400,7 +400,7 @@ def change_value_transforms(model: Model, vars_to_transforms: Mapping[str | Node
 
     See Also
     --------
-    remove_value_transforms : A model whose free variables.
+    remove_value_transforms : Back to the scales of the variables themselves.
 
     Examples
     --------
@@ -490,6 +490,7 @@ def extract_deterministics(
     Raises
     ------
     KeyError
+        For unknown names.
     ModelError
         For what is no deterministic.
 

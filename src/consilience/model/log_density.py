@@ -388,10 +388,7 @@ def model_density(
     ------
     ModelError
         Without free variables.
-    ShapeError
-    ParameterError
-        And.
-    SupportError
+    ShapeError, ParameterError, SupportError
         Where the present data do not fit the model.
 
     See Also

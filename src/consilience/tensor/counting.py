@@ -181,7 +181,7 @@ def histogram(
     See Also
     --------
     unique : The different elements in ascending order.
-    bincount : How often each integer 0.
+    bincount : How often each integer occurs.
 
     Examples
     --------

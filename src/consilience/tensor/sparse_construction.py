@@ -294,9 +294,9 @@ def CSC(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -
     data : TensorLike
         The stored elements.
     indices : TensorLike
-        Places, counted from 0.
+        The row of each entry: ascending within a column, none twice.
     indptr : TensorLike
-        Where each column or row begins.
+        Where each column begins, and the number of entries at the end.
     shape : int or sequence of int
         Lengths of the axes.
 

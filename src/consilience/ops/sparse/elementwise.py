@@ -348,7 +348,7 @@ def structured_minimum(x: Any, y: TensorLike) -> SparseVariable:
     See Also
     --------
     structured_maximum : The greater of each stored entry and a number.
-    structured_add : A number.
+    structured_add : A number added to the stored entries.
 
     Examples
     --------
@@ -378,7 +378,7 @@ def structured_maximum(x: Any, y: TensorLike) -> SparseVariable:
 
     See Also
     --------
-    structured_add : A number.
+    structured_add : A number added to the stored entries.
     structured_minimum : The smaller of each stored entry and a number.
 
     Examples
