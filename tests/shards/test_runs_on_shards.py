@@ -314,19 +314,28 @@ def effect_of_each_row(y: Any) -> None:
     pm.Normal("obs", pm.Normal("joined", shape=y.shape[0]), observed=y)
 
 
+def picked_by_number(y: Any) -> None:
+    pm.Potential("joined", -pm.math.sqr(y[np.array([0, 1, 3])] - pm.Normal("m")).sum())
+
+
+def some_left_out(y: Any) -> None:
+    pm.Normal("joined", pm.Normal("m") + y, 1.0, observed=np.ma.masked_invalid([1.0, np.nan, 3.0, 0.5, 2.0]))
+
+
 JOINED = [
     centred, counted, accumulated, ranked, neighbours, of_the_total, of_one_row, extremes, shares, averaged,
-    prior_of_rows, process, effect_of_each_row,
+    prior_of_rows, process, effect_of_each_row, picked_by_number, some_left_out,
 ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore::consilience.errors.ImputationWarning")
 @pytest.mark.parametrize("term", JOINED, ids=lambda f: f.__name__)
 def test_rows_that_depend_on_each_other_are_refused_by_the_name_of_their_term(
     pool: ThreadPoolExecutor, term: Callable[[Any], None]
 ) -> None:
     with pm.Model() as own:
         term(pm.Data("y", np.arange(5.0)))
-    with pytest.raises(SamplingError, match="`joined`"):
+    with pytest.raises(SamplingError, match=r"`joined(_unobserved)?`"):
         drawn(pool, {"y": np.arange(400.0)}, own)
 
 

@@ -71,7 +71,10 @@ class Making:
         return MethodType(cls(distribution, method), distribution)
 
     def __call__(self, cls: DistributionType, /, *parameters: Any, **named: Any) -> Node:
-        return self.__wrapped__(*parameters, **named)
+        made = self.__wrapped__(*parameters, **{key: value for key, value in named.items() if key != "name"})
+        if "name" in named:
+            setattr(made, "name", named["name"])  # noqa: B010  # as PyTensor's random variables take it
+        return made
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]  # each object has the text of its distribution

@@ -147,9 +147,12 @@ class Alternatives:
         if known is None and written and (here is not node or isinstance(here.op, Transpose)):
             normal = self._normal.extend(here)
             if normal is not here:
-                for inner in topological([normal], stop=self.class_of.__contains__):
-                    known = self._enter(inner, depth)
-                known = self.class_of[here] = self.class_of[normal]
+                try:
+                    for inner in topological([normal], stop=self.class_of.__contains__):
+                        self._enter(inner, depth)
+                    known = self.class_of[here] = self.class_of[normal]
+                except _Refused:  # there is no fuel left: it stays as it was written
+                    known = None
         if known is None:
             if not written and self._explore.candidates(here):
                 self._pay()

@@ -143,8 +143,9 @@ def sample_posterior_predictive(
     Parameters
     ----------
     trace : DataTree
-        A result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …); free variables that it
-        does not hold are drawn from their prior, with a warning where nobody asked for them.
+        A result of `sample`, a data set of draws, a dictionary of arrays (chain, draw, …) or a list of points such as
+        that of `find_MAP`; free variables that it does not hold are drawn from their prior, with a warning where
+        nobody asked for them.
     model : Model, optional
         The model; by default that of the enclosing `with` block.
     var_names : Names, optional

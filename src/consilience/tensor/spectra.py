@@ -23,7 +23,7 @@ from consilience.ops.linalg import batch_shape, cholesky, matrix_transpose, solv
 from consilience.ops.python_call import PythonCall, PythonFunction
 from consilience.ops.shape import broadcast_to
 from consilience.record import Record
-from consilience.tensor.arrangement import tril, triu
+from consilience.tensor.gathering import tril, triu
 
 Array = npt.NDArray[Any]
 _COMPLEX = {"float64": "complex128", "float32": "complex64"}
