@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import consilience as pm
-from consilience.transforms import equal_terms
+from consilience.transforms import equal_steps, equal_terms
 from tests.random_models.coordinates import of_samplers
 from tests.random_models.densities import FAMILIES, constrained
 from tests.random_models.generate import generated
@@ -35,6 +35,14 @@ def test_models_are_the_same_where_any_two_terms_count_as_many(monkeypatch: pyte
     """Sums and joins of two terms of one form become one term over arrays, as those of many do."""
     monkeypatch.setattr(equal_terms, "FEWEST", 2)
     part = checked(checked_numbers((11,), 60))
+    assert not part.failures, f"{part.failures[0].outcome.label}\n{explained(part.failures[:1], 20.0)}"
+
+
+def test_models_are_the_same_where_any_three_steps_count_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three steps of one form become one loop, as those of many do."""
+    monkeypatch.setattr(equal_terms, "FEWEST_STEPS", 3)
+    monkeypatch.setattr(equal_steps, "FEWEST", 3)
+    part = checked(checked_numbers((12,), 40))
     assert not part.failures, f"{part.failures[0].outcome.label}\n{explained(part.failures[:1], 20.0)}"
 
 
