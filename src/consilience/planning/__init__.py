@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, TypeVar
 
-from consilience.ir import Constant, Node, TensorType, topological
+from consilience.ir import Constant, Node, TensorType, is_leaf, topological
 from consilience.ops import (
     Cholesky,
     Concatenate,
@@ -58,6 +58,27 @@ def planned(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | i
     from consilience.planning.choice import plan
 
     return list(plan(outputs, data, choice).outputs)
+
+
+def before_slopes(outputs: Sequence[Node], wanted: Sequence[Node] = ()) -> list[Node]:
+    """The outputs in the form that derivatives are to be taken of: dear products of matrices in the best order.
+
+    Slopes take a few times as long as the value that they are derived from. Of `(A @ B) @ v` they multiply matrices,
+    and no rule finds from there what those of `A @ (B @ v)` are.
+
+    Parameters
+    ----------
+    wanted : sequence of TensorVariable, default ()
+        What stays as it is: nothing is planned where a value within is wanted.
+    """
+    if choosing.get() is not True or not all(map(is_leaf, wanted)):
+        return list(outputs)
+    products = [n for n in topological(outputs) if isinstance(n.op, MatMul)]
+    if all(_size(n) * _length(n.inputs[0], -1) < COUNTS for n in products) or not worthwhile(outputs):
+        return list(outputs)
+    from consilience.planning.choice import planned_products
+
+    return planned_products(outputs)
 
 
 Compiled = TypeVar("Compiled")
