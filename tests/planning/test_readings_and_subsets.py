@@ -201,6 +201,30 @@ def test_data_of_a_model_that_change_after_the_plan() -> None:
     assert function(values) == pytest.approx(7 * np.exp(0.1), rel=1e-12)
 
 
+@pytest.mark.parametrize("length", [0, 1, 7, 300])
+def test_lengths_that_are_known_when_the_function_runs(length: int) -> None:
+    """Programs of any size are planned where a limit of memory asks for it; the next call may have other lengths."""
+    x, m, y, places = pt.dvector("x"), pt.dmatrix("m"), pt.dvector("y"), pt.lvector("places")
+    kept = x[x > 0.0]
+    outputs = [
+        pt.exp(pt.sin(x) * y)[places],
+        pt.exp(m[:, None] + y[:, None])[places, places],
+        pt.logsumexp(m[places], axis=1),
+        (pt.exp(x)[places] * y[places]).sum(),
+        pt.concatenate([pt.exp(x), y])[places],
+        pt.exp(kept)[kept.shape[0] // 2 :].sum(),
+        pt.grad((pt.exp(x)[places] * 2.0).sum(), x),
+    ]
+    inputs = [x, m, y, places]
+    planned, written = (pm.function(inputs, outputs, plan=p) for p in (10**12, False))
+    generator = np.random.default_rng(8)
+    for n in (length, length + 2):
+        values = [generator.normal(size=n), generator.normal(size=(n, 3)), generator.normal(size=n)]
+        at = generator.integers(-n, n, 2 * n) if n else np.zeros(0, "int64")
+        for a, b in zip(planned(*values, at), written(*values, at), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
 def test_what_is_planned() -> None:
     """The dear function is computed where the mask holds, cells by their row and column, sums by their counts."""
     x = pt.tensor("x", dtype="float64", shape=(100_000,))

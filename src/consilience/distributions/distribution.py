@@ -40,11 +40,13 @@ from consilience.distributions.random_variable import (
     fresh_key,
     variable_of,
 )
-from consilience.distributions.shapes import broadcast, full_shape, shape_from, spread
+from consilience.distributions.shapes import broadcast, full_shape, shape_from, spread, text
 from consilience.distributions.transforms.registry import requested_transform
-from consilience.errors import MissingRuleError
+from consilience.errors import ConsilienceError, MissingRuleError, ShapeError
 from consilience.ir import FLOATS, Node, Shape
+from consilience.ir.arithmetic import known_meaning
 from consilience.ir.kinds import Kind
+from consilience.ir.side_tables import set_name
 
 __all__ = [
     "Continuous", "Discrete", "Distribution", "DistributionParameter", "component", "components", "derived",
@@ -73,7 +75,7 @@ class Making:
     def __call__(self, cls: DistributionType, /, *parameters: Any, **named: Any) -> Node:
         made = self.__wrapped__(*parameters, **{key: value for key, value in named.items() if key != "name"})
         if "name" in named:
-            setattr(made, "name", named["name"])  # noqa: B010  # as PyTensor's random variables take it
+            set_name(made, named["name"])  # as PyTensor's random variables take it; the model gives another
         return made
 
     @property
@@ -96,10 +98,10 @@ class DistributionType(type):
     """
 
     if not TYPE_CHECKING:  # type checkers take the methods of instances for those of the class
-        logp = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "logp"))
-        logcdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "logcdf"))
-        logccdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "logccdf"))
-        icdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "icdf"))
+        logp = property(lambda cls: import_module(PLAIN).plain_formula(cls, "logp"))
+        logcdf = property(lambda cls: import_module(PLAIN).plain_formula(cls, "logcdf"))
+        logccdf = property(lambda cls: import_module(PLAIN).plain_formula(cls, "logccdf"))
+        icdf = property(lambda cls: import_module(PLAIN).plain_formula(cls, "icdf"))
         __signature__ = property(lambda cls: import_module(PLAIN).signature_of_call(cls, *cls.making()))
         dist = property(lambda cls: Making.bound(cls, cls.declaration("dist").__get__(None, cls)))
         __doc__ = property(lambda cls: import_module(DOCUMENTATION).documented(cls))
@@ -254,7 +256,17 @@ class Distribution(metaclass=DistributionType):
             dims = (dims,)
         if shape is None and size is None:
             shape = shape_from(model, cls.title, name, dims, None if given is None else given.shape)
-        node = cls.declaration("dist").__get__(None, cls)(*parameters, shape=shape, size=size, **named)
+        try:
+            node = cls.declaration("dist").__get__(None, cls)(*parameters, shape=shape, size=size, **named)
+        except (ConsilienceError, TypeError) as error:
+            if f"`{name}`" not in str(error):
+                error.add_note(f"This is the variable `{name}`.")
+            if isinstance(error, ShapeError) and given is not None:
+                error.add_note(
+                    f"Its data have the shape {text(given.shape)}. Parameters with a value for each group are brought "
+                    "to the rows by an index: `mu[group]`, with the number of each row's group."
+                )
+            raise
         return model.register(
             name,
             node,
@@ -268,11 +280,16 @@ class Distribution(metaclass=DistributionType):
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model, for `logp`, `draw` and as a component of other distributions."""
         if hasattr(cls, "rv_op"):
-            raise MissingRuleError(
-                f"{cls.title} draws by an op of PyTensor's (`rv_op`), as distributions written for PyMC do; here it "
-                "would declare its parameters and formulas, or be a `pm.CustomDist` with `logp=` and `random=`. A "
-                "library that builds on PyMC's ops keeps PyMC, and samples here with `import consilience.for_pymc`."
-            )
+            make = known_meaning("variable_of_rv_op")
+            if make is None:
+                raise MissingRuleError(
+                    f"{cls.title} draws by an op of PyTensor's (`rv_op`), as distributions written for PyMC do: for "
+                    "such ops, `import consilience.as_pymc` before PyMC; or declare parameters and formulas, or write "
+                    "a `pm.CustomDist` with `logp=` and `random=`. A library that builds on PyMC's graphs keeps PyMC, "
+                    "and samples here with `import consilience.for_pymc`."
+                )
+            drawn: Node = make(cls, *parameters, shape=shape, size=size, **named)
+            return drawn
         given = named_arguments(cls.title, cls.argument_names(), parameters, named)
         signature = choose(cls.title, signatures(cls.parameterizations), given)
         form: type[Distribution] = signature.form

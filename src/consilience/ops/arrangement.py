@@ -320,7 +320,7 @@ def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None
     fill_value : TensorLike
         Value of every element.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; that of the tensor by default.
 
     Returns
     -------

@@ -694,7 +694,7 @@ def eye(n: object, m: object | None = None, k: Any = 0, dtype: npt.DTypeLike | N
     k : object, default 0
         Offset of the diagonal; 0 is the main one, positive ones lie above it.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; `config.floatX` by default.
 
     Returns
     -------

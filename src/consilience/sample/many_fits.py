@@ -270,6 +270,7 @@ class _ManyFits(Many[Fits]):
         super().__init__("fits", len(rows), tolerated=Exception, **settings)
         self._models = "" if models is None or folder is None else identity(models)
         self._rows, self._names, self._folder = rows, list(rows), folder
+        self._under_way: dict[str, float] = {}  # since when, by name
         seed = seed_from(random_seed)
         if folder is not None:
             try:
@@ -302,10 +303,17 @@ class _ManyFits(Many[Fits]):
         return _Recipe.fit
 
     def item(self, number: int) -> tuple[str, Any]:
+        self._under_way[self._names[number]] = time.time()
         return self._names[number], self._rows[self._names[number]]
+
+    def tell(self) -> None:
+        if self.file is not None:
+            self.file.tell(self._under_way)
+        super().tell()
 
     def keep(self, number: int, found: Mapping[str, Any]) -> None:
         name = self._names[number]
+        self._under_way.pop(name, None)
         one = {"name": name, **found}
         if self.file is not None:
             one["of"] = self._of(name)

@@ -162,7 +162,7 @@ def zeros(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     shape : int or sequence of int
         Lengths of the axes.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; `config.floatX` by default.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def ones(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     shape : int or sequence of int
         Lengths of the axes.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; `config.floatX` by default.
 
     Returns
     -------
@@ -253,7 +253,7 @@ def zeros_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool 
     model : TensorLike
         Tensor whose shape is taken.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; that of the tensor by default.
     opt : bool, default False
         Taken for PyTensor's sake and without effect.
 
@@ -285,7 +285,7 @@ def empty_like(prototype: TensorLike, dtype: npt.DTypeLike | None = None) -> Nod
     prototype : TensorLike
         Tensor whose shape is taken.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; that of the tensor by default.
 
     Returns
     -------
@@ -315,7 +315,7 @@ def ones_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool =
     model : TensorLike
         Tensor whose shape is taken.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; that of the tensor by default.
     opt : bool, default False
         Taken for PyTensor's sake and without effect.
 
@@ -346,7 +346,7 @@ def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; that of the matrix by default.
 
     Returns
     -------
@@ -383,7 +383,7 @@ def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | N
     k : int, default 0
         Offset of the diagonal; 0 is the main one, positive ones lie above it.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; `config.floatX` by default.
 
     Returns
     -------

@@ -249,7 +249,8 @@ def logdiffexp(a: TensorLike, b: TensorLike) -> Node:
     >>> pt.logdiffexp(1.0, 0.5).eval().round(4).item()
     0.0672
     """
-    return apply("add", a, apply("log1mexp", apply("sub", b, a)))
+    difference = apply("add", a, apply("log1mexp", apply("sub", b, a)))
+    return apply("where", apply("eq", b, -np.inf), a, difference)  # nothing is taken away, of nothing either
 
 
 def invprobit(x: TensorLike) -> Node:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from consilience.ir import Constant, Node, constant
+from consilience.ir import Constant, Node, constant, rebuild
 from consilience.ops import BroadcastTo, Elementwise, Index, IndexUpdate, Reduce, apply, cast
 from consilience.ops.index import Gather
 from consilience.ops.reduce import reduce
@@ -15,8 +15,9 @@ from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
 from consilience.rewrite.rules.operands import function_of, is_number
 
-# A subset is worth its positions up to this share of the elements.
-SHARE = 0.75
+# Of so few elements the others need no index; and how deep choices are looked for in functions.
+FEW = 0.25
+INSIDE = 3
 ROWS = (Gather(),)
 
 
@@ -157,33 +158,51 @@ def chosen_subset(node: Node, facts: Facts) -> Node | None:
     within=LARGEST,
     examples=[
         lambda t: t.where(t.constant([True, False, False, False, True]), t.exp(t.vector), t.x).sum(),
+        lambda t: (t.y * t.where(t.constant([True, True, False, True, True]), t.vector, t.exp(t.x))).sum(),
         lambda t: (t.where(t.constant([True, False, True, False, True]), t.exp(t.vector), 0.0) * t.x + t.y).sum(),
     ],
 )
 def sum_of_subsets(node: Node, facts: Facts) -> Node | None:
-    """The sum of where(m, x, y) is the sum of x where m holds, and that of y elsewhere."""
+    """The sum of where(m, x, y) is the sum of x where m holds, and that of y elsewhere: read there, or 0 at the few."""
     values = node.inputs[0]
     assert isinstance(node.op, Reduce)
-    mask = _mask_in(values, 3)
-    if node.op.kind != "sum" or len(node.op.axes) != values.ndim or mask is None:
+    choice = _choice_in(values, INSIDE)
+    if node.op.kind != "sum" or len(node.op.axes) != values.ndim or choice is None:
         return None
-    assert isinstance(mask.op, Constant)
-    parts = [_positions(mask), _positions(constant(~mask.op.array))]
-    if not all(p[0].static_shape[0] for p in parts):
+    mask = choice.inputs[0].op
+    assert isinstance(mask, Constant)
+    share = float(mask.array.mean()) if mask.array.size else 0.0
+    few, other = (mask.array, choice.inputs[2]) if share <= 0.5 else (~mask.array, choice.inputs[1])
+    if not few.any():
         return None
-    return apply("add", *(reduce("sum", _subset(values, p, facts), 0) for p in parts))
+    if few.mean() <= FEW:
+        rest = apply("where", constant(few), 0.0, _exchanged(values, choice, other, INSIDE))
+        rest = reduce("sum", rest)
+    else:
+        rest = reduce("sum", _subset(values, _positions(constant(~few)), facts), 0)
+    return apply("add", reduce("sum", _subset(values, _positions(constant(few)), facts), 0), rest)
 
 
-def _mask_in(x: Node, depth: int) -> Node | None:
-    """The known mask of a choice in a function of this shape."""
-    if function_of(x) == "where":
-        mask = x.inputs[0]
-        if isinstance(mask.op, Constant) and mask.static_shape == x.static_shape:
-            return mask
+def _choice_in(x: Node, depth: int) -> Node | None:
+    """A choice by a known mask of this shape in a function."""
+    if (
+        function_of(x) == "where"
+        and isinstance(x.inputs[0].op, Constant)
+        and x.inputs[0].static_shape == x.static_shape
+    ):
+        return x
     if not isinstance(x.op, Elementwise) or not depth or not x.ndim:
         return None
     inner = (i for i in x.inputs if i.static_shape == x.static_shape)
-    return next((m for i in inner if (m := _mask_in(i, depth - 1)) is not None), None)
+    return next((found for i in inner if (found := _choice_in(i, depth - 1)) is not None), None)
+
+
+def _exchanged(x: Node, old: Node, new: Node, depth: int) -> Node:
+    if x is old:
+        return broadcast_to(cast(new, old.dtype), old.static_shape)
+    if not isinstance(x.op, Elementwise) or not depth:
+        return x
+    return rebuild(x, tuple([_exchanged(i, old, new, depth - 1) for i in x.inputs]))
 
 
 RULES: tuple[Rule, ...] = (sum_by_counts, group_sums, chosen_subset, sum_of_subsets)
