@@ -344,6 +344,18 @@ def test_a_distribution_of_pymcs_making_is_refused_by_name() -> None:
         own.dist([1, 2])
 
 
+def test_keywords_of_variational_fits_can_be_read() -> None:
+    """Programs sort their own keywords by the signatures of PyMC's functions; all that are there are taken here."""
+    own = graph_classes.find("ObjectiveFunction")
+    assert own is not None
+    named = set(inspect.signature(own.step_function).parameters) - {"self"}
+    with pm.Model():
+        pm.Normal("x")
+        pm.fit(method="advi", random_seed=1, progressbar=False, **dict.fromkeys(named))
+    with pytest.raises(MissingPackageError, match="ObjectiveFunction"):
+        own().step_function()
+
+
 def test_a_chain_is_recorded_point_by_point() -> None:
     """As programs do with a point they found themselves: what comes out is a result of one draw."""
     with pm.Model() as model:
