@@ -7,8 +7,8 @@ which way, and why the rest does not. Outside: the tests themselves, which are r
     python tools/client_tests.py run FOLDER --by pymc --kept KEPT [-n 4] [--limit 60] [--options "-k word"] [TESTS ...]
     python tools/client_tests.py table KEPT
 
-PyTensor's tests are run the same way, with `--fill`: names that this library has not are filled in while the tests are
-imported (`filled_names.py`), and listed in `KEPT/FOLDER.WAY.names.txt`.
+The tests of PyTensor and of PyMC are run the same way, with `--fill`: names that this library has not are filled in
+while the tests are imported (`filled_names.py`), and listed in `KEPT/FOLDER.WAY.names.txt`.
 """
 
 from __future__ import annotations
@@ -276,7 +276,9 @@ def main() -> None:
     one.add_argument("-n", type=int, default=1, metavar="PROCESSES")
     one.add_argument("--limit", type=float, default=LIMIT, help="seconds for each test (default: %(default)s)")
     one.add_argument("--options", default="", help="further ones of pytest, as one word")
-    one.add_argument("--fill", action="store_true", help="for PyTensor's own tests: placeholders for absent names")
+    one.add_argument(
+        "--fill", action="store_true", help="for PyTensor's and PyMC's own tests: placeholders for absent names"
+    )
     two = commands.add_parser("table", help="print what was found")
     two.add_argument("kept", type=Path)
     given = parser.parse_args()

@@ -1,7 +1,8 @@
-"""Names that PyTensor has and this library has not, filled in while PyTensor's own tests are imported: a pytest plugin.
+"""Names that PyTensor or PyMC has and this library has not, filled in while their own tests are imported: a plugin.
 
-In: `import pytensor` that means this library. Out: files that import such names are collected; tests that use one fail
-with `AbsentNameError`; the names, one a line, in the file that `FILLED_NAMES` names. Outside: what those names mean.
+In: `import pytensor` and `import pymc` that mean this library. Out: files that import such names are collected; tests
+that use one fail with `AbsentNameError`; the names, one a line, in the file that `FILLED_NAMES` names. Outside: what
+those names mean.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator, MutableSequence
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -20,7 +21,9 @@ import numpy as np
 
 import consilience.as_pymc  # what `import pytensor` means  # noqa: F401
 
-PACKAGE = "pytensor"
+PACKAGES = ("pytensor", "pymc")
+AS_THEY_ARE = ("pymc.testing",)
+"""Modules of the installed PyMC that are run over this library: what its tests compare by."""
 VALUES: dict[str, Any] = {
     "npy_2_compat.old_np_unique": np.unique,
     "tensor.math.float32_atol": 1e-5,
@@ -83,7 +86,7 @@ def filling(path: str) -> Any:
 
 
 class _Seen(ModuleType):
-    """A module of PyTensor: the names of ours, and behind them what is filled in."""
+    """A module of PyTensor or PyMC: the names of ours, and behind them what is filled in."""
 
     __path__: MutableSequence[str] = []  # noqa: RUF012 - the form of a module
 
@@ -93,7 +96,7 @@ class _Seen(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         path = f"{self.__name__}.{name}"
-        value = VALUES.get(path.removeprefix(f"{PACKAGE}."))
+        value = VALUES.get(path.removeprefix("pytensor."))
         if value is not None:
             return value
         if name == "__all__":
@@ -119,11 +122,14 @@ class _Seen(ModuleType):
 
 
 class _Finder:
-    """Finds all modules of PyTensor, those that are not here, too."""
+    """Finds all modules of PyTensor and PyMC, those that are not here, too."""
 
     @staticmethod
     def find_spec(name: str, *_: object) -> ModuleSpec | None:
-        return ModuleSpec(name, cast(Any, _Loader), is_package=True) if name.split(".")[0] == PACKAGE else None
+        package = name.partition(".")[0]
+        if name in AS_THEY_ARE and (root := PathFinder.find_spec(package)) is not None:
+            return PathFinder.find_spec(name, root.submodule_search_locations)
+        return ModuleSpec(name, cast(Any, _Loader), is_package=True) if package in PACKAGES else None
 
 
 class _Loader:
@@ -148,7 +154,7 @@ def pytest_collection_finish() -> None:
     _collecting = False
 
 
-for _name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:  # named as functions
+for _name in [name for name in sys.modules if name.split(".")[0] in PACKAGES]:  # named as functions
     sys.modules[f"{_name} here"] = sys.modules.pop(_name)
 Path(os.environ["FILLED_NAMES"]).touch()
 sys.meta_path.insert(0, cast(Any, _Finder))

@@ -31,6 +31,9 @@ from consilience.distributions.shape_utils import (
     convert_shape,
     convert_size,
     find_size,
+    get_support_shape,
+    get_support_shape_1d,
+    implicit_size_from_params,
     rv_size_is_none,
     shape_from_dims,
     to_tuple,
@@ -45,6 +48,7 @@ from consilience.errors import (
 )
 from consilience.foreign.pymc_names import graph_classes
 from consilience.initial_point import make_initial_point_fn
+from consilience.logprob.basic import transformed_conditional_logp
 from consilience.logprob.utils import ParameterValueError
 from consilience.pytensorf import NotConstantValueError, constant_fold, resolve_shapes, rvs_in_graph
 from consilience.scalar import upcast
@@ -344,6 +348,22 @@ def test_a_distribution_of_pymcs_making_is_refused_by_name() -> None:
         own.dist([1, 2])
 
 
+def test_shapes_of_events_and_batches_are_told_by_what_is_given() -> None:
+    """A shape, dims of the model, data, or parameters; lengths that contradict each other are refused."""
+    assert get_support_shape_1d(None) is None
+    assert get_support_shape_1d(4).eval() == 4
+    assert get_support_shape_1d(None, shape=(2, 7), support_shape_offset=1).eval() == 6
+    with pm.Model(coords={"row": range(3), "time": range(5)}):
+        assert get_support_shape_1d(None, dims=("row", "time")).eval() == 5
+    assert [n.eval().item() for n in get_support_shape(None, observed=np.zeros((2, 3, 4)), ndim_supp=2)] == [3, 4]
+    with pytest.raises(ShapeError, match="the length 3 was given, but shape, dims or data have 4"):
+        get_support_shape_1d(3, shape=(4,))
+    with pytest.raises(ShapeError, match="2 axes or more were needed"):
+        get_support_shape(None, shape=4, ndim_supp=2)
+    size = implicit_size_from_params(np.zeros((5, 1)), pt.zeros((3, 2)), ndims_params=[0, 1])
+    assert size.eval().tolist() == [5, 3]
+
+
 def test_keywords_of_variational_fits_can_be_read() -> None:
     """Programs sort their own keywords by the signatures of PyMC's functions; all that are there are taken here."""
     own = graph_classes.find("ObjectiveFunction")
@@ -445,3 +465,24 @@ def test_far_bounds_on_both_sides_give_no_false_number() -> None:
     rv = pm.Truncated.dist(pm.Logistic.dist(0.0, 1.0), lower=800.0, upper=1600.0)
     with pytest.warns(pm.ConsilienceWarning, match="Truncated"):
         assert np.isnan(pm.draw(rv, 3, random_seed=1)).all()
+
+
+@pytest.mark.parametrize("jacobian", [True, False])
+def test_factors_of_unconstrained_values(jacobian: bool) -> None:
+    """Those of the model, for the variables asked for, with and without the volume of their transforms."""
+    with pm.Model() as model:
+        s = pm.HalfNormal("s")
+        p = pm.Dirichlet("p", np.ones(3), shape=(2, 3))
+        y = pm.Normal("y", 0.0, s, shape=2)
+    values, transforms = model.rvs_to_values, model.rvs_to_transforms
+    factors = transformed_conditional_logp(
+        [p, s], rvs_to_values=values, rvs_to_transforms=transforms, jacobian=jacobian, warn_rvs=False
+    )
+    point = {"s_log__": -0.3, "p_simplex__": [[0.1, -0.2], [1.0, 0.5]], "y": [0.4, -1.0]}
+    got = model.compile_fn(factors)(point)
+    wanted = model.compile_logp(vars=[p, s], sum=False, jacobian=jacobian)(point)
+    for one, other in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    assert [factor.ndim for factor in factors] == [1, 0]
+    (of_y,) = transformed_conditional_logp([y], rvs_to_values={y: values[y], s: pt.constant(2.0)}, rvs_to_transforms={})
+    np.testing.assert_allclose(of_y.eval({values[y]: [1.0, 2.0]}), pm.logp(pm.Normal.dist(0, 2), [1.0, 2.0]).eval())

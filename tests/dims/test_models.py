@@ -423,3 +423,28 @@ def test_a_tensor_with_dims_is_found_where_its_node_is() -> None:
     np.testing.assert_array_equal(named.type.filter([1, 2]), [1.0, 2.0])
     with pytest.raises(ShapeError):
         named.type.filter(1.0)
+
+
+def test_dims_of_events_follow_from_core_dims() -> None:
+    """Where `dims` are not said in full, those that sum to zero are the core dims; scales have the others."""
+    with pm.Model(coords={"time": range(5), "item": ["a", "b", "c"]}) as model:
+        scale = pm.dims.HalfNormal("scale", dims="time")
+        items = pm.dims.ZeroSumNormal("items", core_dims="item")
+        both = pm.dims.ZeroSumNormal("both", core_dims=("item", "time"))
+        scaled = pm.dims.ZeroSumNormal("scaled", scale, core_dims="item")
+        said = pm.dims.ZeroSumNormal("said", scale, core_dims="item", dims=("time", "item"))
+        rest = pm.dims.ZeroSumNormal("rest", scale, core_dims="item", dims=("item", ...))
+    assert [x.dims for x in (items, both, scaled, said, rest)] == [
+        ("item",), ("item", "time"), ("time", "item"), ("time", "item"), ("item", "time"),
+    ]  # fmt: skip
+    draws = pm.draw([items, both, scaled, rest], random_seed=1)
+    for value, axes in zip(draws, [(0,), (0, 1), (1,), (0,)], strict=True):
+        for axis in axes:
+            np.testing.assert_allclose(value.sum(axis), 0.0, atol=1e-12)
+    point = model.initial_point()
+    with pm.Model(coords=model.coords) as plain:
+        s = pm.HalfNormal("scale", dims="time")
+        pm.ZeroSumNormal("scaled", s[:, None], dims=("time", "item"))
+    wanted = plain.compile_logp()({name: point[name] for name in plain.initial_point()})
+    got = model.compile_logp(vars=[scale, scaled])(point)
+    np.testing.assert_allclose(got, wanted, rtol=1e-12)

@@ -70,7 +70,7 @@ WRONG_COMBINATIONS = [
     (lambda: pd.Gamma.dist(alpha=1), r"accepts the parameters \(alpha, beta\) or \(mu, sigma\); got alpha"),
     (lambda: pd.Gamma.dist(), "got none"),
     (lambda: pd.Beta.dist(mu=0.5), r"\(alpha, beta\) or \(mu, sigma\) or \(mu, nu\); got mu"),
-    (lambda: pd.Exponential.dist(1, scale=1), r"accepts the parameters \(lam\) or \(scale\); got lam, scale"),
+    (lambda: pd.Exponential.dist(1, scale=1), r"accepts the parameters \(lam=1\) or \(scale\); got lam, scale"),
     (lambda: pd.Bernoulli.dist(), r"Bernoulli accepts the parameters \(p\) or \(logit_p\); got none"),
     (lambda: pd.Binomial.dist(p=0.5), r"\(n, p\) or \(n, logit_p\); got p"),
     (lambda: pd.NegativeBinomial.dist(mu=1, p=0.5), r"\(p, n\) or \(alpha, p\) or \(mu, n\); got mu, p"),
@@ -174,6 +174,7 @@ class Recorder:
     def __init__(self, **lengths) -> None:
         self.lengths = lengths
         self.seen = []
+        self.named = {}
 
     def given_data(self, name, observed, total_size=None):
         return observed if observed is None or hasattr(observed, "shape") else np.asarray(observed)
@@ -341,3 +342,39 @@ def test_a_declaration_is_a_dozen_lines() -> None:
         pytest.raises(TypeError, match=r"Pareto accepts the parameters \(alpha, m=1\) or \(m=1, index\)"),
     ):
         Pareto.dist()
+
+
+@pytest.mark.parametrize(
+    ("make", "point"),
+    [
+        (lambda mu, sigma: pd.Gamma.dist(mu=mu, sigma=sigma), 2.0),
+        (lambda mu, sigma: pd.InverseGamma.dist(mu=mu, sigma=sigma), 2.0),
+        (lambda mu, sigma: pd.Beta.dist(mu=mu, sigma=sigma), 0.3),
+    ],
+)
+def test_a_negative_spread_shows_though_it_is_squared(make, point) -> None:
+    """A standard deviation known at run time alone is checked, too, and one that is known gives the same density."""
+    sigma = tensor_input("float64", (), "sigma")
+    of_sigma = pd.logp(make(0.5, sigma), point)
+    run = function([sigma], of_sigma)
+    assert_allclose(run(0.2), value_of(pd.logp(make(0.5, 0.2), point)), rtol=1e-13)
+    for wrong in (-0.2, -0.01, -5.0):
+        with pytest.raises(ParameterError, match="must be > 0"):
+            run(wrong)
+
+
+def test_a_name_makes_no_variable_of_a_model() -> None:
+    """`name=` of `dist` names the tensor; components may have names, unless they are variables of the model around."""
+    x = pd.Normal.dist(0.0, 1.0, name="x")
+    assert x.name == "x"
+    assert pd.Censored.dist(x, 0.0, 1.0).op.distribution is pd.Censored
+    context = Recorder()
+    context.named["x"] = x
+    with entered(context), pytest.raises(ParameterError, match=r"`x` .*, which is a variable of this model"):
+        pd.Censored.dist(x, 0.0, 1.0)
+
+
+def test_an_exponential_has_rate_one_by_default() -> None:
+    """As a half normal has scale 1."""
+    assert_allclose(value_of(pd.logp(pd.Exponential.dist(), 2.0)), -2.0)
+    assert_allclose(value_of(pd.logp(pd.Exponential.dist(scale=4.0), 2.0)), -0.5 - np.log(4.0))

@@ -261,3 +261,11 @@ def test_wrong_initial_values_are_refused(initvals: object, error: type[Exceptio
         pm.HalfNormal("s", 1.0)
         with pytest.raises(error, match=message):
             pm.sample(chains=2, initvals=initvals, random_seed=1, progressbar=False)
+
+
+def test_a_default_transform_given_again_is_told_as_that() -> None:
+    """`transform=` comes after the default one: log of a log has no value at 1."""
+    with pm.Model() as model:
+        pm.HalfNormal("s", 1.0, transform=pm.distributions.transforms.log)
+    with pytest.raises(pm.SupportError, match=r"`s` is transformed by log, then log, .* pass `default_transform=None`"):
+        model.initial_point()

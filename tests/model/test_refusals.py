@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import consilience as pm
+import consilience.tensor as pt
+from consilience.errors import DtypeError
 
 THREE = [1.0, 2.0, 3.0]
 
@@ -465,3 +467,51 @@ def test_free_variables_with_values_of_positive_probability_are_drawn_but_not_sa
             sampled()
     seen = pm.observe(model, {"x": 1.0})
     assert np.isfinite(seen.compile_logp()({}))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message", "notes"),
+    [
+        (
+            lambda: pm.Normal("y", pm.Normal("mu", shape=3), observed=np.zeros(10)),
+            pm.ShapeError,
+            r"batch shape \(3,\) do not fit the shape \(10,\)",
+            ["This is the variable `y`.", "Its data have the shape (10,)."],
+        ),
+        (lambda: pm.Uniform("u", 1, 0), pm.ParameterError, "upper must be > lower", ["This is the variable `u`."]),
+        (lambda: pm.Gamma("g", 1), TypeError, r"accepts the parameters .* got alpha", ["This is the variable `g`."]),
+        (lambda: pm.Normal("a", shape=2)[["x", "z"]], DtypeError, r"'x'.* `codes, labels = pandas\.fact", []),
+        (
+            lambda: pm.Normal("b") * np.array(["2020-01-02"], "datetime64[D]"),
+            DtypeError,
+            r"\(dates - dates\.min\(\)\) / numpy\.timedelta64\(1, 'D'\)",
+            [],
+        ),
+        (lambda: pm.Normal("a", shape=3)[[1, 2, 3]], IndexError, r"index 3 .* `a` .*; places are counted from 0\.", []),
+        (lambda: pm.Normal("a", shape=3)[[1, 4]], IndexError, r"index 4 is outside axis 0 of length 3: `a`[^;]*$", []),
+        (lambda: f"{pm.Normal('a'):.2f}", TypeError, r"no number to be written by '\.2f': compute it with `\.eval", []),
+        (
+            lambda: pm.Normal("b", shape=2).__setitem__(0, 0.0),
+            TypeError,
+            r"nothing is written into: `b = b\[…\]\.set\(value\)` .* `b\[…\]\.inc\(value\)`",
+            [],
+        ),
+    ],
+)
+def test_mistakes_of_everyday_are_told_with_the_next_step(
+    make: Callable[[], Any], error: type[Exception], message: str, notes: list[str]
+) -> None:
+    """Which variable, what came, and what to write; the notes are what the screen shows below the message."""
+    with pm.Model(), pytest.raises(error, match=message) as raised:
+        make()
+    shown = getattr(raised.value, "__notes__", [])
+    assert len(shown) == len(notes)
+    assert all(one.startswith(start) for one, start in zip(shown, notes, strict=True))
+
+
+def test_elements_are_set_as_the_message_says() -> None:
+    """`b[0] = 0` becomes `b = b[0].set(0)`."""
+    b = pt.as_tensor([1.0, 2.0])
+    np.testing.assert_array_equal(b[0].set(0.0).eval(), [0.0, 2.0])
+    np.testing.assert_array_equal(b[0].inc(5.0).eval(), [6.0, 2.0])
+    assert f"{b}" == str(b)

@@ -157,3 +157,43 @@ def test_wishes_that_cannot_be_met_are_refused() -> None:
         pm.sample_posterior_predictive(tree, model, sample_vars=["z"], freeze_vars=["z"])
     with pytest.raises(pm.ModelError, match="of which the trace holds no draws"):
         pm.sample_posterior_predictive(tree, model, freeze_vars=["twice"])
+
+
+@pytest.mark.parametrize("dims", ["row", None])
+def test_data_that_are_only_compared_with_need_not_follow(dims: str | None) -> None:
+    """Predictions for other rows need new predictors, and no new outcomes, as `pm.Data` or not; sampling needs both."""
+    with pm.Model(coords={"row": range(5)}) as model:
+        x = pm.Data("x", np.arange(5.0), dims=dims)
+        outcome = pm.Data("outcome", np.zeros(5), dims=dims)
+        slope = pm.Normal("slope")
+        pm.Normal("y", slope * x, 1.0, observed=outcome, dims=dims)
+        tree = pm.to_inference_data({"slope": np.full((1, 400), 3.0)})
+        pm.set_data({"x": [10.0, 20.0]}, coords={"row": ["new", "newer"]} if dims else None)
+        predicted = pm.sample_posterior_predictive(tree, predictions=True, random_seed=1, progressbar=False)
+        with pytest.raises(pm.ShapeError, match=r"`outcome`|`y` is observed at 5 places"):
+            pm.sample(10, tune=10, chains=1, **QUIET)
+    y = predicted["predictions"]["y"]
+    np.testing.assert_allclose(y.mean(("chain", "draw")), [30.0, 60.0], atol=0.25)
+    assert ("outcome" in predicted["predictions_constant_data"]) is (dims is None)  # where its length fits no label
+    if dims:
+        assert list(y.row.values) == ["new", "newer"]
+    model.set_data("outcome", [1.0, 2.0])
+    with model:
+        again = pm.sample_posterior_predictive(tree, predictions=True, random_seed=1, progressbar=False)
+    np.testing.assert_array_equal(again["predictions"]["y"], y)
+    np.testing.assert_array_equal(again["predictions_constant_data"]["outcome"], [1.0, 2.0])
+
+
+def test_points_are_draws() -> None:
+    """A list of points, as `find_MAP` gives one, is a chain of so many draws."""
+    with pm.Model():
+        mu = pm.Normal("mu", 0.0, 100.0)
+        s = pm.HalfNormal("s")
+        pm.Normal("y", mu, 1e-3 * s, observed=[1.0, 1.0])
+        found = {"mu": np.asarray(7.0), "s": np.asarray(1.0), "s_log__": np.asarray(0.0)}
+        drawn = pm.sample_posterior_predictive(
+            [found, found | {"mu": np.asarray(9.0)}], random_seed=1, progressbar=False
+        )
+        with pytest.raises(pm.ModelError, match=r"a list of points, as `pm.find_MAP` gives one; got list"):
+            pm.sample_posterior_predictive([1.0], progressbar=False)
+    np.testing.assert_allclose(drawn["posterior_predictive"]["y"], [[[7.0, 7.0], [9.0, 9.0]]], atol=0.02)

@@ -155,3 +155,13 @@ def test_beta_quantiles_have_the_slopes_of_the_implicit_function(upper: bool) ->
         of_second = [_betainc_slope(t, s, 1 - x) / _beta_density(s, t, x) for s, t, x in points]
         assert _relative(slopes[0][inside], of_first) < 1e-12
         assert _relative(slopes[1][inside], of_second) < 1e-12
+
+
+def test_differences_of_exponentials_at_their_ends() -> None:
+    """Taking nothing away changes nothing, not even nothing; more cannot be taken away than there is."""
+    a, b = pt.dvectors("a", "b")
+    ends = [-np.inf, -np.inf, -1.0, 2.0, np.log(4.0)], [-1.0, -np.inf, -np.inf, 2.0, np.log(3.0)]
+    run = pt.function([a, b], [pt.logdiffexp(a, b), pt.grad(pt.logdiffexp(a[2:], b[2:]).sum(), a)])
+    value, slope = run(*ends)
+    np.testing.assert_allclose(value, [np.nan, -np.inf, -1.0, -np.inf, 0.0], atol=1e-14)
+    np.testing.assert_allclose(slope[[0, 1, 2, 4]], [0.0, 0.0, 1.0, 4.0])

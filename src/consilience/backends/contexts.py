@@ -185,7 +185,7 @@ def shared(
     shape : tuple of int, optional
         Lengths that stay fixed; None in it lets a length change with the value, as all do by default.
     borrow : bool, default False
-        Whether the array may be used as it is, without a copy.
+        Accepted, without effect: values are copied.
 
     Returns
     -------

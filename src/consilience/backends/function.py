@@ -485,6 +485,8 @@ def _converts(value: object, array: Array, wanted: np.dtype[Any], downcast: bool
     unless `downcast` is False, and integers must fit. True lets all numbers, cut off or wrapped as NumPy does it.
     """
     kind = array.dtype.kind
+    if wanted.kind == "b" and kind in "iu" and not hasattr(value, "dtype") and downcast is not False:
+        return bool(np.isin(array, (0, 1)).all())  # which say what True and False do
     if downcast:
         return kind in "biuf" or (kind == "c" and wanted.kind == "c")
     whole = kind in "iu" and wanted.kind in "iu"
@@ -577,6 +579,7 @@ def function(
     GraphError
         For inputs, updates and givens that do not fit.
     UnusedInputError
+        For inputs that the outputs do not depend on, unless `on_unused_input` says otherwise.
 
     See Also
     --------

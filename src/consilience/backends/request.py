@@ -96,7 +96,7 @@ class Out(Record, eq=False):
     variable : TensorVariable
         The expression.
     borrow : bool, default False
-        Whether the array may be used as it is, without a copy.
+        Accepted, without effect: every result is a fresh array.
 
     See Also
     --------

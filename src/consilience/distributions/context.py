@@ -6,7 +6,7 @@ A distribution hands its variable to the innermost context. What a context does 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from consilience.absent import around
@@ -38,6 +38,11 @@ class ObservedData(Protocol):
 
 class ModelContext(Protocol):
     """What a distribution needs of a model."""
+
+    @property
+    def named(self) -> Mapping[str, Node]:
+        """The model's variables, data and expressions by name."""
+        ...
 
     def given_data(self, name: str, observed: Any, total_size: Any = None) -> ObservedData | None:
         """Data of a variable, None where there are none."""

@@ -40,12 +40,13 @@ from consilience.distributions.random_variable import (
     fresh_key,
     variable_of,
 )
-from consilience.distributions.shapes import broadcast, full_shape, shape_from, spread
+from consilience.distributions.shapes import broadcast, full_shape, shape_from, spread, text
 from consilience.distributions.transforms.registry import requested_transform
-from consilience.errors import MissingRuleError
+from consilience.errors import ConsilienceError, MissingRuleError, ShapeError
 from consilience.ir import FLOATS, Node, Shape
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.kinds import Kind
+from consilience.ir.side_tables import set_name
 
 __all__ = [
     "Continuous", "Discrete", "Distribution", "DistributionParameter", "component", "components", "derived",
@@ -72,7 +73,10 @@ class Making:
         return MethodType(cls(distribution, method), distribution)
 
     def __call__(self, cls: DistributionType, /, *parameters: Any, **named: Any) -> Node:
-        return self.__wrapped__(*parameters, **named)
+        made = self.__wrapped__(*parameters, **{key: value for key, value in named.items() if key != "name"})
+        if "name" in named:
+            set_name(made, named["name"])  # as PyTensor's random variables take it; the model gives another
+        return made
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]  # each object has the text of its distribution
@@ -252,7 +256,17 @@ class Distribution(metaclass=DistributionType):
             dims = (dims,)
         if shape is None and size is None:
             shape = shape_from(model, cls.title, name, dims, None if given is None else given.shape)
-        node = cls.declaration("dist").__get__(None, cls)(*parameters, shape=shape, size=size, **named)
+        try:
+            node = cls.declaration("dist").__get__(None, cls)(*parameters, shape=shape, size=size, **named)
+        except (ConsilienceError, TypeError) as error:
+            if f"`{name}`" not in str(error):
+                error.add_note(f"This is the variable `{name}`.")
+            if isinstance(error, ShapeError) and given is not None:
+                error.add_note(
+                    f"Its data have the shape {text(given.shape)}. Parameters with a value for each group are brought "
+                    "to the rows by an index: `mu[group]`, with the number of each row's group."
+                )
+            raise
         return model.register(
             name,
             node,

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from consilience.absent import elsewhere
 from consilience.backends.reference import evaluate
+from consilience.distributions import context
 from consilience.distributions.constraints import Constraint
 from consilience.distributions.mathematics import where
 from consilience.distributions.random_variable import distribution_of, is_random, random_variables
@@ -223,10 +224,11 @@ class ComponentParameter:
                 elsewhere(node)
                 or f"{title}: {self.name} must be a distribution such as `Normal.dist(0, 1)`, got {node!r}."
             )
-        if name_of(node) is not None:
+        model = context.current_or_none()
+        if model is not None and model.named.get(name_of(node) or "") is node:
             raise ParameterError(
                 f"{title}: {self.name} must be a distribution outside any model, `….dist(...)`, got {describe(node)}, "
-                "which has a name of its own."
+                "which is a variable of this model."
             )
         if not is_random(node):
             convert = known_meaning("derived_variable")

@@ -240,7 +240,7 @@ class Exponential(Continuous):
         Rate > 0, or scale = 1 / lam, the mean.
     """
 
-    lam = parameter(positive, nan_check=False)
+    lam = parameter(positive, default=1.0, nan_check=False)
     support = nonnegative
     alternatives = (instead_of("lam", lambda scale: 1.0 / scale, scale=positive),)
 
@@ -295,7 +295,7 @@ class Gamma(Continuous):
     alternatives = (
         instead_of(
             ("alpha", "beta"),
-            lambda mu, sigma: (square(mu / sigma), mu / square(sigma)),
+            lambda mu, sigma: (mu / sigma * (mu / absolute(sigma)), mu / square(sigma)),  # sigma < 0 gives alpha < 0
             mu=positive,
             sigma=positive,
         ),
@@ -346,7 +346,10 @@ class InverseGamma(Continuous):
     alternatives = (
         instead_of(
             ("alpha", "beta"),
-            lambda mu, sigma: (square(mu / sigma) + 2.0, mu * (square(mu / sigma) + 1.0)),
+            lambda mu, sigma: (
+                square(mu / sigma) + 2.0,
+                mu / absolute(sigma) * (sigma + square(mu) / sigma),  # sigma < 0 gives beta < 0
+            ),
             mu=positive,
             sigma=positive,
         ),

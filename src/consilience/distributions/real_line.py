@@ -207,8 +207,8 @@ class Laplace(Continuous):
         Scale > 0: the mean distance from mu.
     """
 
-    mu = parameter(real, nan_check=False)
-    b = parameter(positive, nan_check=False)
+    mu = parameter(real, default=0.0, nan_check=False)
+    b = parameter(positive, default=1.0, nan_check=False)
     support = real
 
     def logp(self, value: Node) -> Node:

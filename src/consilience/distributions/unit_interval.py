@@ -14,6 +14,7 @@ from consilience.distributions.mathematics import (
     LOG_2,
     LOG_SQRT_2_PI,
     PI,
+    absolute,
     betainccinv,
     betaincinv,
     exp,
@@ -66,7 +67,7 @@ class Beta(Continuous):
     alternatives = (
         instead_of(
             ("alpha", "beta"),
-            lambda mu, sigma: _shapes(mu, mu * (1.0 - mu) / square(sigma) - 1.0),
+            lambda mu, sigma: _shapes(mu, mu * (1.0 - mu) / (sigma * absolute(sigma)) - 1.0),
             mu=open_unit_interval,
             sigma=positive,
         ),

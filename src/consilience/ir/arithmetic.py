@@ -121,6 +121,18 @@ class Arithmetic:
     def __int__(self) -> int:
         raise TypeError(_no_number("int"))
 
+    def __format__(self, form: str) -> str:
+        if form:
+            raise TypeError(_no_number(f"number to be written by {form!r}"))
+        return str(self)
+
+    def __setitem__(self, place: Any, value: Any) -> NoReturn:
+        of = getattr(self, "name", None) or "x"
+        raise TypeError(
+            f"a tensor is an expression, which nothing is written into: `{of} = {of}[…].set(value)` is one with other "
+            f"elements there, `{of}[…].inc(value)` one to which they are added."
+        )
+
     def __add__(self, other: Operand) -> Node:
         return NotImplemented if _answers(other) else _meanings["add"](self, other)
 

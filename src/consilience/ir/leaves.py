@@ -244,9 +244,17 @@ def _as_array(value: npt.ArrayLike) -> npt.NDArray[Any]:
         odd = next((x for x in array.flat if not isinstance(x, bool | int | float | np.number)), value)
         raise DtypeError(
             f"values such as {odd!r} ({type(odd).__name__}, dtype {array.dtype}) have no meaning here; tensors hold "
-            "numbers and truth values: code categories and dates as numbers first."
+            f"numbers and truth values: code categories and dates as numbers first{_coding(array, odd)}."
         )
     return array
+
+
+def _coding(array: npt.NDArray[Any], odd: object) -> str:
+    """How texts or dates become numbers."""
+    if isinstance(odd, str):
+        return ", by `codes, labels = pandas.factorize(values)`"
+    dated = array.dtype.kind in "mM" or hasattr(odd, "isoformat")
+    return ", as days by `(dates - dates.min()) / numpy.timedelta64(1, 'D')`" if dated else ""
 
 
 def is_masked(value: object) -> bool:

@@ -175,14 +175,26 @@ def _known(outputs: Sequence[Node], slots: Mapping[Node, Array]) -> list[Array] 
     return reference.evaluate(static, {memo[n]: array for n, array in slots.items() if n in memo})
 
 
-def slot_values(model: ModelVariables) -> tuple[list[Node], list[Array], list[int], Lengths]:
-    """The model's data slots, their values, versions, and the symbolic lengths they decide."""
-    slots = model.data_slots()
-    versioned = [contexts.DEFAULT.versioned(s) for s in slots]
-    values = [array for array, _ in versioned]
+def slot_values(model: ModelVariables, *, drawn: bool = False) -> tuple[list[Node], list[Array], list[int], Lengths]:
+    """The model's data slots, their values, versions, and the symbolic lengths they decide.
+
+    For what is drawn in place of the data, slots that nothing but observed values depend on decide no length that the
+    others do, and are left out where they do not fit these.
+    """
+    found = {slot: contexts.DEFAULT.versioned(slot) for slot in model.data_slots()}
     lengths: Lengths = {}
-    for slot, value in zip(slots, values, strict=True):
-        bind_lengths(slot, value.shape, lengths)
+    used = set(topological([n for name, n in model.named.items() if name not in model.data])) if drawn else found.keys()
+    for slot in sorted(found, key=lambda s: s not in used):
+        bound = dict(lengths)
+        try:
+            bind_lengths(slot, found[slot][0].shape, bound)
+        except ShapeError:
+            if slot in used:
+                raise
+            del found[slot]
+        else:
+            lengths |= bound
+    slots, values = list(found), [array for array, _ in found.values()]
     for name, labels in model.coords.items():
         own = model.dim_length(name)
         length = dims.substitute(own, lengths)
@@ -191,7 +203,7 @@ def slot_values(model: ModelVariables) -> tuple[list[Node], list[Array], list[in
                 f"the data along the dimension `{name}` have length {length}, but it has {len(labels)} "
                 "labels; set the data with `pm.set_data`, together with the labels."
             )
-    return slots, values, [version for _, version in versioned], lengths
+    return slots, values, [version for _, version in found.values()], lengths
 
 
 def check_data(model: ModelVariables, slots: dict[Node, Array]) -> None:

@@ -78,7 +78,7 @@ def predict(
     ShapeError
         Where given values do not fit the present data.
     """
-    slots, values, _, lengths = slot_values(model)
+    slots, values, _, lengths = slot_values(model, drawn=not with_data)
     _check_known(model, [*names, *given])
     if slots:
         observation.check_parameters([v.node for v in model.variables], dict(zip(slots, values, strict=True)))

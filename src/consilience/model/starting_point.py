@@ -17,6 +17,7 @@ from consilience.backends.shapes import Lengths
 from consilience.distributions.densities import drawn, support_point
 from consilience.distributions.random_variable import RandomVariable
 from consilience.distributions.seeds import seed_from
+from consilience.distributions.transforms.transform import Chain, label
 from consilience.errors import ConsilienceError, DtypeError, InitialPointError, ModelError, ShapeError, SupportError
 from consilience.ir import Input, Node, constant, substitute, topological
 from consilience.ir import dimension as dims
@@ -157,11 +158,23 @@ def _evaluate(
     free, own = reference.evaluate(static, inputs)
     whole = variable.continuous or np.equal(own, np.round(own)).all()
     if not np.isfinite(free).all() or not whole:
-        raise SupportError(
-            f"the initial value of `{variable.name}` is outside its support: {np.asarray(own).tolist()}; "
-            "give one inside with `initval=` or `initvals=`."
-        )
+        raise SupportError(_outside(variable, np.asarray(own)))
     return [np.asarray(free, float), np.asarray(own)]
+
+
+def _outside(variable: FreeVariable, value: npt.NDArray[Any]) -> str:
+    """Why a value has no place on the line: it is not of the support, or a transform comes twice."""
+    steps = [label(step) for step in variable.transform.steps] if isinstance(variable.transform, Chain) else []
+    if len(set(steps)) < len(steps):
+        return (
+            f"`{variable.name}` is transformed by {', then '.join(steps)}, which has no value at its initial value "
+            f"{value.tolist()}: `transform=` comes after the default transform. Leave it out, or pass "
+            "`default_transform=None` besides."
+        )
+    return (
+        f"the initial value of `{variable.name}` is outside its support: {value.tolist()}; "
+        "give one inside with `initval=` or `initvals=`."
+    )
 
 
 def starting_positions(

@@ -27,7 +27,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.dimension import Atom
 from consilience.ir.lengths import source_of
 from consilience.ir.shape_constraints import ShapeConstraint, collect
-from consilience.ir.side_tables import describe
+from consilience.ir.side_tables import describe, set_name
 from consilience.ops.elementwise import Cast, Elementwise, TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.reduce import Reduce
 from consilience.ops.shape import LengthOf
@@ -239,7 +239,9 @@ def compatible_shapes(left: Shape, right: Shape) -> bool:
     )
 
 
-def ifelse(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> Node | list[Node]:
+def ifelse(
+    condition: TensorLike, then: TensorLike, otherwise: TensorLike, name: str | None = None
+) -> Node | list[Node]:
     """PyTensor's name for `cond`.
 
     Parameters
@@ -250,6 +252,8 @@ def ifelse(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> No
         Value where the condition holds.
     otherwise : TensorLike
         Value elsewhere.
+    name : str, optional
+        Of the result, where that is one tensor.
 
     Returns
     -------
@@ -258,7 +262,7 @@ def ifelse(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> No
 
     See Also
     --------
-    cond : `then` where the scalar condition holds.
+    cond : One of two, by a scalar condition; only that one is computed.
     switch : `ift` where `cond` holds (is not zero).
 
     Examples
@@ -267,4 +271,7 @@ def ifelse(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> No
     >>> pt.ifelse(pt.as_tensor(True), pt.as_tensor(1.0), pt.as_tensor(2.0)).eval().item()
     1.0
     """
-    return cond(condition, then, otherwise)
+    made = cond(condition, then, otherwise)
+    if name is not None and isinstance(made, Node):
+        set_name(made, name)
+    return made

@@ -374,10 +374,15 @@ def _axes_used(item: Any) -> int:
     return item.ndim if isinstance(item, Node) and item.dtype == "bool" else 1
 
 
+def _outside(position: int, axis: int, length: int, x: Node) -> str:
+    counted = "; places are counted from 0" if position == length else ""
+    return f"index {position} is outside axis {axis} of length {length}: {describe(x)}{counted}."
+
+
 def _static_position(position: int, length: Dim, axis: int, x: Node) -> int:
     if isinstance(length, int):
         if not -length <= position < length:
-            raise OutOfBoundsError(f"index {position} is outside axis {axis} of length {length}: {describe(x)}.")
+            raise OutOfBoundsError(_outside(position, axis, length, x))
         return position % length
     return position
 
@@ -389,7 +394,7 @@ def _checked(item: Node, length: Dim, axis: int, x: Node) -> Node:
         return item
     if known.size and (known.min() < -length or known.max() >= length):
         worst = int(known.min()) if known.min() < -length else int(known.max())
-        raise OutOfBoundsError(f"index {worst} is outside axis {axis} of length {length}: {describe(x)}.")
+        raise OutOfBoundsError(_outside(worst, axis, length, x))
     return constant(np.where(known < 0, known + length, known).astype("int64"))
 
 

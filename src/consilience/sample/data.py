@@ -17,14 +17,15 @@ Array = npt.NDArray[Any]
 
 
 def constant_data(model: Model) -> dict[str, Array]:
-    """Present values of the model's data by name."""
-    _, values, _, _ = slot_values(model)
-    return dict(zip(model.data, values[: len(model.data)], strict=True))
+    """Present values of the model's data by name, but for outcomes that do not fit the length of the predictors."""
+    slots, values, _, _ = slot_values(model, drawn=True)
+    known = dict(zip(slots, values, strict=True))
+    return {name: known[slot] for name, slot in model.data.items() if slot in known}
 
 
 def observed_data(model: Model) -> dict[str, Array]:
     """Observed values by variable; left out where they do not fit the present data's lengths, or are random rows."""
-    slots, values, _, lengths = slot_values(model)
+    slots, values, _, lengths = slot_values(model, drawn=True)
     known = dict(zip(slots, values, strict=True))
     moved = model.coordinates.moved()
     result = {}
@@ -32,6 +33,8 @@ def observed_data(model: Model) -> dict[str, Array]:
         if has_batches([variable.data]):
             continue
         used = set(topological([variable.data]))
+        if any(slot in used and slot not in known for slot in model.data_slots()):
+            continue
         (array,) = reference.evaluate([variable.data], {s: v for s, v in known.items() if s in used})
         axes = zip(model.dims_of.get(variable.name, ()), array.shape, strict=False)
         if any(dim in moved and model.coordinates.current_length(dim) != length for dim, length in axes if dim):

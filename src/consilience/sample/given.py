@@ -146,16 +146,19 @@ class Given(Record):
 
 
 def variables_of(trace: Any) -> Any:
-    """The group of draws: a data set, a group of a tree, or a dictionary of arrays."""
+    """The group of draws: a data set, a group of a tree, or a dictionary of arrays; points are the draws of a chain."""
     if hasattr(trace, "children") and trace.children:
         if "posterior" not in trace.children:
             raise ModelError("the trace has no group `posterior`; pass a result of `pm.sample`.")
         return trace["posterior"].to_dataset()
     if hasattr(trace, "to_dataset"):
         return trace.to_dataset()
+    if isinstance(trace, list | tuple) and trace and all(isinstance(point, Mapping) for point in trace):
+        return {name: np.stack([np.asarray(point[name]) for point in trace])[np.newaxis] for name in trace[0]}
     if not isinstance(trace, Mapping):
         raise ModelError(
-            f"the trace must be a result of `pm.sample`, a data set or a dictionary, got {type(trace).__name__}."
+            "the trace must be a result of `pm.sample`, a data set, a dictionary of draws or a list of points, as "
+            f"`pm.find_MAP` gives one; got {type(trace).__name__}."
         )
     return trace
 

@@ -46,7 +46,7 @@ def sample_prior_predictive(
     Parameters
     ----------
     draws : int, optional
-        Draws, shape (chain, draw, ...).
+        Number of draws; 500 by default.
     model : Model, optional
         The model; by default that of the enclosing `with` block.
     var_names : sequence of str, optional
@@ -143,8 +143,9 @@ def sample_posterior_predictive(
     Parameters
     ----------
     trace : DataTree
-        A result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …); free variables that it
-        does not hold are drawn from their prior, with a warning where nobody asked for them.
+        A result of `sample`, a data set of draws, a dictionary of arrays (chain, draw, …) or a list of points such as
+        that of `find_MAP`; free variables that it does not hold are drawn from their prior, with a warning where
+        nobody asked for them.
     model : Model, optional
         The model; by default that of the enclosing `with` block.
     var_names : Names, optional

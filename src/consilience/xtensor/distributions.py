@@ -23,7 +23,7 @@ from consilience.distributions.transforms.registry import requested_transform
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Node
 from consilience.ir.side_tables import name_of
-from consilience.ops.shape import as_length
+from consilience.ops.shape import as_length, expand_dims
 from consilience.record import Record
 from consilience.xtensor.named import Dims, Named, arranged, checked_dims, common_lengths, of_lengths, read, union
 from consilience.xtensor.variable import XTensorVariable, as_xtensor
@@ -117,6 +117,8 @@ class DimDistribution(Record, eq=False):
         order = None if dims is None else (dims,) if isinstance(dims, str) else tuple(dims)
         data, own = _data(observed, order)
         asked = union([[d for d in order or () if isinstance(d, str)], own])
+        if core_dims is not None and self.__name__ in _RANKS_OF_EVENTS and (order is None or Ellipsis in order):
+            asked = union([asked, checked_dims(core_dims, "`core_dims`")])  # no parameter brings these
         lengths = {d: n for d, n in zip(asked, model.lengths_of(asked), strict=True) if n is not None}
         made = self._variable(parameters, core_dims, lengths, order, named, name)
         shown = _in_order(made, order, self.__name__, name)
@@ -204,6 +206,9 @@ class DimDistribution(Record, eq=False):
                 "all dims that follow from parameters."
             )
         plain = [_plain(value, (*batch, *core), core, lengths) for value in given]
+        if self.__name__ in _RANKS_OF_EVENTS:  # whose parameters are one for all elements of an event
+            last = tuple(range(-len(event), 0))
+            plain = [expand_dims(v, last) if isinstance(v, Node) and v.ndim and event else v for v in plain]
         options = dict(zip(named, plain[len(parameters) :], strict=True))
         if self.__name__ in _RANKS_OF_EVENTS:
             options.setdefault(_RANKS_OF_EVENTS[self.__name__], len(event))

@@ -5,7 +5,7 @@ In: expressions. Out: numbers, expressions. Outside: rewriting of graphs, which 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,13 @@ from consilience.distributions.random_variable import random_variables
 from consilience.errors import GraphError
 from consilience.ir import Node, constant_value, tensor_input, topological
 from consilience.ir.arithmetic import plain
+from consilience.logprob.functions import conditional_logp
 from consilience.ops.elementwise import as_tensor
 from consilience.rewrite.rules import simplify
 
 __all__ = [
     "CheckParameterValue", "NotConstantValueError", "constant_fold",
-    "random_generator_type", "resolve_shapes", "rvs_in_graph", "shape_i",
+    "random_generator_type", "resolve_shapes", "rvs_in_graph", "shape_i", "transformed_conditional_logp",
 ]  # fmt: skip
 
 
@@ -91,3 +92,42 @@ def shape_i(var: Node, i: int) -> Node:
     """The length of axis i."""
     length: Node = as_tensor(var).shape[i]
     return length
+
+
+def transformed_conditional_logp(
+    rvs: Sequence[Node],
+    *,
+    rvs_to_values: Mapping[Node, Any],
+    rvs_to_transforms: Mapping[Node, Any],
+    jacobian: bool = True,
+    **ignored: Any,
+) -> list[Node]:
+    """Factors of the joint density of all variables with values, those of `rvs` in their order.
+
+    Parameters
+    ----------
+    rvs_to_values : mapping
+        The value of each variable, on the unconstrained line where it has a transform.
+    rvs_to_transforms : mapping
+        Transforms by variable; None for none.
+    jacobian : bool, default True
+        Whether a factor is the density of the unconstrained value.
+    **ignored : object
+        Further keywords of PyMC's function, which change no value.
+    """
+    del ignored
+    transforms = {rv: transform for rv, transform in rvs_to_transforms.items() if transform is not None}
+    natural = {
+        rv: transforms[rv].backward(as_tensor(value), *rv.owner.inputs) if rv in transforms else value
+        for rv, value in rvs_to_values.items()
+    }
+    factors = conditional_logp(natural)
+    result = []
+    for rv in rvs:
+        factor = factors[rv]
+        if jacobian and rv in transforms:
+            volume = transforms[rv].log_jac_det(as_tensor(rvs_to_values[rv]), *rv.owner.inputs)
+            axes = tuple(range(factor.ndim, volume.ndim))  # those of one event
+            factor = factor + (volume.sum(axis=axes) if axes else volume)
+        result.append(factor)
+    return result
