@@ -276,10 +276,10 @@ class ExGaussian(_ExGaussian):
     def dist(cls, mu: TensorLike, sigma: TensorLike, nu: TensorLike, *, shape: Any = None, size: Any = None) -> Node: ...
 
 class Exponential(_Exponential):
-    def __new__(cls, name: str, lam: TensorLike | None = None, scale: TensorLike | None = None, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
+    def __new__(cls, name: str, lam: TensorLike = 1.0, scale: TensorLike | None = None, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
         "Waiting times without memory: lam exp(-lam x)."
     @classmethod
-    def dist(cls, lam: TensorLike | None = None, scale: TensorLike | None = None, *, shape: Any = None, size: Any = None) -> Node: ...
+    def dist(cls, lam: TensorLike = 1.0, scale: TensorLike | None = None, *, shape: Any = None, size: Any = None) -> Node: ...
 
 class Flat(_Flat):
     def __new__(cls, name: str, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
@@ -456,10 +456,10 @@ class LKJCorr(_LKJCorr):
     def dist(cls, n: Any, eta: TensorLike, *, shape: Any = None, size: Any = None) -> Node: ...
 
 class Laplace(_Laplace):
-    def __new__(cls, name: str, mu: TensorLike, b: TensorLike, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
+    def __new__(cls, name: str, mu: TensorLike = 0.0, b: TensorLike = 1.0, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
         "Two exponential tails back to back: exp(-|x - mu| / b) / (2 b)."
     @classmethod
-    def dist(cls, mu: TensorLike, b: TensorLike, *, shape: Any = None, size: Any = None) -> Node: ...
+    def dist(cls, mu: TensorLike = 0.0, b: TensorLike = 1.0, *, shape: Any = None, size: Any = None) -> Node: ...
 
 class Levy(_Levy):
     def __new__(cls, name: str, mu: TensorLike = 0.0, c: TensorLike = 1.0, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
