@@ -6,6 +6,7 @@ import doctest
 import inspect
 import math
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from importlib import import_module
@@ -37,7 +38,7 @@ CHECKS = """
     GL03 GL05 GL06 GL07 GL08 SS01 SS02 SS03 SS06 PR01 PR02 PR03 PR04 PR07 PR08 PR09 PR10 RT03 RT04 RT05 SA01 SA04
     EX01
 """.split()  # noqa: SIM905
-PACKAGES = re.compile(r"^>>> import .*\b(jax|numpyro|pymc|pytensor|torch)\b", re.MULTILINE)
+PACKAGES = re.compile(r"^>>> import .*\b(jax|numpyro|pymc|pytensor|ray|torch)\b", re.MULTILINE)
 
 
 def public() -> Iterator[tuple[str, Any]]:
@@ -81,6 +82,8 @@ def others_are_there(text: str) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # ArviZ uses it
+@pytest.mark.filterwarnings("ignore:The return type of `Dataset.dims`")  # versions of ArviZ before 1.0 ask for it
+@pytest.mark.timeout(900)  # 1,600 examples
 def test_examples_of_docstrings_run() -> None:
     """Every example gives what stands below it."""
     told: list[str] = []
@@ -89,6 +92,8 @@ def test_examples_of_docstrings_run() -> None:
         text = inspect.getdoc(thing) or ""
         if others_are_there(text):
             runner.run(doctest.DocTestParser().get_doctest(text, {}, name, None, 0), out=told.append)
+        if pyplot := sys.modules.get("matplotlib.pyplot"):
+            pyplot.close("all")
     assert runner.tries > 4000
     assert not told, "\n".join(told)
 

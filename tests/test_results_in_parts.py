@@ -17,6 +17,7 @@ import xarray
 import consilience as pm
 from consilience.diagnostics import variables
 from consilience.errors import ConsilienceWarning, StorageError
+from consilience.output.storage import deferred
 from consilience.sample import in_parts
 
 pytest.importorskip("zarr")
@@ -154,6 +155,31 @@ def test_loo_and_summary_of_parts_are_those_of_the_whole(model: pm.Model, poster
     one, other = (pm.summary(result, group="log_likelihood") for result in (whole, parts))
     assert one.labels == other.labels
     assert all(np.array_equal(one[column], other[column]) for column in one)
+
+
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
+def test_summaries_of_deterministics_that_are_computed_when_they_are_read_never_have_them_whole(
+    model: pm.Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the numbers of those that are there; nor does any other look at some of their elements."""
+    settings: dict[str, Any] = {"draws": 50, "tune": 100, "chains": 2, "random_seed": 1, "progressbar": False}
+    eager = pm.sample(model=model, save=pm.Save(deterministics="eager"), **settings)
+    lazy, looked_at = (pm.sample(model=model, **settings) for _ in range(2))
+    monkeypatch.setattr(deferred, "LARGE", 2 * COUNT * 8 * 7)
+    most: list[int] = []
+    computed = deferred.Deferred.part
+    monkeypatch.setattr(
+        deferred.Deferred, "part", lambda own, key: (lambda x: (most.append(x.nbytes), x)[1])(computed(own, key))
+    )
+    table = pm.summary(lazy)
+    assert table.labels == pm.summary(eager).labels
+    for name, values in pm.summary(eager).columns.items():
+        np.testing.assert_array_equal(table[name], values, err_msg=name)
+    assert len(most) > COUNT // 6
+    assert max(most) <= 2 * 2 * 50 * 8 * 3
+    line, whole = looked_at.posterior["line"], eager.posterior["line"]
+    for key in (np.s_[:, :, 3:9], np.s_[1, ::3, ::-2], np.s_[:, 7, 4], np.s_[:, [8, 3], [1, 5, 2]], np.s_[:, :0, 2:4]):
+        xarray.testing.assert_equal(line[key], whole[key])
 
 
 def test_pieces_are_all_elements_in_their_order() -> None:

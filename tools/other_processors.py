@@ -21,6 +21,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -102,6 +103,21 @@ def call(command: list[str | Path]) -> None:
     subprocess.run(list(map(str, command)), check=True)
 
 
+def shown(command: list[str | Path], environment: dict[str, str], limit: float) -> tuple[str, str]:
+    """What a command wrote, shown as it comes (a run that is cut short has told what failed), and what went wrong."""
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    late = threading.Event()
+    timer = threading.Timer(limit, lambda: (late.set(), process.kill()))
+    timer.start()
+    lines = []
+    for line in process.stdout or ():
+        print(line, end="", flush=True)
+        lines.append(line)
+    status = process.wait()
+    timer.cancel()
+    return "".join(lines), f"more than {limit:.0f} s" if late.is_set() else str(status or "")
+
+
 def main() -> int:
     """Set up, and run the self-check, two examples and the quick tests; status 0 if all of them pass."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -111,7 +127,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds for all tests")
     parser.add_argument("-n", type=int, default=os.cpu_count() or 1, help="processes of the tests")
     parser.add_argument("tests", nargs="*", default=QUICK, help="tests in place of the quick ones")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()  # tests may stand behind options
     emulator = "qemu-aarch64" if asked.processor == "arm64" else "qemu-x86_64"
     if not shutil.which(emulator):
         print(f"{emulator} is needed and not found; Debian and Ubuntu have it in the package qemu-user.")
@@ -123,21 +139,14 @@ def main() -> int:
     environment["CONSILIENCE_CACHE"] = str(folder / "objects")
     shutil.rmtree(folder / "objects", ignore_errors=True)
     workers = ["-n", str(asked.n), "--dist", "worksteal"] if asked.n > 1 else []
-    options = ["-q", "-m", "not slow", "-p", "no:cacheprovider", "-o", "timeout=1200", *workers]
+    options = ["-v", "-m", "not slow", "-p", "no:cacheprovider", "-o", "timeout=1200", "--tb=short", *workers]
     tasks = [DOCTOR, *([name, "--no-plots"] for name in EXAMPLES)]
     if not asked.examples_only:
         tasks.append(["-m", "pytest", *options, *asked.tests])
     rows, failed = [], False
     for task in tasks:
         begun = time.perf_counter()
-        try:
-            done = subprocess.run(
-                [python, *task], cwd=ROOT, env=environment, timeout=asked.limit, stdout=subprocess.PIPE, text=True
-            )
-            said, status = done.stdout, str(done.returncode) if done.returncode else ""
-        except subprocess.TimeoutExpired as late:
-            said, status = (late.stdout or b"").decode(), f"more than {asked.limit:.0f} s"
-        print(said, flush=True)
+        said, status = shown([python, *task], environment, asked.limit)
         failed = failed or bool(status)
         told = re.findall(r"Everything works|status: \w+|\d+ passed.*?(?= in )|\d+ failed.*?(?= in )", said)
         outcome = " ".join([*([f"FAILED ({status})"] if status else []), *told[-1:]])

@@ -19,7 +19,7 @@ import consilience
 from consilience import distributions
 from consilience.distributions.distribution import DistributionType
 from consilience.ops.scalar import TABLE
-from consilience.tensor import elementwise, inputs
+from consilience.tensor import elementwise, inputs, random
 
 PLACE = Path(elementwise.__file__).parent
 _HEAD = '"""Written by `python tools/names.py` from the tables of {module}.py; not to be edited."""\n\n'
@@ -69,6 +69,66 @@ def tensor(
 """
     lines = [f"{word}: _Input\n{inputs.plural(word)}: _Inputs" for word in inputs.WORDS]
     return _HEAD.format(module="inputs") + head + "\n".join(lines) + "\n"
+
+
+_TYPES = {"axis": "int", "replace": "bool", "endpoint": "bool", "size": "Size"}
+"""Parameters of `pt.random` that are no tensors."""
+
+
+def _drawn(name: str) -> str:
+    """The two forms of a function of `pt.random`: a variable, and the next key with it."""
+    own = []
+    for parameter in inspect.signature(getattr(random, name)).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            continue
+        kind = _TYPES.get(parameter.name) or "TensorLike" + " | None" * (parameter.default is None)
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        own.append(f"{parameter.name}: {kind}{default}")
+    forms = (
+        (["rng: Key | None = None", "return_next_rng: Literal[False] = False"], "Node"),
+        (["rng: Key", "return_next_rng: Literal[True]"], "tuple[Node, Node]"),
+    )
+    return "\n".join(
+        "@overload\n" + _laid_out(f"def {name}(", [*own, "*", *keys, "name: str | None = None"], f") -> {made}: ...")
+        for keys, made in forms
+    )
+
+
+def _laid_out(before: str, parameters: list[str], after: str) -> str:
+    """A head in the layout of `ruff format`: in a line, its parameters in a line, or each in its own."""
+    text = ", ".join(parameters)
+    if len(before + text + after) <= 120:
+        return before + text + after
+    if len(text) <= 116:
+        return f"{before}\n    {text}\n{after}"
+    return before + "".join(f"\n    {parameter}," for parameter in parameters) + f"\n{after}"
+
+
+def random_stub() -> str:
+    """The functions of `pt.random`: two forms for each of the table, the others as they stand in the file."""
+    written = [random.shared_rng, random.rng, random.collect_default_updates]
+    heads = [re.match(r"def .*?\) -> [^\n]*:\n", inspect.getsource(f), re.DOTALL) for f in written]
+    head = """from collections.abc import Callable, Sequence
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from consilience.distributions.generator import GraphGenerator
+from consilience.ir import Node
+from consilience.ops.elementwise import TensorLike
+from consilience.ops.random import fold_in as fold_in
+from consilience.ops.random import split as split
+
+Key = TensorLike | GraphGenerator
+Size = int | Node | Sequence[int | Node] | None
+
+_FUNCTIONS: dict[str, Callable[..., Node]]
+__path__: Sequence[str]
+__all__: list[str]
+
+"""
+    lines = [head_of[0].rstrip() + " ..." for head_of in heads if head_of]
+    return _HEAD.format(module="random") + head + "\n".join([*lines, *map(_drawn, sorted(random._FUNCTIONS))]) + "\n"
 
 
 def root_stub() -> str:
@@ -187,4 +247,5 @@ STUBS = {
     PLACE.parent / "__init__.pyi": root_stub,
     PLACE / "elementwise.pyi": elementwise_stub,
     PLACE / "inputs.pyi": inputs_stub,
+    PLACE / "random.pyi": random_stub,
 }

@@ -96,7 +96,8 @@ _FACTORED = """
     LeastSquares LogAbsDet PivotPermutation PseudoInverse QR SVD Schur SingularValues Solve SolveTriangular
 """
 _EQUATIONS = """
-    MatrixFunction MatrixFunctionDerivative SolveBanded SolveRiccati SolveSylvester TridiagonalLU TridiagonalLUSolve
+    DiagonalSums MatrixFunction MatrixFunctionDerivative SolveBanded SolveRiccati SolveSylvester ToeplitzInverse
+    ToeplitzInverseSums ToeplitzSolve TridiagonalLU TridiagonalLUSolve
 """
 _SPARSE = """
     SampledProduct SparseCholesky SparseCholeskyPullback SparseProduct SparseTriangularSolve TransposedSparseProduct

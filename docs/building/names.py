@@ -51,7 +51,7 @@ TENSORS = {
     "Elementwise functions": "elementwise formulas gamma_functions notation complex_numbers special",
     "Reductions, order and counting": "reductions reduction quantiles order ordering counting index piecewise_linear "
     "interpolate",
-    "Shapes and arrangement": "arrangement shape packing padding",
+    "Shapes and arrangement": "arrangement joining gathering shape packing padding",
     "Products and linear algebra": "linalg products einstein",
     "Loops, branches and batches": "loops branches control vectorize.mapped vectorize.named_axes vectorize.signature",
     "Functions and derivatives": "function functions evaluation differentiation python_ops printing.tree ir.node "

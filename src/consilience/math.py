@@ -42,7 +42,7 @@ def flat_outer(a: TensorLike, b: TensorLike) -> TensorVariable:
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     b : TensorLike
-        Second operand, broadcast against the first.
+        Second operand.
 
     Returns
     -------
@@ -349,11 +349,11 @@ def expand_packed_triangular(
     Parameters
     ----------
     n : int
-        Number of rows or elements.
+        Number of rows of the matrix.
     packed : TensorLike
         Vector of length n (n + 1) / 2.
     lower : bool, default True
-        Whether the lower triangle is meant.
+        Whether the triangle is the lower one.
     diagonal_only : bool, default False
         Whether only the diagonal is returned.
 

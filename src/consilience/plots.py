@@ -97,6 +97,124 @@ ABOUT: Final = {
 }
 """What each function does; its parameters are told by ArviZ."""
 
+_OBSERVED: Final = {
+    "normal": """
+        x = pm.Normal("x")
+        s = pm.HalfNormal("s")
+        y = pm.Normal("y", x, s, observed=[0.5, 1.0, 0.2, 0.7, 0.4, 0.9, 0.6, 0.3])
+    """,
+    "line": """
+        t = pm.Data("t", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], dims="row")
+        slope = pm.Normal("slope")
+        line = pm.Deterministic("line", slope * t, dims="row")
+        s = pm.HalfNormal("s")
+        y = pm.Normal("y", line, s, observed=[0.1, 1.2, 1.9, 3.2, 3.8, 5.1], dims="row")
+    """,
+    "yes or no": """
+        t = pm.Data("t", [-2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
+        slope = pm.Normal("slope")
+        y = pm.Bernoulli("y", logit_p=slope * t, observed=[0, 0, 1, 0, 1, 1])
+    """,
+    "mean": """
+        x = pm.Normal("x")
+        y = pm.Normal("y", x, 1.0, observed=values)
+    """,
+    "times": """
+        rate = pm.Exponential("rate", 1.0)
+        y = pm.Exponential("y", rate, observed=[1.0, 0.3, 2.0, 3.0])
+    """,
+    "counts": """
+        rate = pm.Exponential("rate", 1.0)
+        y = pm.Poisson("y", rate, observed=[1, 0, 2, 3])
+    """,
+}
+"""Models of the examples, by what they observe."""
+
+_ADDED: Final = {
+    "predictions": "pm.sample_posterior_predictive("
+    "result, extend_inferencedata=True, random_seed=1, progressbar=False)",
+    "prior": "result.update(pm.sample_prior_predictive(random_seed=1))",
+    "likelihood": "pm.compute_log_likelihood(result)",
+    "log prior": "pm.compute_log_prior(result)",
+}
+"""Groups that functions read beside the posterior, and the line that adds each inside a model."""
+
+_EXAMPLES: Final[dict[str, tuple[str, str, str]]] = {
+    "add_bands": ("normal", "", "picture = pm.plot_trace(result)\nshown = pm.add_bands(picture, values=[(10, 20)])"),
+    "add_lines": ("normal", "", "picture = pm.plot_dist(result)\nshown = pm.add_lines(picture, values=0.5)"),
+    "bayes_factor": ("normal", "prior", 'pm.bayes_factor(result, var_names="x", ref_vals=0.5)'),
+    "bayesian_r2": ("line", "", 'pm.bayesian_r2(result, pred_mean="line", scale="s")'),
+    "combine_plots": ("normal", "", "pm.combine_plots(result, plots=[(pm.plot_trace, {}), (pm.plot_dist, {})])"),
+    "loo_approximate_posterior": (
+        "normal",
+        "likelihood",
+        (
+            "import numpy as np\n"
+            'log_p = log_q = np.zeros((4, result.posterior.sizes["draw"]))  # draws of the posterior itself\n'
+            "shown = pm.loo_approximate_posterior(result, log_p=log_p, log_q=log_q)"
+        ),
+    ),
+    "loo_expectations": ("normal", "predictions, likelihood", ""),
+    "loo_i": ("normal", "likelihood", "pm.loo_i(0, result)"),
+    "loo_metrics": ("normal", "predictions, likelihood", ""),
+    "loo_moment_match": (
+        "mean",
+        "likelihood",
+        (
+            "before = pm.loo(result, pointwise=True)\n"
+            'points = result.posterior["x"].expand_dims(parameter=["x"], axis=-1)\n'
+            "density = lambda p: sum(-0.5 * (v - p[..., 0]) ** 2 for v in [*values, 0.0])  # the prior's mean is 0\n"
+            "of_one = lambda p, i: -0.5 * (values[i] - p[..., 0]) ** 2 - 0.5 * np.log(2.0 * np.pi)\n"
+            "shown = pm.loo_moment_match(result, before, density, of_one, upars=points, k_threshold=0.0)"
+        ),
+    ),
+    "loo_pit": ("normal", "predictions, likelihood", ""),
+    "loo_r2": ("line", "predictions, likelihood", 'pm.loo_r2(result, var_name="y")'),
+    "loo_score": ("normal", "predictions, likelihood", ""),
+    "loo_subsample": ("normal", "likelihood", "pm.loo_subsample(result, observations=2)"),
+    "plot_bf": ("normal", "prior", 'pm.plot_bf(result, var_names="x", ref_val=0.5)'),
+    "plot_compare": ("normal", "likelihood", 'pm.plot_compare(pm.compare({"one": result, "the same": result}))'),
+    "plot_ecdf_pit": (
+        "",
+        "",
+        (
+            "import numpy as np, xarray as xr\n"
+            'ranks = xr.DataArray(np.random.default_rng(1).uniform(size=(1, 100)), dims=("chain", "draw"))\n'
+            'shown = pm.plot_ecdf_pit(xr.DataTree.from_dict({"prior_sbc": ranks.to_dataset(name="x")}))'
+        ),
+    ),
+    "plot_khat": ("normal", "likelihood", "pm.plot_khat(pm.loo(result, pointwise=True))"),
+    "plot_lm": ("line", "predictions", 'pm.plot_lm(result, x="t", y="y")'),
+    "plot_loo_pit": ("normal", "predictions, likelihood", ""),
+    "plot_pair_focus": ("normal", "", 'pm.plot_pair_focus(result, focus_var="x")'),
+    "plot_ppc_censored": (
+        "times",
+        "predictions",
+        (
+            "import xarray as xr\n"
+            'ended = xr.Dataset({"y": ("y_dim_0", [1, 1, 0, 1])})  # the third had not ended yet\n'
+            'result.update(xr.DataTree.from_dict({"constant_data": ended}))\n'
+            "shown = pm.plot_ppc_censored(result)"
+        ),
+    ),
+    "plot_ppc_dist": ("normal", "predictions", ""),
+    "plot_ppc_interval": ("normal", "predictions", ""),
+    "plot_ppc_pava": ("yes or no", "predictions", ""),
+    "plot_ppc_pava_residuals": ("yes or no", "predictions", 'pm.plot_ppc_pava_residuals(result, x_var="t")'),
+    "plot_ppc_pit": ("normal", "predictions", ""),
+    "plot_ppc_rootogram": ("counts", "predictions", ""),
+    "plot_ppc_tstat": ("normal", "predictions", ""),
+    "plot_prior_posterior": ("normal", "prior", ""),
+    "plot_psense_dist": ("normal", "likelihood, log prior", ""),
+    "plot_psense_quantities": ("normal", "likelihood, log prior", ""),
+    "psense": ("normal", "likelihood, log prior", ""),
+    "psense_summary": ("normal", "likelihood, log prior", ""),
+    "residual_r2": ("line", "", 'pm.residual_r2(result, pred_mean="line", obs_name="y")'),
+    "rhat_nested": ("normal", "", "pm.rhat_nested(result, superchain_ids=[0, 0, 1, 1])"),
+    "weight_predictions": ("normal", "predictions", "pm.weight_predictions([result, result], weights=[0.7, 0.3])"),
+}
+"""The model of an example, groups that are added, and the call; `pm.name(result)` where none stands."""
+
 RENAMED: Final = {"plot_posterior": "plot_dist", "plot_ppc": "plot_ppc_dist"}
 """Names that PyMC users know, and the function that does the same today; it takes the arguments of its new name."""
 
@@ -187,10 +305,22 @@ See Also
 
 Examples
 --------
->>> import consilience as pm
->>> with pm.Model():
-...     x = pm.Normal("x")
-...     y = pm.Normal("y", x, observed=[0.5, 1.0])
-...     result = pm.sample(random_seed=1, progressbar=False)
->>> shown = pm.{name}(result)  # doctest: +SKIP
+{_example(name, target)}
 """
+
+
+def _example(name: str, target: str) -> str:
+    """A model, what is added to its result, and the call, as it is typed."""
+    model, groups, call = _EXAMPLES.get(target, ("normal", "", ""))
+    lines = [">>> import consilience as pm"]
+    if model == "mean":
+        lines += [">>> import numpy as np", ">>> values = [0.5, 1.0, 0.2, 3.0]"]
+    if model:
+        inside = [line.strip() for line in _OBSERVED[model].strip().splitlines()]
+        inside += ["result = pm.sample(random_seed=1, progressbar=False)"]
+        inside += [f"added = {_ADDED[group]}" for group in groups.split(", ") if group]
+        lines += [">>> with pm.Model():", *(f"...     {line}" for line in inside)]
+    call = call or f"pm.{name}(result)"
+    if "shown =" not in call:
+        call = f"shown = {call}"
+    return "\n".join([*lines, *(f">>> {line}" for line in call.splitlines())])

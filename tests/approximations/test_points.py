@@ -196,3 +196,13 @@ class TestBadInput:
     def test_numbers_of_paths_and_draws(self, given: dict[str, Any]) -> None:
         with pytest.raises(SamplingError, match=next(iter(given))):
             pm.fit_pathfinder(model=regression(), **given)
+
+
+def test_seed_is_another_name_of_random_seed() -> None:
+    """As in PyMC's `find_MAP`; both at once are refused."""
+    with pm.Model():
+        pm.Normal("x", 2.0, 1.0)
+        found = pm.find_MAP(seed=1, progressbar=False)
+        with pytest.raises(TypeError, match="another name of `random_seed`"):
+            pm.find_MAP(seed=1, random_seed=2, progressbar=False)
+    np.testing.assert_allclose(found["x"], 2.0, atol=1e-6)

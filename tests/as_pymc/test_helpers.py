@@ -331,7 +331,7 @@ def test_rewrites_can_be_entered_and_do_nothing(name: str) -> None:
 
 def test_ops_that_a_library_makes_can_be_asked_for_attributes() -> None:
     """`hasattr` is answered; the error of an attribute that is missing says why."""
-    op = type("OwnRV", (graph_classes.find("RandomVariable"),), {"name": "own"})()  # type: ignore[misc]
+    op = type("OwnRV", (graph_classes.find("SymbolicRandomVariable"),), {"name": "own"})()  # type: ignore[misc]
     assert op.name == "own"
     assert not hasattr(op, "make_node")
     with pytest.raises(AttributeError, match=r"`OwnRV` .*does not imitate"):
@@ -339,7 +339,7 @@ def test_ops_that_a_library_makes_can_be_asked_for_attributes() -> None:
 
 
 def test_a_distribution_of_pymcs_making_is_refused_by_name() -> None:
-    """One that draws by an op and declares nothing would otherwise take no parameters."""
+    """One that draws by an op without `rng_fn` and declares nothing would otherwise take no parameters."""
     own = type("Own", (pm.Discrete,), {"rv_op": object()})
     with pytest.raises(MissingRuleError, match=r"Own draws by an op of PyTensor's .*`pm\.CustomDist`"):
         own.dist([1, 2])

@@ -50,6 +50,38 @@ def test_one_model_takes_the_data_of_each_row(processes: ProcessPoolExecutor) ->
     assert found["1"]["observed_data"]["y"].values.tolist() == [50.0] * 4
 
 
+def test_data_that_a_row_leaves_out_are_those_of_the_model_whatever_came_before() -> None:
+    with pm.Model(coords={"place": ["a", "b", "c"]}) as model:
+        x = pm.Data("x", np.zeros(3), dims="place")
+        pm.Normal("y", pm.Normal("mean") + x, 1.0, observed=pm.Data("seen", np.zeros(3), dims="place"), dims="place")
+    rows = {
+        "one": {"seen": np.full(3, 9.0)},
+        "another": {"x": np.ones(3)},
+        "longer": {"seen": np.zeros(4)},
+        "last": {"seen": np.full(3, -9.0)},
+    }
+    together = pm.sample_many(model, rows, cores=1, **SHORT)
+    for name in ("one", "another", "last"):
+        alone = pm.sample_many(model, {name: rows[name]}, cores=1, **SHORT)
+        assert np.array_equal(together[name]["posterior"]["mean"], alone[name]["posterior"]["mean"])
+    assert "a function of the row, in place of the model, gives each fit labels" in together.errors["longer"]
+    np.testing.assert_array_equal(model["x"].eval(), np.zeros(3))
+
+
+def test_rows_may_have_sparse_data() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.random(20, 3, 0.5, format="csr", random_state=0)
+    with pm.Model() as model:
+        x, y = pm.Data("x", matrix), pm.Data("y", np.arange(20.0))
+        pm.Normal("seen", (x @ pm.Normal("mean", shape=(3, 1)))[:, 0], 1.0, observed=y)
+    rows = {"other": {"x": sparse.eye(20, 3).tocsr()}, "own": {"y": np.arange(20.0)}}
+    found = pm.sample_many(model, rows, cores=1, **SHORT)
+    assert not found.errors
+    whole = pm.sample_many(model, {"own": rows["own"]}, cores=1, **SHORT)
+    assert np.array_equal(found["own"]["posterior"]["mean"], whole["own"]["posterior"]["mean"])
+    assert not np.array_equal(found["own"]["posterior"]["mean"], found["other"]["posterior"]["mean"])
+
+
 def test_failed_rows_have_reasons_and_a_folder_goes_on(tmp_path: Path) -> None:
     rows: dict[str, Any] = {"a": {"n": 2}, "b": {"n": 3}}
     first = pm.sample_many(model_of, rows, store=tmp_path / "study", **SHORT)

@@ -105,6 +105,19 @@ def test_a_worker_that_is_killed_costs_no_draw() -> None:
     assert killed
 
 
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
+@pytest.mark.parametrize("make", [populations, ascents])
+def test_a_piece_that_its_executor_gives_up_is_sent_again_and_not_for_ever(make: Callable[..., Any]) -> None:
+    same = assert_same_draws if make is populations else assert_same_fit
+    often = Elsewhere(lambda number: "lost" if number in (1, 2, 6, 9, 13, 14, 15) else None)
+    same(make(), make(executor=often))
+    assert often.sent > 15
+    never = Elsewhere(lambda number: "lost")
+    with pytest.raises(WorkerLostError, match=r"given up 4 times: its worker died \(KilledWorker\).*too little memory"):
+        make(executor=never)
+    assert never.sent <= 3 * 4
+
+
 def test_populations_that_lost_their_workers_go_on_from_their_checkpoint(tmp_path: Path) -> None:
     place = tmp_path / "run"
     with pytest.raises(WorkerLostError, match="its worker died"):

@@ -74,7 +74,7 @@ class RandomProgram:
 
     def step(self) -> Node | None:
         """One more value."""
-        kind, x = self.number(14), self.pick()
+        kind, x = self.number(17), self.pick()
         if kind < 5 and x.ndim in (1, 2):
             y = self.partner(x, inner=True)
             return None if y is None or y.ndim > 2 else x @ y
@@ -91,8 +91,10 @@ class RandomProgram:
             return x.T if self.number(3) or x.static_shape[0] != x.static_shape[1] else pt.diagonal(x)
         if kind == 11 and x.ndim == 1:
             return x[:, None] if self.number(2) else x[None, :]
-        if kind >= 12:
+        if 12 <= kind < 14:
             return self.system()
+        if kind >= 14 and x.ndim in (1, 2):
+            return self.choice(x, kind)
         return None
 
     def part(self, x: Node) -> Node:
@@ -105,6 +107,23 @@ class RandomProgram:
             return x
         index = (slice(None),) * axis
         return x[(*index, (places, 1, slice(1, None))[self.number(3)])]
+
+    def choice(self, x: Node, kind: int) -> Node | None:
+        """Elements of one or another value by a known mask or known positions, or a function of rows that are read."""
+        alike = [y for y in self.values if y.static_shape == x.static_shape]
+        y = alike[self.number(len(alike))]
+        if kind == 14:
+            chosen = pt.where(constant(self.generator.random(x.static_shape) < 0.4), apply("tanh", x), y)  # type: ignore[arg-type]  # static here
+            return chosen.sum() if self.number(2) else chosen
+        rows = x.static_shape[0]
+        assert isinstance(rows, int)
+        if kind == 15:
+            places = constant(self.generator.integers(-rows, rows, 5))
+            return pt.concatenate([x, apply("square", y)])[places] if self.number(2) else pt.stack([x, y])[:, places]
+        read = x[constant(self.generator.integers(0, rows, 3 * rows))]
+        if x.ndim == 1:
+            return (apply("exp", apply("tanh", read)) * read).sum()
+        return pt.logsumexp(read, axis=1) if self.number(2) else pt.softmax(read, axis=1)
 
     def system(self) -> Node | None:
         """A system, an inverse, a determinant or a quadratic form of a definite matrix, or of a general one."""

@@ -15,6 +15,7 @@ from consilience.planning import planned
 from consilience.planning.alternatives import Alternatives
 from consilience.planning.choice import Price, PricedPlan, cheapest, plan
 from consilience.planning.explore import ALWAYS, EXPLORE
+from consilience.rewrite.facts import assume
 from consilience.rewrite.rules import simplify
 
 
@@ -149,6 +150,15 @@ def test_where_fuel_ends_the_best_so_far_is_taken() -> None:
         assert price.total <= before
         assert [o.type for o in price.outputs()] == [o.type for o in outputs]
         assert found.spent <= fuel * len(topological(outputs))
+
+
+@pytest.mark.parametrize("limit", range(6))
+def test_without_fuel_what_has_no_normal_form_stays_as_it_was_written(limit: int) -> None:
+    x = pt.exp(assume(matrix(300, 300, "x"), positive_definite=True))
+    outputs = [(pt.transpose(x) + x).sum()]  # 2 x, once the transpose is known to be x
+    found = Alternatives(outputs, [], EXPLORE, ALWAYS, limit=limit)
+    assert found.spent <= limit
+    assert all(found.members)
 
 
 def test_lengths_that_a_mask_decides_are_planned_when_they_are_known() -> None:

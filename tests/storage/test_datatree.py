@@ -135,8 +135,8 @@ def test_summary_of_arviz_has_the_same_rows_and_numbers(tree: xr.DataTree) -> No
     ours = diagnostics.summary(tree)
     assert list(theirs.index) == list(ours.labels)
     columns = ["mean", "ess_bulk", "r_hat", "mcse_mean"]
-    if int(importlib.metadata.version("arviz_stats").split(".")[0]) >= 1:
-        columns += ["sd", "mcse_sd"]  # older versions divide by n and take another effective size
+    if tuple(map(int, importlib.metadata.version("arviz_stats").split(".")[:3])) >= (1, 3, 3):
+        columns += ["sd", "mcse_sd"]  # older versions divide by n, before 1.0 also by another effective size
     for column in columns:
         np.testing.assert_allclose(theirs[column], ours[column], rtol=1e-9)
 

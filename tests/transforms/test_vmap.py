@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import consilience.distributions  # noqa: F401  # its ops enter the list of classes
+import consilience as pm
+import consilience.distributions  # its ops enter the list of classes
 import consilience.tensor as pt
 from consilience.backends.reference import evaluate
-from consilience.errors import GraphError, ShapeError
+from consilience.errors import DtypeError, GraphError, ShapeError
 from consilience.ir import Constant, Input, Node, Op, Parameter, Shared, tensor_input
 from consilience.transforms.gradient import gradient
 from consilience.transforms.vectorize import BATCHED, NO_BATCHED, vectorize_graph
@@ -278,3 +279,20 @@ def test_a_name_that_no_axis_has_is_refused() -> None:
         pt.psum(1.0, "i")
     with pytest.raises(GraphError, match="there are: 'j'"):
         pt.vmap(lambda a: pt.axis_index("i"), axis_name="j")(np.ones(2))
+
+
+def test_a_batch_of_another_dtype_makes_what_follows_of_that_dtype():
+    """Floats in place of whole numbers: values and slopes are those of the formula written for floats."""
+    i, x, values = pt.iscalar("i"), pt.dvector("x"), np.array([0.5, 1.7, 3.2])
+    written = (i + 1.5 < 3) * 1.0 + i * 2 + i // 2 + pt.exp(i) + pt.switch(i > 1, i, 0)
+    batched = vectorize_graph(written, {i: x})
+    expected = (values + 1.5 < 3) + values * 2 + values // 2 + np.exp(values) + np.where(values > 1, values, 0)
+    np.testing.assert_allclose(batched.eval({x: values}), expected)
+    np.testing.assert_allclose(pm.grad(batched.sum(), x).eval({x: values}), 2 + np.exp(values) + (values > 1))
+
+
+def test_whole_numbers_that_others_need_are_not_cut_off():
+    """A cast that promotion made is none of what the user wrote: floats are refused there."""
+    i, x = pt.iscalar("i"), pt.dvector("x")
+    with pytest.raises(DtypeError, match=r"the batched form of `i`.*must be int32, got float64"):
+        vectorize_graph(i + pt.lscalar("j"), {i: x})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 
 import consilience as pm
 from consilience.errors import StorageError
+from consilience.output.storage import study_file
 from consilience.output.storage.study_file import FITS
+from consilience.watch import study as studies
 from consilience.watch import views
 from consilience.watch.folder import Folder
 
@@ -63,6 +66,41 @@ def test_a_study_that_grows_is_read_anew_and_a_damaged_one_is_said(study: Path) 
     (study / FITS).with_suffix(".data").write_bytes(b"nothing")
     with pytest.raises(StorageError, match="is damaged at byte"):
         folder.source("later")
+
+
+def test_fits_under_way_are_listed_and_become_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as their driver is heard of; the file that names them goes with the study."""
+    place, clock = tmp_path / "study", views.Clock()
+    goes_on, looked = threading.Event(), threading.Event()
+    monkeypatch.setattr(study_file, "BEAT", 0.0)
+
+    def model_of(row: list[float]) -> pm.Model:
+        if row == [2.0]:
+            assert goes_on.wait(60)
+        return one_of(row)
+
+    def look(event: pm.events.StepProgress) -> None:
+        there = (place / "fits.now").exists()
+        if there and event.done == 1 and list(json.loads((place / "fits.now").read_text())) == ["second"]:
+            looked.set()
+
+    handle = pm.sample_many(
+        model_of, {"first": [1.0], "second": [2.0]}, store=place, cores=2, random_seed=1, draws=50, tune=50,
+        chains=1, compute_convergence_checks=False, callback=look, blocking=False,
+    )  # fmt: skip
+    assert looked.wait(60)
+    folder = Folder(place)
+    assert folder.names() == ["first", "second"]
+    found = views.overview(folder.brief("second"), clock)
+    assert found["status"] == "sampling"
+    assert views.run(folder.source("second"), clock)["draws"] == 0
+    monkeypatch.setattr(studies, "PATIENCE", -1.0)
+    assert views.overview(folder.brief("second"), clock)["status"] == "stale"
+    goes_on.set()
+    assert not handle.wait().errors
+    assert not (place / "fits.now").exists()
+    assert folder.names() == ["first", "second"]
+    assert views.run(folder.source("second"), clock)["draws"] == 50
 
 
 def test_a_study_behind_a_link_is_not_read(study: Path, tmp_path: Path) -> None:

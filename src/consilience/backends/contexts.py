@@ -114,12 +114,19 @@ class Context:
 _owners: weakref.WeakValueDictionary[dims.Atom, Node] = weakref.WeakValueDictionary()
 
 
-def slots_of(nodes: Iterable[Node]) -> list[Node]:
-    """The slots on whose values or lengths a graph depends."""
+def slots_of(nodes: Iterable[Node], inputs: Iterable[Node] = ()) -> list[Node]:
+    """The slots on whose values or lengths a graph depends.
+
+    Parameters
+    ----------
+    inputs : iterable of TensorVariable, default ()
+        Inputs of the function: lengths that their values tell are asked of no slot.
+    """
     nodes = list(nodes)
     found = dict.fromkeys(n for n in topological(nodes) if isinstance(n.op, Shared))
     if _owners:
-        owners = (_owners.get(atom) for atom in sorted(symbols_in(nodes), key=lambda atom: atom.serial))
+        told = {dims.as_symbol(n) for leaf in inputs for n in getattr(leaf.type, "shape", ())}
+        owners = (_owners.get(a) for a in sorted(symbols_in(nodes) - told, key=lambda atom: atom.serial))
         found.update((slot, None) for slot in owners if slot is not None)
     return list(found)
 
@@ -178,7 +185,7 @@ def shared(
     shape : tuple of int, optional
         Lengths that stay fixed; None in it lets a length change with the value, as all do by default.
     borrow : bool, default False
-        Whether the array may be used as it is, without a copy.
+        Accepted, without effect: values are copied.
 
     Returns
     -------

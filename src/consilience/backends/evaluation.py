@@ -29,7 +29,7 @@ def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] 
     Parameters
     ----------
     expression : TensorVariable
-        The expression, or several.
+        The expression.
     inputs_to_values : mapping of TensorVariable or str to array_like, optional
         Values of inputs, or of any expressions within, by node or by name.
     **options : object

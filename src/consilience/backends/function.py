@@ -146,7 +146,7 @@ class Function(Inspected):
         later = tuple(o for o in self._shape_constraints if dims.is_computed(o.left) or dims.is_computed(o.right))
         optimised = simplify(equal_terms_batched(written)) if mode.simplified else written
         self.optimised = tuple(require(optimised, later))
-        self._slots = tuple(slots_of([*self.optimised, *written, *sources]))
+        self._slots = tuple(slots_of([*self.optimised, *written, *sources], self.inputs))
         if profile is not None:
             profile.graph_seconds += time.perf_counter() - began
         self._compile = as_chosen(find_backend(mode.backend), mode.plan)
@@ -579,6 +579,7 @@ def function(
     GraphError
         For inputs, updates and givens that do not fit.
     UnusedInputError
+        For inputs that the outputs do not depend on, unless `on_unused_input` says otherwise.
 
     See Also
     --------

@@ -38,7 +38,7 @@ from consilience.ir.side_tables import describe, name_of, origins_of
 from consilience.ops.elementwise import as_tensor, cast
 from consilience.ops.random import fold_in
 from consilience.ops.shape import LengthOf
-from consilience.record import Record
+from consilience.record import Record, replace
 
 Outputs: TypeAlias = "Node | Out | Sequence[Node | Out] | Mapping[str, Node | Out] | None"
 Pairs: TypeAlias = Mapping[Node, Any] | Iterable[tuple[Node, Any]] | None
@@ -96,7 +96,7 @@ class Out(Record, eq=False):
     variable : TensorVariable
         The expression.
     borrow : bool, default False
-        Whether the array may be used as it is, without a copy.
+        Accepted, without effect: every result is a fresh array.
 
     See Also
     --------
@@ -162,7 +162,8 @@ def requested(
         raise ValueError(f"`on_unused_input` must be 'raise', 'warn' or 'ignore', got {on_unused_input!r}.")
     if isinstance(inputs, Node | In | str) or not isinstance(inputs, Iterable):
         raise TypeError(f"`inputs` must be a list of variables, got {inputs!r}.")
-    given = [item if isinstance(item, In) else In(_plain(item)) for item in inputs]
+    given = [item if isinstance(item, In) else In(item) for item in inputs]
+    given = [replace(item, variable=_plain(item.variable)) for item in given]
     if told := elsewhere(outputs):
         raise TypeError(told)
     form, keys, written = _form(outputs)
@@ -252,7 +253,7 @@ def _form(outputs: Outputs) -> tuple[str, tuple[str, ...], list[Node]]:
         raise GraphError(f"an output must be a tensor expression, got {outputs!r}.")
     else:
         form, listed = "list", [*outputs]
-    nodes = [item.variable if isinstance(item, Out) else _lengths_tensor(_plain(item)) for item in listed]
+    nodes = [_lengths_tensor(_plain(item.variable if isinstance(item, Out) else item)) for item in listed]
     for output in nodes:
         if not isinstance(output, Node) or not isinstance(output.type, TensorType):
             raise GraphError(f"an output must be a tensor expression, got {output!r}.")

@@ -73,9 +73,15 @@ def ray(**options: Any) -> Ray:
 
     Examples
     --------
+    >>> import ray
     >>> import consilience as pm
-    >>> executor = pm.cluster.ray(num_cpus=1)  # doctest: +SKIP
-    >>> pm.sbc(model, executor=executor)  # doctest: +SKIP
+    >>> connection = ray.init(num_cpus=1, log_to_driver=False, include_dashboard=False)
+    >>> with pm.Model():
+    ...     x = pm.Normal("x")
+    ...     result = pm.sample(executor=pm.cluster.ray(num_cpus=1), random_seed=1, progressbar=False)
+    >>> result.status
+    'converged'
+    >>> ray.shutdown()
     """
     try:
         module = import_module("ray")

@@ -33,6 +33,8 @@ TICK: Final = 0.1
 """Seconds that `finished` waits, unless told otherwise."""
 TRIALS: Final = 3
 """Deaths of workers with a task until it is the task's fault; the last time it runs alone."""
+MOST_LOSSES: Final = 4
+"""Tasks that a piece of a run may be in which lost their workers so often, until the run ends."""
 
 
 class Broadcast:

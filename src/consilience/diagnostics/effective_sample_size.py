@@ -127,7 +127,7 @@ def ess_tail(draws: npt.ArrayLike, tails: Sequence[float] = TAILS) -> FloatArray
     draws : array_like
         Draws, shape (chain, draw, ...).
     tails : sequence of float, optional
-        Whether the minimum over both tails is returned.
+        Probabilities of the quantiles, between 0 and 1; 0.05 and 0.95 by default.
 
     Returns
     -------

@@ -48,7 +48,7 @@ def of_quantile(sample: Sample, probability: float) -> FloatArray:
 def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
     """Monte Carlo standard error of the mean, in the unit of the draws (chain, draw, *shape); gives `shape`.
 
-    Source: Vehtari et al. (2021), section 4.2: standard deviation over the root of the effective size.
+    Source: Vehtari et al. (2021), section 3.2: standard deviation over the root of the effective size.
 
     Parameters
     ----------

@@ -20,6 +20,7 @@ from consilience.diagnostics.variables import (
     VariableDraws,
     attributes,
     gather,
+    piece_of,
     pieces,
     superchains_of,
 )
@@ -252,7 +253,7 @@ def summary(
 
 
 def _read(variables: Sequence[VariableDraws]) -> Iterator[list[np.ndarray[Any, Any]]]:
-    """Draws of variables in their order, those that are on a disk piece by piece."""
+    """Draws of variables in their order, those that are not in memory piece by piece."""
     together: list[np.ndarray[Any, Any]] = []
     for variable in variables:
         draws: Any = variable.draws
@@ -262,7 +263,7 @@ def _read(variables: Sequence[VariableDraws]) -> Iterator[list[np.ndarray[Any, A
         if together:
             yield together
         together = []
-        for place in pieces(draws.shape, draws.dtype.itemsize):
+        for place in pieces(draws.shape, draws.dtype.itemsize, piece_of(draws)):
             yield [draws[(slice(None), slice(None), *place)].to_numpy()]
     if together or not variables:
         yield together

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -111,6 +112,12 @@ def unread(array: Any) -> bool:
     return not getattr(variable, "_in_memory", True) and variable.nbytes > PIECE
 
 
+def piece_of(array: Any) -> int:
+    """Bytes to read at once of a variable that is `unread`: more where what is left out is computed, too, each time."""
+    source = getattr(getattr(getattr(array, "variable", array), "_data", None), "array", None)
+    return 2 * PIECE if getattr(source, "computed", False) else PIECE
+
+
 def pieces(shape: tuple[int, ...], itemsize: int, most: int | None = None) -> Iterator[tuple[slice, ...]]:
     """Places of elements, behind the axes (chain, draw), that have at most so many bytes in all draws; in C order."""
     most = PIECE if most is None else most
@@ -169,7 +176,7 @@ def _all(
 ) -> Iterator[tuple[str, VariableDraws]]:
     """Every variable of `source` with its name."""
     groups = unbuilt(source)
-    if groups is not None and group in groups and not coords:
+    if groups is not None and group in groups and not coords and not (apart and _later(groups[group])):
         for name, variable in groups[group].data_vars.items():
             yield name, _labelled(name, variable, np.asarray(variable), groups[group].labels)
         return
@@ -202,6 +209,15 @@ def _all(
         draws = np.asarray(values)
         axes = tuple(f"{name}_dim_{axis}" for axis in range(draws.ndim - 2))
         yield str(name), VariableDraws(str(name), draws, tuple(map(range, draws.shape[2:])), axes)
+
+
+def _later(group: Any) -> bool:
+    """Whether some of a group's arrays are not there yet, and larger than a piece."""
+    return any(
+        math.prod(own.shape) * own.dtype.itemsize > PIECE
+        for own in (variable.values for variable in group.data_vars.values())
+        if not isinstance(own, np.ndarray)
+    )
 
 
 def _labelled(name: str, array: Any, values: Any, known: Mapping[Any, Any]) -> VariableDraws:

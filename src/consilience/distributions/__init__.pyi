@@ -625,7 +625,7 @@ class Rice(_Rice):
 
 class ScaledInverseChiSquared(_ScaledInverseChiSquared):
     def __new__(cls, name: str, nu: TensorLike, sigma: TensorLike, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
-        "Nu sigma^2 over a chi-squared variable: x^(-nu/2-1) exp(-nu sigma^2 / (2x)) up to a constant."
+        "Scaled reciprocal of a chi-squared variable: x^(-nu/2-1) exp(-nu sigma^2 / (2x)) up to a constant."
     @classmethod
     def dist(cls, nu: TensorLike, sigma: TensorLike, *, shape: Any = None, size: Any = None) -> Node: ...
 

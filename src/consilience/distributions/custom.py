@@ -135,8 +135,8 @@ class CustomDist(UnnamedParameters):
         if dtype not in DTYPES:
             raise TypeError(f"{class_name}: dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
         values = [as_tensor(p) for p in parameters]
-        ranks, event_axes = _axes(class_name, values, signature, ndim_supp, ndims_params)
-        event = _event(class_name, values, ranks, event_axes, shape)
+        ranks, event_axes = core_axes(class_name, values, signature, ndim_supp, ndims_params)
+        event = event_lengths(class_name, values, ranks, event_axes, shape)
         core = tuple(len(axes) for axes in ranks)
         formulas = Formulas(class_name, logp, logcdf, random, None, support_point, core, event, dtype)
         return cls.variable(values, shape, size, (formulas,))
@@ -163,8 +163,8 @@ class CustomDist(UnnamedParameters):
             ranks = [value.ndim if event_rank else 0 for value in values] if ranks is None else ranks
         if shape is None and size is None:
             shape = trial.static_shape
-        core, event_axes = _axes(title, values, signature, event_rank, ranks)
-        event = _event(title, values, core, event_axes, trial.static_shape if shape is None else shape)
+        core, event_axes = core_axes(title, values, signature, event_rank, ranks)
+        event = event_lengths(title, values, core, event_axes, trial.static_shape if shape is None else shape)
         dtype = "int64" if trial.dtype == "bool" else trial.dtype
         own = tuple(len(axes) for axes in core)
         formulas = Formulas(title, logp, logcdf, None, dist, support_point, own, event, dtype)
@@ -257,7 +257,7 @@ def as_size(shape: Shape) -> tuple[Any, ...]:
 Axes: TypeAlias = tuple[str, ...]
 
 
-def _axes(
+def core_axes(
     title: str,
     values: Sequence[Node],
     signature: str | None,
@@ -279,7 +279,7 @@ def _axes(
     return arguments, results[0]
 
 
-def _event(title: str, values: Sequence[Node], axes: Sequence[Axes], event_axes: Axes, shape: Any) -> Shape:
+def event_lengths(title: str, values: Sequence[Node], axes: Sequence[Axes], event_axes: Axes, shape: Any) -> Shape:
     """Lengths of one event's axes: from the signature, from the parameters, or from the end of `shape`."""
     lengths: dict[str, Dim] = {}
     for value, core in zip(values, axes, strict=True):

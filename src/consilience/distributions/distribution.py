@@ -44,6 +44,7 @@ from consilience.distributions.shapes import broadcast, full_shape, shape_from, 
 from consilience.distributions.transforms.registry import requested_transform
 from consilience.errors import ConsilienceError, MissingRuleError, ShapeError
 from consilience.ir import FLOATS, Node, Shape
+from consilience.ir.arithmetic import known_meaning
 from consilience.ir.kinds import Kind
 from consilience.ir.side_tables import set_name
 
@@ -97,10 +98,10 @@ class DistributionType(type):
     """
 
     if not TYPE_CHECKING:  # type checkers take the methods of instances for those of the class
-        logp = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "logp"))
-        logcdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "logcdf"))
-        logccdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "logccdf"))
-        icdf = property(lambda cls: import_module(PLAIN).PlainFormula(cls, "icdf"))
+        logp = property(lambda cls: import_module(PLAIN).plain_formula(cls, "logp"))
+        logcdf = property(lambda cls: import_module(PLAIN).plain_formula(cls, "logcdf"))
+        logccdf = property(lambda cls: import_module(PLAIN).plain_formula(cls, "logccdf"))
+        icdf = property(lambda cls: import_module(PLAIN).plain_formula(cls, "icdf"))
         __signature__ = property(lambda cls: import_module(PLAIN).signature_of_call(cls, *cls.making()))
         dist = property(lambda cls: Making.bound(cls, cls.declaration("dist").__get__(None, cls)))
         __doc__ = property(lambda cls: import_module(DOCUMENTATION).documented(cls))
@@ -279,11 +280,16 @@ class Distribution(metaclass=DistributionType):
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model, for `logp`, `draw` and as a component of other distributions."""
         if hasattr(cls, "rv_op"):
-            raise MissingRuleError(
-                f"{cls.title} draws by an op of PyTensor's (`rv_op`), as distributions written for PyMC do; here it "
-                "would declare its parameters and formulas, or be a `pm.CustomDist` with `logp=` and `random=`. A "
-                "library that builds on PyMC's ops keeps PyMC, and samples here with `import consilience.for_pymc`."
-            )
+            make = known_meaning("variable_of_rv_op")
+            if make is None:
+                raise MissingRuleError(
+                    f"{cls.title} draws by an op of PyTensor's (`rv_op`), as distributions written for PyMC do: for "
+                    "such ops, `import consilience.as_pymc` before PyMC; or declare parameters and formulas, or write "
+                    "a `pm.CustomDist` with `logp=` and `random=`. A library that builds on PyMC's graphs keeps PyMC, "
+                    "and samples here with `import consilience.for_pymc`."
+                )
+            drawn: Node = make(cls, *parameters, shape=shape, size=size, **named)
+            return drawn
         given = named_arguments(cls.title, cls.argument_names(), parameters, named)
         signature = choose(cls.title, signatures(cls.parameterizations), given)
         form: type[Distribution] = signature.form

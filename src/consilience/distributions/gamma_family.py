@@ -61,7 +61,7 @@ class InverseChiSquared(InverseGamma):
 
 
 class ScaledInverseChiSquared(InverseGamma):
-    """Nu sigma^2 over a chi-squared variable: x^(-nu/2-1) exp(-nu sigma^2 / (2x)) up to a constant.
+    """Scaled reciprocal of a chi-squared variable: x^(-nu/2-1) exp(-nu sigma^2 / (2x)) up to a constant.
 
     Parameters
     ----------

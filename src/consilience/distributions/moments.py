@@ -28,6 +28,10 @@ _GN: Final = "Gupta, Nagar: Matrix Variate Distributions (1999)"
 _MJ: Final = "Mardia, Jupp: Directional Statistics (2000)"
 _LKJ: Final = "Lewandowski, Kurowicka, Joe (2009), Journal of Multivariate Analysis 100, doi:10.1016/j.jmva.2009.04.008"
 _RH: Final = "Rue, Held: Gaussian Markov Random Fields (2005)"
+_KN: Final = "Kotz, Nadarajah: Multivariate t Distributions and Their Applications (2004)"
+_MP: Final = "McLachlan, Peel: Finite Mixture Models (2000)"
+_CRAGG: Final = "Cragg (1971), Econometrica 39, on a probit before a positive amount"
+_KP: Final = "Kloeden, Platen: Numerical Solution of Stochastic Differential Equations (1992)"
 _BDA: Final = "Gelman and others: Bayesian Data Analysis, third edition (2013), appendix A"
 
 MOMENTS: Final = {
@@ -43,53 +47,58 @@ MOMENTS: Final = {
     "ConwayMaxwellPoisson": MomentRow("", "", "Shmueli and others (2005), Applied Statistics 54"),
     "Bernoulli": MomentRow("p", "p (1 - p)", _JKK),
     "Binomial": MomentRow("n p", "n p (1 - p)", _JKK),
-    "Categorical": MomentRow("", "", _BDA),
+    "Categorical": MomentRow("", "", _JKB),
     "NegativeBinomial": MomentRow("mu", "mu + mu^2 / alpha", _JKK),
     "Poisson": MomentRow("mu", "mu", _JKK),
-    "EulerMaruyama": MomentRow("", "", "Kloeden, Platen: Numerical Solution of SDEs (1992)"),
+    "EulerMaruyama": MomentRow("", "", _KP),
     "Frechet": MomentRow(
         "sigma Gamma(1 - 1 / alpha)", "sigma^2 (Gamma(1 - 2 / alpha) - Gamma(1 - 1 / alpha)^2)", _JKB2,
     ),
     "GeneralizedExtremeValue": MomentRow("mu + sigma (Gamma(1 - xi) - 1) / xi", "", _JKB2),
-    "GeneralizedPareto": MomentRow("mu + sigma / (1 - xi)", "sigma^2 / ((1 - xi)^2 (1 - 2 xi))", _JKB1),
+    "GeneralizedPareto": MomentRow(
+        "mu + sigma / (1 - xi)", "sigma^2 / ((1 - xi)^2 (1 - 2 xi))", "Pickands (1975), Annals of Statistics 3",
+    ),
     "Gumbel": MomentRow("mu + 0.5772 beta (Euler's constant)", "pi^2 beta^2 / 6", _JKB2),
     "Pareto": MomentRow("alpha m / (alpha - 1)", "alpha m^2 / ((alpha - 1)^2 (alpha - 2))", _JKB1),
     "Weibull": MomentRow(
         "beta Gamma(1 + 1 / alpha)", "beta^2 (Gamma(1 + 2 / alpha) - Gamma(1 + 1 / alpha)^2)", _JKB1,
     ),
-    "Levy": MomentRow("infinite", "infinite", _JKB1),
+    "Levy": MomentRow("infinite", "infinite", "Nolan: Univariate Stable Distributions (2020)"),
     "Wald": MomentRow("alpha + mu", "mu^3 / lam", _JKB1),
     "ChiSquared": MomentRow("nu", "2 nu", _JKB1),
     "GeneralizedNormal": MomentRow("mu", "alpha^2 Gamma(3 / beta) / Gamma(1 / beta)", _JKB2),
     "InverseChiSquared": MomentRow("1 / (nu - 2)", "2 / ((nu - 2)^2 (nu - 4))", _BDA),
-    "LogGamma": MomentRow("digamma(alpha) - log(beta)", "trigamma(alpha)", _JKB2),
+    "LogGamma": MomentRow("digamma(alpha) - log(beta)", "trigamma(alpha)", "Prentice (1974), Biometrika 61"),
     "ScaledInverseChiSquared": MomentRow(
         "nu sigma^2 / (nu - 2)", "2 nu^2 sigma^4 / ((nu - 2)^2 (nu - 4))", _BDA,
     ),
     "HiddenMarkov": MomentRow("", "", "Zucchini, MacDonald, Langrock: Hidden Markov Models for Time Series (2016)"),
-    "HurdleGamma": MomentRow("psi alpha / beta", "", "Mullahy (1986), Journal of Econometrics 33"),
-    "HurdleLogNormal": MomentRow("psi exp(mu + sigma^2 / 2)", "", "Mullahy (1986), Journal of Econometrics 33"),
+    "HurdleGamma": MomentRow("psi alpha / beta", "", _CRAGG),
+    "HurdleLogNormal": MomentRow("psi exp(mu + sigma^2 / 2)", "", _CRAGG),
     "HurdleNegativeBinomial": MomentRow("", "", "Mullahy (1986), Journal of Econometrics 33"),
     "HurdlePoisson": MomentRow("psi mu / (1 - exp(-mu))", "", "Mullahy (1986), Journal of Econometrics 33"),
     "Flat": MomentRow("none: the integral of the density is infinite", "", ""),
     "HalfFlat": MomentRow("none: the integral of the density is infinite", "", ""),
-    "KroneckerNormal": MomentRow("mu", "", "Saatchi: Scalable Inference for Structured Gaussian Process Models (2011)"),
+    "KroneckerNormal": MomentRow("mu", "", "Saatçi: Scalable Inference for Structured Gaussian Process Models (2011)"),
     "LKJCholeskyCov": MomentRow("", "", _LKJ),
     "LKJCorr": MomentRow("", "", _LKJ),
     "MatrixNormal": MomentRow("mu", "", _GN),
-    "Mixture": MomentRow("the weighted mean of those of the components", "", _BDA),
-    "NormalMixture": MomentRow("the weighted mean of mu", "", _BDA),
+    "Mixture": MomentRow("the weighted mean of those of the components", "", _MP),
+    "NormalMixture": MomentRow("the weighted mean of mu", "", _MP),
     "DirichletMultinomial": MomentRow("n a / sum(a)", "", _JKB),
     "Multinomial": MomentRow("n p", "n p (1 - p) of each element", _JKB),
     "MvNormal": MomentRow("mu", "the diagonal of cov", _KBJ),
     "ExGaussian": MomentRow("mu + nu", "sigma^2 + nu^2", "Luce: Response Times (1986)"),
-    "Rice": MomentRow("", "", _JKB1),
+    "Rice": MomentRow("", "", "Rice (1945), Bell System Technical Journal 24"),
     "SkewNormal": MomentRow(
         "mu + sigma delta sqrt(2 / pi), delta = alpha / sqrt(1 + alpha^2)", "sigma^2 (1 - 2 delta^2 / pi)",
         "Azzalini (1985), Scandinavian Journal of Statistics 12",
     ),
-    "MvLogNormal": MomentRow("exp(mu + diag(cov) / 2)", "", _KBJ),
-    "MvStudentT": MomentRow("mu, for nu > 1", "nu / (nu - 2) diag(scale), for nu > 2", _KBJ),
+    "MvLogNormal": MomentRow(
+        "exp(mu + diag(cov) / 2)", "",
+        "Halliwell: The Lognormal Random Multivariate (2015), Casualty Actuarial Society E-Forum",
+    ),
+    "MvStudentT": MomentRow("mu, for nu > 1", "nu / (nu - 2) diag(scale), for nu > 2", _KN),
     "OrderedLogistic": MomentRow("", "", "McCullagh (1980), Journal of the Royal Statistical Society B 42"),
     "OrderedMultinomial": MomentRow("", "", "McCullagh (1980), Journal of the Royal Statistical Society B 42"),
     "OrderedProbit": MomentRow("", "", "McCullagh (1980), Journal of the Royal Statistical Society B 42"),
@@ -112,14 +121,18 @@ MOMENTS: Final = {
     "Uniform": MomentRow("(lower + upper) / 2", "(upper - lower)^2 / 12", _JKB2),
     "Dirichlet": MomentRow("a / sum(a)", "", _KBJ),
     "Skellam": MomentRow("mu1 - mu2", "mu1 + mu2", _JKK),
-    "AsymmetricLaplace": MomentRow("", "", "Kotz, Kozubowski, Podgorski: The Laplace Distribution (2001)"),
+    "AsymmetricLaplace": MomentRow(
+        "", "", "Kotz, Kozubowski, Podgórski: The Laplace Distribution and Generalizations (2001)",
+    ),
     "Moyal": MomentRow(
         "mu + sigma (0.5772 + log(2))", "pi^2 sigma^2 / 2", "Moyal (1955), Philosophical Magazine 46",
     ),
     "SkewStudentT": MomentRow("", "", "Jones, Faddy (2003), Journal of the Royal Statistical Society B 65"),
     "UniformDirection": MomentRow("0", "1 / n of each element", _MJ),
     "VonMisesFisher": MomentRow("", "", _MJ),
-    "LinearGaussianStateSpace": MomentRow("", "", "Durbin, Koopman: Time Series by State Space Methods (2012)"),
+    "LinearGaussianStateSpace": MomentRow(
+        "", "", "Durbin, Koopman: Time Series Analysis by State Space Methods (2012)"
+    ),
     "StickBreakingWeights": MomentRow("", "", "Sethuraman (1994), Statistica Sinica 4"),
     "Beta": MomentRow(
         "alpha / (alpha + beta)", "alpha beta / ((alpha + beta)^2 (alpha + beta + 1))", _JKB2,
@@ -143,7 +156,7 @@ MOMENTS: Final = {
     "HyperGeometric": MomentRow("n k / N", "n (k / N) (1 - k / N) (N - n) / (N - 1)", _JKK),
     "InverseWishart": MomentRow("V / (nu - p - 1), for nu > p + 1", "", _GN),
     "Wishart": MomentRow("nu V", "nu (V_ij^2 + V_ii V_jj) of each element", _GN),
-    "ZeroInflatedBinomial": MomentRow("psi n p", "", "Lambert (1992), Technometrics 34"),
+    "ZeroInflatedBinomial": MomentRow("psi n p", "", "Hall (2000), Biometrics 56"),
     "ZeroInflatedNegativeBinomial": MomentRow("psi mu", "", "Lambert (1992), Technometrics 34"),
     "ZeroInflatedPoisson": MomentRow("psi mu", "psi mu (1 + (1 - psi) mu)", "Lambert (1992), Technometrics 34"),
     "ZeroSumNormal": MomentRow("0", "", ""),

@@ -46,6 +46,15 @@ def _row(cls: type[Distribution]) -> tuple[tuple[str, ...], Callable[..., dict[s
     return cls.argument_names(), None
 
 
+def plain_formula(cls: type[Distribution], formula: str) -> Callable[..., Any]:
+    """A formula of a class as a function; that of one written for PyMC, with `rv_op`, is a function as it stands."""
+    if not hasattr(cls, "rv_op") or not cls.declares(formula):
+        return PlainFormula(cls, formula)
+    written: Any = cls.declaration(formula)
+    function: Callable[..., Any] = getattr(written, "__func__", written)
+    return function
+
+
 class PlainFormula:
     """A formula of a class as a function: of a value, or of a probability for `icdf`, and of the parameters."""
 

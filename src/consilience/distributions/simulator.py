@@ -155,9 +155,8 @@ class Simulation(Record, eq=False):
 
     def random(self, *parameters: Node, rng: GraphGenerator, size: Sequence[Any]) -> Node:
         """Simulated data as a graph of a random key."""
-        lengths = as_shape(size)
-        known = concatenate([reshape(length_of(n), (1,)) for n in lengths]) if lengths else constant(np.zeros(0, int))
-        return self._called(self._drawn, TensorType(self.dtype, lengths), rng.key, known, *parameters)
+        of = TensorType(self.dtype, as_shape(size))
+        return self._called(self._drawn, of, rng.key, as_vector(of.shape), *parameters)
 
     def logp(self, value: Node, *parameters: Node) -> Node:
         """Minus the distance between a value and one simulation, drawn with a fresh key."""
@@ -165,8 +164,7 @@ class Simulation(Record, eq=False):
 
     def _called(self, function: Callable[..., Any], of: TensorType, key: Node, *operands: Node) -> Node:
         name = getattr(self.fn, "__name__", self.title)
-        call = PythonCall(PythonFunction(_Identified(function, self.identity), name), (of,))
-        return Node(Item(0), Node(call, draw("random_uniform", key, (2,)), *operands))
+        return call_with_seed(_Identified(function, self.identity), name, of, key, *operands)
 
     @property
     def identity(self) -> str:
@@ -175,9 +173,10 @@ class Simulation(Record, eq=False):
         return f"{' '.join(functions)} {self.epsilon.tolist()} {self.rank} {self.dtype}"
 
     def _simulated(self, uniforms: Array, shape: tuple[int, ...], parameters: Sequence[Array]) -> Array:
-        """One simulation, of 106 random bits."""
-        rng = np.random.Generator(np.random.Philox(key=(uniforms * 2.0**53).astype(np.uint64)))
-        found = np.asarray(self.fn(rng, *(p[()] for p in parameters), shape[: len(shape) - self.rank]))
+        """One simulation."""
+        found = np.asarray(
+            self.fn(generator_of(uniforms), *(p[()] for p in parameters), shape[: len(shape) - self.rank])
+        )
         if found.shape != shape:
             raise ShapeError(
                 f"{self.title}: `fn` must give an array of the variable's shape {shape}, got shape {found.shape}."
@@ -200,6 +199,22 @@ class Simulation(Record, eq=False):
             raise DtypeError(f"{self.title}: `distance` and `sum_stat` are functions of NumPy arrays, not of tensors.")
         logp = np.asarray(found, float).sum()
         return np.asarray(-np.inf if np.isnan(logp) else logp)
+
+
+def call_with_seed(function: Callable[..., Any], name: str, of: TensorType, key: Node, *operands: Node) -> Node:
+    """The array that a function gives of two random numbers, for `generator_of`, and of arrays."""
+    call = PythonCall(PythonFunction(function, name), (of,))
+    return Node(Item(0), Node(call, draw("random_uniform", key, (2,)), *operands))
+
+
+def generator_of(uniforms: Array) -> np.random.Generator:
+    """NumPy's generator, started by 106 random bits."""
+    return np.random.Generator(np.random.Philox(key=(uniforms * 2.0**53).astype(np.uint64)))
+
+
+def as_vector(lengths: Sequence[Any]) -> Node:
+    """Lengths as a tensor, for functions of arrays."""
+    return concatenate([reshape(length_of(n), (1,)) for n in lengths]) if lengths else constant(np.zeros(0, int))
 
 
 class _Identified(Record, eq=False):

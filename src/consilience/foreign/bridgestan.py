@@ -91,6 +91,8 @@ def from_bridgestan(
 
     Examples
     --------
+    The library is one that `bridgestan.compile_model("bernoulli_model.stan")` has made.
+
     >>> import consilience as pm
     >>> model = pm.from_bridgestan("bernoulli_model.so", {"N": 3, "y": [0, 1, 1]})  # doctest: +SKIP
     >>> with model:  # doctest: +SKIP

@@ -2,7 +2,7 @@
 
 Inputs and a covariance function with a spectral density in, coefficients as variables of the model and values at the
 inputs out. After Solin and Sarkka, Hilbert space methods for reduced-rank Gaussian process regression (2020), and
-Riutort-Mayol et al. (2022), who treat periodic functions too.
+Riutort-Mayol et al. (2023), who treat periodic functions too.
 """
 
 from __future__ import annotations
@@ -455,7 +455,7 @@ def _columns(cov_func: Any, X: Node) -> list[Node]:
 def approx_hsgp_hyperparams(
     x_range: Sequence[float], lengthscale_range: Sequence[float], cov_func: str
 ) -> tuple[int, float]:
-    """Least m and c for HSGP of one column, for lengthscales in a range, by the rules of Riutort-Mayol et al. (2022).
+    """Least m and c for HSGP of one column, for lengthscales in a range, by the rules of Riutort-Mayol et al. (2023).
 
     Parameters
     ----------

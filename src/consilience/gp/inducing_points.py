@@ -64,7 +64,8 @@ class MarginalApprox(ObservedWithNoise):
 
     References
     ----------
-    Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes (2009).
+    Quiñonero-Candela, Rasmussen (2005), Journal of Machine Learning Research 6, 1939, on "FITC" and "DTC";
+    Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes (2009), on "VFE".
 
     Examples
     --------

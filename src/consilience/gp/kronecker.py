@@ -1,8 +1,8 @@
 """Gaussian processes on full grids, whose covariance is a Kronecker product of small matrices.
 
 Inputs of each axis and a covariance function for each in, variables of the model out. With noise, the eigenvalues and
-eigenvectors of the small matrices are those of the whole (Saatci, Scalable inference for structured Gaussian process
-models, 2012); the gradient is written out, so that equal eigenvalues do no harm.
+eigenvectors of the small matrices are those of the whole (Saatçi, Scalable inference for structured Gaussian process
+models, 2011); the gradient is written out, so that equal eigenvalues do no harm.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class LatentKron(OnGrid):
 
     References
     ----------
-    Saatci: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
+    Saatçi: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
 
     Examples
     --------
@@ -137,7 +137,7 @@ class MarginalKron(OnGrid):
 
     References
     ----------
-    Saatci: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
+    Saatçi: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
 
     Examples
     --------

@@ -15,6 +15,7 @@ from consilience.gp.covariance import points, positive
 from consilience.gp.mean import MeanFunction
 from consilience.gp.numerics import JITTER_DEFAULT, stabilize
 from consilience.gp.process import GaussianProcess, conditioned, vector
+from consilience.gp.state_space import cheaper, markov_values, state_space_of
 from consilience.ir import Node
 from consilience.model import Deterministic
 from consilience.tensor import TensorLike
@@ -63,13 +64,22 @@ class Latent(GaussianProcess):
             covariance, which samplers prefer; otherwise f is itself a free variable.
         **kwargs : object
             Of f, such as `dims`.
+
+        Notes
+        -----
+        Functions of Matern's family of one column, their sums and multiples, at constant points in ascending or
+        descending order take O(n): the Cholesky factor is then that of a state space. All others take O(n^3).
         """
         inputs = points(X)
         mean, covariance = self.mean_func(inputs), stabilize(self.cov_func.full(inputs), jitter)
         batch = () if n_outputs == 1 else (n_outputs,)
         if reparameterize:
             free = Normal(f"{name}_rotated_", 0.0, 1.0, shape=(*batch, inputs.static_shape[0]))
-            spread = pt.dot(free, pt.matrix_transpose(pt.linalg.cholesky(covariance)))
+            chain = state_space_of(self.cov_func, inputs) if jitter > 0.0 else None
+            taken = chain is not None and cheaper(chain, latent=True)
+            spread = markov_values(chain, free, jitter) if chain is not None and taken else None
+            if spread is None:
+                spread = pt.dot(free, pt.matrix_transpose(pt.linalg.cholesky(covariance)))
             f = Deterministic(name, mean + spread, **kwargs)
         else:
             f = MvNormal(name, mu=mean, cov=covariance, shape=(*batch, inputs.static_shape[0]), **kwargs)

@@ -18,7 +18,7 @@ from consilience.gp.covariance import BaseCovariance, points, positive
 from consilience.gp.nonstationary import WhiteNoise
 from consilience.gp.numerics import JITTER_DEFAULT, stabilize
 from consilience.gp.process import GaussianProcess, conditioned, evaluated, vector
-from consilience.gp.state_space import markov_marginals, markov_normal, state_space_of
+from consilience.gp.state_space import cheaper, markov_marginals, markov_normal, state_space_of
 from consilience.ir import Node, constant_value
 from consilience.tensor import TensorLike
 
@@ -88,7 +88,7 @@ class Marginal(ObservedWithNoise):
 
     See Also
     --------
-    MarginalApprox : A process f observed as y = f(X) + noise.
+    MarginalApprox : The same, approximated through inducing points.
     Latent : A process f of mean and covariance functions.
 
     Examples
@@ -133,7 +133,9 @@ class Marginal(ObservedWithNoise):
         Notes
         -----
         Matern12, Matern32, Matern52 and Exponential of one column, their sums and multiples, with constant X and
-        noise of independent points, are computed as a state space in O(n), all others by a Cholesky factor in O(n^3).
+        noise of independent points, are computed as a state space in O(n). Stationary functions of constant X on a
+        regular grid take O(n^2), by Toeplitz matrices, where the compiler predicts that this is cheaper: `explain()`
+        of a function tells. All others take a Cholesky factor in O(n^3).
         """
         if (sigma is None) == (noise is None):
             raise ParameterError("`marginal_likelihood` needs `sigma`, the standard deviation of the noise.")
@@ -143,7 +145,7 @@ class Marginal(ObservedWithNoise):
         mean = self.mean_func(inputs)
         observed: dict[str, Any] = {"observed": y} if is_observed else {}
         chain = state_space_of(self.cov_func, inputs) if isinstance(own, WhiteNoise) else None
-        if chain is not None:
+        if chain is not None and cheaper(chain):
             made = markov_normal(name, chain, mean, own.diag(inputs), jitter, **observed, **kwargs)
         else:
             covariance = stabilize(self.cov_func.full(inputs) + own.full(inputs), jitter)

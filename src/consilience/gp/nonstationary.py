@@ -122,11 +122,11 @@ class Polynomial(LinearCovariance):
     input_dim : int
         Number of columns of the inputs.
     c : TensorLike
-        Constant value.
+        Centre, one number or one for each active column.
     d : TensorLike
-        Degree.
+        Degree, the exponent.
     offset : TensorLike
-        Offset.
+        Number that is added before the power is taken.
     active_dims : sequence of int, optional
         The columns that the function looks at; all by default.
 
@@ -340,9 +340,9 @@ class Coregion(Covariance):
     input_dim : int
         Number of columns of the inputs.
     W : TensorLike, optional
-        Shape (outputs, rank), and kappa >= 0, shape (outputs,).
+        Loadings of the common parts, shape (outputs, rank).
     kappa : TensorLike, optional
-        Variances of the outputs' own parts, shape (outputs,).
+        Variances >= 0 of the outputs' own parts, shape (outputs,).
     B : TensorLike, optional
         Shape (outputs, outputs), in place of both.
     active_dims : sequence of int, optional

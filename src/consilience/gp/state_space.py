@@ -23,7 +23,7 @@ from consilience.ir.leaves import tensor_input
 from consilience.record import Record
 from consilience.tensor import TensorLike
 
-STATES_AT_MOST = 9
+STATES_AT_MOST = 15
 # By how much a prediction moves, by how much its variance shrinks, both for a unit of variance, and what is told.
 Change: TypeAlias = tuple[Node, Node, tuple[Node, Node]]
 Update: TypeAlias = Callable[..., Change]
@@ -62,6 +62,18 @@ def state_space_of(cov_func: BaseCovariance, X: Node) -> MarkovChainOfTerms | No
     return MarkovChainOfTerms(tuple(term for _, term in found), points[:, columns.pop()])
 
 
+def cheaper(chain: MarkovChainOfTerms, *, latent: bool = False) -> bool:
+    """Whether a state space is predicted to be cheaper than the covariance matrix, with slopes."""
+    from consilience.planning import cost
+    from consilience.planning.explore.toeplitz import LEAST, regular_steps
+
+    n = len(chain.places)
+    regular = n >= LEAST and regular_steps(chain.places) is not None
+    states = sum(term.states for term in chain.terms)
+    ours, dense = cost.process(n, states, regular=regular, latent=latent)
+    return ours < dense
+
+
 def _terms(cov_func: BaseCovariance) -> list[tuple[int, MaternTerm]]:
     """Terms with the column that they read; none where one of them is of another kind."""
     if isinstance(cov_func, Matern):
@@ -81,6 +93,21 @@ def _terms(cov_func: BaseCovariance) -> list[tuple[int, MaternTerm]]:
                 for column, term in _terms(cov_func.covariances[0])
             ]
     return []
+
+
+def markov_values(chain: MarkovChainOfTerms, normals: Node, jitter: float) -> Node | None:
+    """The Cholesky factor of the covariance, with `jitter` > 0, times standard normals of shape (..., n).
+
+    Each value is the mean given those before it, plus a deviation times its own normal. None where the points are not
+    in order, ascending or descending: the factor is then no chain.
+    """
+    gaps = np.diff(chain.places, prepend=chain.places[0])
+    if not (np.all(gaps >= 0.0) or np.all(gaps <= 0.0)):
+        return None
+    rows = pt.moveaxis(normals, -1, 0)
+    noise = pt.as_tensor(np.full(len(gaps), checked_jitter(jitter)))
+    drawn, _ = Filter(list(chain.terms), rows[0] * 0.0).along(np.abs(gaps), _drawn, rows, noise)
+    return pt.moveaxis(drawn, 0, -1)
 
 
 def markov_normal(

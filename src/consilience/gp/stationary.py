@@ -503,7 +503,7 @@ class WrappedPeriodic(Covariance):
 
 
 class CircularCovariance(Covariance):
-    """Weinland's function of the shorter way round a circle: (1 + tau t / c) max(1 - t / c, 0)^tau, c half of a period.
+    """Wendland's function of the shorter way round a circle: (1 + tau t / c) max(1 - t / c, 0)^tau, c half of a period.
 
     Parameters
     ----------
@@ -520,13 +520,9 @@ class CircularCovariance(Covariance):
     --------
     Periodic : By sines.
 
-    Notes
-    -----
-    After Padonou and Roustant, Polar Gaussian Processes (2015).
-
     References
     ----------
-    Padonou, Roustant: Polar Gaussian Processes for Predicting on Circular Domains (2016).
+    Padonou, Roustant (2016), SIAM/ASA Journal on Uncertainty Quantification 4, 1014.
 
     Examples
     --------

@@ -109,7 +109,7 @@ class Kernel(Record):
 
     See Also
     --------
-    Metropolis : One that is there.
+    Metropolis : A step method that comes with the library.
 
     Notes
     -----

@@ -180,7 +180,7 @@ class StretchEnsemble(Kernel):
 
     See Also
     --------
-    DEMetropolis : Another ensemble.
+    DEMetropolis : Differential evolution, whose chains propose by differences of others.
 
     Notes
     -----

@@ -41,7 +41,7 @@ class TensorType(Record):
     Parameters
     ----------
     dtype : str
-        Element type of the result; by default it follows from the operands.
+        Element type.
     shape : tuple of int, default ()
         Lengths of the axes.
 

@@ -153,8 +153,13 @@ class _Assembly:
         dtypes = tuple(node.dtype for node in self.invariants)
         if self.index is not None:
             domain = (self.groups, *domain)
+        leaves = tuple(self.leaves)
+        if sum(leaf.strides[-1:] > (1,) for leaf in leaves) > 1:
+            from consilience.lower.row_tiles import joined  # few loops read matrices across
+
+            leaves = joined(leaves, self.memories, {root.memory for root in self.roots if root.memory >= 0})
         kernel = LoopKernel(
-            domain, tuple(self.leaves), dtypes, tuple(self.body), tuple(self.roots), len(self.memories), self.borders
+            domain, leaves, dtypes, tuple(self.body), tuple(self.roots), len(self.memories), self.borders
         )
         invariants = list(self.invariants)
         return KernelStep(collapse(kernel), self.memories, invariants, self.results, scattered=self.scattered)

@@ -330,8 +330,10 @@ def _compute(
     """Values that depend on exactly the first `depth` axes."""
     kernel = nest.kernel
     lanes = nest.lanes if depth == len(kernel.domain) and depth else 1
+    if lanes > 1 and mask is None and sum(leaf.strides[-1] > 1 for leaf in kernel.leaves) > 1:
+        _read_across(nest, depth, lanes)
     for n, leaf in enumerate(kernel.leaves):
-        if leaf_depths[n] == depth:
+        if leaf_depths[n] == depth and (("leaf", n), lanes) not in nest.values:
             nest.values[("leaf", n), lanes] = _read(nest, leaf, depth, lanes, mask)
     for n, step in enumerate(kernel.body):
         if body_depths[n] == depth:
@@ -380,10 +382,30 @@ def _read(nest: _Nest, leaf: Leaf, depth: int, lanes: int, mask: Value | None) -
     b = nest.b
     if leaf.memory < 0:
         return _count(nest, leaf, depth, lanes)
+    start = b.const(i64, leaf.start) if leaf.start else None
     if lanes == 1:
         pointer = _address(nest, leaf.memory, leaf.dtype, leaf.strides, depth)
+        if start is not None:
+            pointer = b.offset(pointer, start, MEMORY[leaf.dtype])
         return from_memory(b, leaf.dtype, b.load(MEMORY[leaf.dtype], pointer))
-    return _vector(nest, leaf.memory, leaf.dtype, leaf.strides, depth, lanes, mask)
+    return _vector(nest, leaf.memory, leaf.dtype, leaf.strides, depth, lanes, mask, start)
+
+
+def _read_across(nest: _Nest, depth: int, lanes: int) -> None:
+    """Columns of matrices that lie row by row, several columns at a time."""
+    from consilience.lower.row_tiles import tiles, transposed  # few loops read matrices across
+
+    b, leaves = nest.b, nest.kernel.leaves
+    for tile in tiles(leaves, lanes):
+        leaf = leaves[tile.wanted[0]]
+        memory = MEMORY[leaf.dtype]
+        row = _address(nest, leaf.memory, leaf.dtype, leaf.strides, depth)
+        places = [b.const(i64, number * leaf.strides[-1] + tile.first) for number in range(lanes)]
+        rows = [b.load(memory.vector(tile.width), b.offset(row, place, memory)) for place in places]
+        columns = transposed(b, rows)
+        for n in tile.wanted:
+            value = from_memory(b, leaf.dtype, columns[leaves[n].start - tile.first])
+            nest.values[("leaf", n), lanes] = value
 
 
 def _vector(

@@ -23,7 +23,7 @@ class Leaf(Record):
     memory : int
         Number of the memory argument (offset included), or -1 for iota.
     start : int, default 0
-        Offset of an iota.
+        Offset of an iota; elsewhere from the memory argument, in elements.
     """
 
     memory: int
@@ -113,7 +113,8 @@ class LoopKernel(Record):
         grouped = f" in groups of memory {self.borders}" if self.borders >= 0 else ""
         lines = [f"for {list(self.domain)}{grouped}:"]
         for i, leaf in enumerate(self.leaves):
-            source = f"memory {leaf.memory}" if leaf.memory >= 0 else f"index + {leaf.start}"
+            source = f"memory {leaf.memory}" if leaf.memory >= 0 else "index"
+            source += f" + {leaf.start}" if leaf.start or leaf.memory < 0 else ""
             lines.append(f"  leaf {i} = {leaf.dtype} {source} strides {list(leaf.strides)}")
         for i, step in enumerate(self.body):
             operands = ", ".join(f"{kind} {n}" for kind, n in step.operands)

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from consilience.ir import Node, Op, TensorType
+import numpy as np
+
+from consilience.ir import Node, Op, TensorType, constant
 from consilience.lower.expand import expands
 from consilience.lower.fortran import (
     Argument,
@@ -22,19 +24,25 @@ from consilience.lower.fortran import (
 from consilience.lower.routines import routine
 from consilience.native.loops import Builder, f64, i8, i32, i64, ptr
 from consilience.ops import Item, Solve, Transpose, apply
+from consilience.ops.correlation import Correlate
 from consilience.ops.factorisations import Schur
+from consilience.ops.index import getitem
 from consilience.ops.linalg import matrix_transpose
 from consilience.ops.loop import fresh
 from consilience.ops.matrix_equations import (
+    DiagonalSums,
     SolveBanded,
     SolveRiccati,
     SolveSylvester,
+    ToeplitzInverse,
+    ToeplitzInverseSums,
+    ToeplitzSolve,
     TridiagonalLU,
     TridiagonalLUSolve,
 )
 from consilience.ops.reduce import reduce
 from consilience.ops.scan import scan
-from consilience.ops.shape import broadcast_to, concatenate, eye, full
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, full, squeeze, stack
 
 
 class TriangularSylvester(Op):
@@ -197,10 +205,14 @@ def _banded(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequen
         fail_unless(b, succeeded(b, info))
 
 
-def _tridiagonal_scratch(node: Node) -> list[tuple[str, int]]:
+def _last(node: Node) -> int:
     n = node.inputs[0].static_shape[-1]
     assert isinstance(n, int)
-    return [("float64", n)] * isinstance(node.op, TridiagonalLUSolve)
+    return n
+
+
+def _tridiagonal_scratch(node: Node) -> list[tuple[str, int]]:
+    return [("float64", _last(node))] * isinstance(node.op, TridiagonalLUSolve)
 
 
 @routine(TridiagonalLU)
@@ -247,3 +259,57 @@ def _tridiagonal_solve(b: Builder, node: Node, sources: Sequence[Argument], targ
             with b.for_(0, n) as i:
                 place = b.add(offset, b.add(b.mul(i, b.const(i64, columns)), j))
                 b.store(b.load(f64, at(b, column.pointer, i)), at(b, solution.pointer, place))
+
+
+@routine(ToeplitzInverse, lambda node: [("float64", 2 * _last(node))])
+def _toeplitz_inverse(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    (c,), (result, work) = sources, targets
+    pointers = (a.pointer for a in (c, result, work))
+    good = b.call("consilience_routine_toeplitz_inverse", i64, *pointers, b.const(i64, _last(node)))
+    fail_unless(b, b.cmp("eq", good, b.const(i64, 1)))
+
+
+@expands(ToeplitzSolve)
+def expand_toeplitz_solve(node: Node) -> Node:
+    """(L L' - M M') b / x[0] for triangular Toeplitz matrices of the columns x, and 0, x[n - 1], …, x[1]."""
+    x, b = node.inputs
+    rows = matrix_transpose(b)
+    mirrored = concatenate([full((1,), 0.0, x.dtype), _backwards(x)[:-1]], 0)
+    first, second = (_backwards(_lagged(h, _backwards(_lagged(h, rows)))) for h in (x, mirrored))
+    return matrix_transpose(apply("true_div", apply("sub", first, second), x[0]))
+
+
+@expands(ToeplitzInverseSums)
+def expand_toeplitz_inverse_sums(node: Node) -> Node:
+    """Those of that formula: sums over m of (n - k - 2 m) x[m] x[m + k] / x[0], doubled beside the diagonal."""
+    (x,) = node.inputs
+    n = _last(node)
+    places = np.arange(n)
+    weights = np.where(places > 0, 2.0, 1.0)
+    rows = apply("mul", stack([apply("mul", constant(n - 2.0 * places), x), x], 0), apply("reciprocal", x[0]))
+    lagged = _lagged(rows, broadcast_to(x, (2, n)))
+    return apply("sub", apply("mul", constant(weights), lagged[0]), apply("mul", constant(weights * places), lagged[1]))
+
+
+@expands(DiagonalSums)
+def expand_diagonal_sums(node: Node) -> Node:
+    """Correlations of the columns of U with those of V, and the other way round."""
+    u, v = (matrix_transpose(i) for i in node.inputs)
+    n = u.static_shape[-1]
+    assert isinstance(n, int)
+    lagged = reduce("sum", _lagged(u, v), 0)
+    other = lagged if u is v else reduce("sum", _lagged(v, u), 0)
+    return apply("mul", constant(np.where(np.arange(n) > 0, 1.0, 0.5)), apply("add", lagged, other))
+
+
+def _backwards(x: Node) -> Node:
+    return getitem(x, (Ellipsis, slice(None, None, -1)))
+
+
+def _lagged(h: Node, x: Node) -> Node:
+    """Sums over m of h[m] x[m + k] for k = 0, 1, …, along the rows of x; one h serves for all of them."""
+    count, n = x.static_shape
+    assert isinstance(n, int)
+    longer = concatenate([x, full((count, n - 1), 0.0, x.dtype)], 1) if n > 1 else x
+    h = broadcast_to(h, (count, n))
+    return squeeze(Node(Correlate(), expand_dims(longer, 1), expand_dims(h, 1)), 1)

@@ -49,7 +49,7 @@ def do(
     Parameters
     ----------
     model : Model
-        The model; by default that of the enclosing `with` block.
+        The model.
     vars_to_interventions : Choice
         Variable, or its name -> numbers, or an expression of other variables of the model, that fit its shape and type.
         An expression of the variable itself, as `m["x"] * 2`, leaves it as it is: the others see the deterministic
@@ -123,7 +123,7 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
     Parameters
     ----------
     model : Model
-        The model; by default that of the enclosing `with` block.
+        The model.
     vars_to_observations : Choice
         Random variable, or its name -> data of its shape and type, in place of any it has; or a deterministic of
         distributions without a name, as `pm.math.clip(pm.Normal.dist(mu), 0, 1)`.
@@ -139,8 +139,7 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
         For other variables.
     MissingRuleError
         For a deterministic whose density cannot be derived.
-    ShapeError
-    SupportError
+    ShapeError, SupportError
         As at definition.
 
     See Also
@@ -380,7 +379,7 @@ def change_value_transforms(model: Model, vars_to_transforms: Mapping[str | Node
     Parameters
     ----------
     model : Model
-        The model; by default that of the enclosing `with` block.
+        The model.
     vars_to_transforms : mapping
         Free variable, or its name -> a transform of `pm.distributions.transforms`, one's own, or None for values on the
         variable's own scale.
@@ -393,6 +392,7 @@ def change_value_transforms(model: Model, vars_to_transforms: Mapping[str | Node
     Raises
     ------
     KeyError
+        For unknown names.
     ModelError
         For what is no free variable.
     TypeError
@@ -400,7 +400,7 @@ def change_value_transforms(model: Model, vars_to_transforms: Mapping[str | Node
 
     See Also
     --------
-    remove_value_transforms : A model whose free variables.
+    remove_value_transforms : Back to the scales of the variables themselves.
 
     Examples
     --------
@@ -434,7 +434,7 @@ def remove_value_transforms(model: Model, vars: Sequence[str | Node] | None = No
     Parameters
     ----------
     model : Model
-        The model; by default that of the enclosing `with` block.
+        The model.
     vars : sequence of str or TensorVariable, optional
         The variables to work on; all free variables of the model by default.
 
@@ -478,7 +478,7 @@ def extract_deterministics(
     Parameters
     ----------
     model : Model
-        The model; by default that of the enclosing `with` block.
+        The model.
     var_names : str or sequence of str, optional
         Names of deterministics; all by default.
 
@@ -490,6 +490,7 @@ def extract_deterministics(
     Raises
     ------
     KeyError
+        For unknown names.
     ModelError
         For what is no deterministic.
 
@@ -538,7 +539,7 @@ def insert_deterministics(model: Model, deterministics: Sequence[DetachedDetermi
     Parameters
     ----------
     model : Model
-        The model; by default that of the enclosing `with` block.
+        The model.
     deterministics : sequence of DetachedDeterministic
         Names of the deterministics.
 

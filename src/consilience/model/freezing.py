@@ -21,7 +21,7 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
     Parameters
     ----------
     model : Model
-        The model; by default that of the enclosing `with` block.
+        The model.
     dims : sequence of str, optional
         Names of dimensions whose lengths are fixed; all by default.
     data : sequence of str, optional
@@ -92,7 +92,7 @@ def freeze_model(model: Model) -> Model:
     Parameters
     ----------
     model : Model
-        The model; by default that of the enclosing `with` block.
+        The model.
 
     Returns
     -------

@@ -51,7 +51,7 @@ class ModelDensity:
     Parameters
     ----------
     model : ModelVariables
-        The model; by default that of the enclosing `with` block.
+        What knows the variables of the density.
     programs : DensityPrograms
         Compiled parts.
     bound : Bound
@@ -371,7 +371,7 @@ def model_density(
     Parameters
     ----------
     model : ModelVariables
-        The model; by default that of the enclosing `with` block.
+        The model.
     backend : str, default 'llvm'
         "llvm" (machine code), "c" (through the system's C compiler) or "reference" (NumPy, slow).
     jacobian : bool, default True
@@ -388,10 +388,7 @@ def model_density(
     ------
     ModelError
         Without free variables.
-    ShapeError
-    ParameterError
-        And.
-    SupportError
+    ShapeError, ParameterError, SupportError
         Where the present data do not fit the model.
 
     See Also

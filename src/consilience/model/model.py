@@ -349,7 +349,7 @@ def clone_model(model: Model) -> Model:
     Parameters
     ----------
     model : Model
-        The model; by default that of the enclosing `with` block.
+        The model.
 
     Returns
     -------

@@ -35,20 +35,10 @@ class NodeType(StrEnum):
 
     Parameters
     ----------
-    value : TensorLike
-        Value at which the function is computed.
-    names : object, optional
-        Names.
-    module : object, optional
-        Module.
-    qualname : object, optional
-        Qualified name.
-    type : object, optional
-        Type.
-    start : object, default 1
-        Starting values by name; the model's starting point by default.
-    boundary : object, optional
-        Boundary.
+    value : str
+        Name of a kind, such as "Free Random Variable".
+    names, module, qualname, type, start, boundary : object, optional
+        Of Python's enumerations: for making others.
 
     See Also
     --------

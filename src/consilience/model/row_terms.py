@@ -87,6 +87,8 @@ def _joined(name: str, node: Node, inputs: list[Links | str | None]) -> Links | 
         found = {axis: link for axis, link in (given[0] or {}).items() if axis == 0}
     else:
         found = links_of_op(node, given)
+    if any(link.places is not None for link in found.values()):
+        raise _refused(name, f"`{op!r}`, which picks rows by their number")
     if found:
         return found
     (own,) = [links for links in given if links is not None][:1]

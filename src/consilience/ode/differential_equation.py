@@ -19,7 +19,7 @@ from consilience.ode.solution import solve
 
 
 class DifferentialEquation:
-    """Dy/dt = func(y, t, p) from t0 on, to be called with y0 and theta as in PyMC.
+    """The equation dy/dt = func(y, t, p) from t0 on, to be called with y0 and theta as in PyMC.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
     repeats : TensorLike
         One number for all elements, or a vector with one per element of the axis.
     axis : int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative; None for the flattened tensor.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
     indices : TensorLike
         Places, counted from 0.
     axis : int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative; None for the flattened tensor.
     mode : str, default 'raise'
         Beyond the ends: "raise" an OutOfBoundsError, "clip" to the nearest end, "wrap" around.
 
@@ -169,7 +169,7 @@ def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) 
     indices : TensorLike
         Places, counted from 0.
     axis : int or None, default 0
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative; None for the flattened tensor.
 
     Returns
     -------
@@ -320,7 +320,7 @@ def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None
     fill_value : TensorLike
         Value of every element.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; that of the tensor by default.
 
     Returns
     -------

@@ -262,7 +262,7 @@ def ifelse(
 
     See Also
     --------
-    cond : `then` where the scalar condition holds.
+    cond : One of two, by a scalar condition; only that one is computed.
     switch : `ift` where `cond` holds (is not zero).
 
     Examples

@@ -297,9 +297,9 @@ def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) ->
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     b : TensorLike
-        Second operand, broadcast against the first.
+        Second operand.
     axes : int or sequence, default 2
-        The axes meant, negative ones counted from the end.
+        Number of last axes of a that meet the first ones of b; or two lists, axes of a and as many of b.
 
     Returns
     -------
@@ -360,7 +360,7 @@ def outer(x: TensorLike, y: TensorLike) -> Node:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     y : TensorLike
-        Second operand, broadcast against the first.
+        Second operand.
 
     Returns
     -------
@@ -547,7 +547,7 @@ def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -
     Parameters
     ----------
     value : TensorLike
-        Value at which the function is computed.
+        Matrix, or a batch of them.
     offset : int, default 0
         The diagonal: above the main one if positive, below it if negative.
     axis1 : int, default -2
@@ -598,7 +598,7 @@ def trace(value: TensorLike) -> Node:
     Parameters
     ----------
     value : TensorLike
-        Value at which the function is computed.
+        Matrix, or a batch of them.
 
     Returns
     -------

@@ -136,6 +136,40 @@ class TridiagonalLUSolve(Op):
         return sides + _equal(batch, "batch axes agree")
 
 
+class ToeplitzInverse(Op):
+    """The first column x of the inverse of the symmetric positive definite matrix T[i, j] = c[|i - j|], and variances.
+
+    Shape (2, n) of c of shape (n,). The second row are the variances that are left of each element of a normal vector
+    of covariance T once those before it are known: their product is the determinant. It fails where T is not positive
+    definite. These four come into programs whose derivatives have been taken (`planning/explore/toeplitz`).
+    """
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        (c,) = inputs
+        return c.tensor_type.with_shape((2, *c.static_shape))
+
+
+class ToeplitzSolve(Op):
+    """`y` with T y = b, shape (n, m), from the first column x of the inverse of T."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[1].tensor_type
+
+
+class ToeplitzInverseSums(Op):
+    """Sums of the inverse of T along its diagonal and, for k = 1, 2, …, its k-th ones on both sides, from x."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type
+
+
+class DiagonalSums(Op):
+    """The same sums of U V' for U and V of shape (n, m)."""
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type.with_shape(inputs[0].static_shape[:1])
+
+
 def solve_discrete(a: Node, q: Node) -> Node:
     """X with X = a X a' + q by a continuous equation, where no eigenvalue of a is -1 and no two have the product 1."""
     identity = eye(a.static_shape[-1], dtype=a.dtype)

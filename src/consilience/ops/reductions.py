@@ -489,7 +489,7 @@ def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
     keepdims : bool, default False
         Whether the axes worked along stay, with length 1.
     corrected : bool, default False
-        Whether the divisor is n - 1.
+        As in `var`.
 
     Returns
     -------
@@ -519,7 +519,7 @@ def cumsum(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     axis : int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative; None for the flattened tensor.
 
     Returns
     -------
@@ -549,7 +549,7 @@ def cumprod(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     axis : int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative; None for the flattened tensor.
 
     Returns
     -------

@@ -348,7 +348,7 @@ def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
     Parameters
     ----------
     y : TensorLike
-        Second operand, broadcast against the first.
+        Tensor, or what becomes one: an array, a number, nested lists.
     axis1 : int
         First of the two axes.
     axis2 : int
@@ -385,7 +385,7 @@ def expand_dims(a: TensorLike, axis: int | Sequence[int]) -> Node:
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     axis : int or sequence of int
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Places of the new axes in the result.
 
     Returns
     -------
@@ -418,7 +418,7 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axes of length 1 to leave out; None for all that have it.
 
     Returns
     -------
@@ -522,7 +522,7 @@ def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
     tensor_list : sequence of TensorLike
         The tensors to join.
     axis : int, default 0
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative.
 
     Returns
     -------
@@ -561,7 +561,7 @@ def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Node:
     tensors : sequence of TensorLike
         The tensors, in order.
     axis : int, default 0
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Place of the new axis in the result.
 
     Returns
     -------
@@ -592,7 +592,7 @@ def arange(
     Parameters
     ----------
     start : TensorLike
-        Starting values by name; the model's starting point by default.
+        First number; where `stop` is missing, the end, and 0 is the first.
     stop : TensorLike, optional
         End; not included.
     step : TensorLike, default 1
@@ -688,13 +688,13 @@ def eye(n: object, m: object | None = None, k: Any = 0, dtype: npt.DTypeLike | N
     Parameters
     ----------
     n : object
-        Number of rows or elements.
+        Number of rows.
     m : object, optional
         Number of columns; as many as rows by default.
     k : object, default 0
         Offset of the diagonal; 0 is the main one, positive ones lie above it.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; `config.floatX` by default.
 
     Returns
     -------

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, TypeVar
 
-from consilience.ir import Node, TensorType, topological
+from consilience.ir import Constant, Node, TensorType, topological
 from consilience.ops import (
     Cholesky,
+    Concatenate,
     Det,
     DetSign,
     Elementwise,
@@ -21,6 +22,7 @@ from consilience.ops import (
     InverseQuadratic,
     LogAbsDet,
     MatMul,
+    Reduce,
     Solve,
     SolveTriangular,
 )
@@ -33,10 +35,11 @@ Forced: TypeAlias = "Callable[[Alternatives], dict[int, int]]"
 # Whether programs are planned; a number of bytes that plans may hold; a function in its place chooses as it likes.
 choosing: ContextVar[bool | int | Forced] = ContextVar("choosing", default=True)
 
-# Multiplications (or elements that are gathered, ten times) from which on a plan can repay its making: in all, and of
-# values that count.
+# Multiplications from which on a plan can repay its making: in all, and of values that count. An element that is
+# gathered counts as ten, one that a known mask chooses as thirty.
 WORTHWHILE: Final = 500_000
 COUNTS: Final = 20_000
+_READ: Final = (Concatenate, Elementwise, MatMul, Reduce)
 _FACTORISING: Final = frozenset((Cholesky, Det, DetSign, Inverse, LogAbsDet, Solve, InverseQuadratic))
 
 
@@ -93,9 +96,14 @@ def _effort(outputs: Sequence[Node]) -> float:
             effort = _size(node.inputs[0]) * _length(node.inputs[0], -1) / 3
         elif kind is SolveTriangular:
             effort = _size(node) * _length(node.inputs[0], -1)
-        elif kind is Index and len(node.inputs) > 1:
+        elif kind is Index:
             read = node.inputs[0]
-            effort = 10.0 * max(_size(node), _size(read) if isinstance(read.op, Elementwise | MatMul) else 0.0)
+            made = read.inputs[0] if isinstance(read.op, Reduce) else read
+            source = _size(made) if isinstance(read.op, _READ) else 0.0
+            if len(node.inputs) > 1 or source > 2.0 * _size(node):
+                effort = 10.0 * max(_size(node), source)
+        elif kind is Elementwise and node.op.function == "where" and isinstance(node.inputs[0].op, Constant):  # type: ignore[attr-defined]
+            effort = 30.0 * _size(node)
         if effort >= COUNTS:
             total += effort
     return total

@@ -12,7 +12,18 @@ from typing import Final
 from consilience.errors import ConsilienceError
 from consilience.ir import Constant, Node, Op, TensorType, is_leaf, rebuild, side_tables, topological
 from consilience.ir.types import Type
-from consilience.ops import Cholesky, Det, DetSign, Elementwise, Inverse, InverseQuadratic, LogAbsDet, Solve, Transpose
+from consilience.ops import (
+    BroadcastTo,
+    Cholesky,
+    Det,
+    DetSign,
+    Elementwise,
+    Inverse,
+    InverseQuadratic,
+    LogAbsDet,
+    Solve,
+    Transpose,
+)
 from consilience.ops.loop import Scan
 from consilience.ops.python_call import PythonCall
 from consilience.ops.scalar import DRAWS
@@ -20,7 +31,7 @@ from consilience.rewrite.engine import Rewriting, algebraic, fit
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, RuleTable
 
-# New values and forms per value of the graph, shared by everything that they give rise to.
+# New forms, and new values that rules may change again, per value of the graph, shared by all that they give rise to.
 FUEL: Final = 32
 DEPTH: Final = 6
 MEMBERS: Final = 12
@@ -136,11 +147,14 @@ class Alternatives:
         if known is None and written and (here is not node or isinstance(here.op, Transpose)):
             normal = self._normal.extend(here)
             if normal is not here:
-                for inner in topological([normal], stop=self.class_of.__contains__):
-                    known = self._enter(inner, depth)
-                known = self.class_of[here] = self.class_of[normal]
+                try:
+                    for inner in topological([normal], stop=self.class_of.__contains__):
+                        self._enter(inner, depth)
+                    known = self.class_of[here] = self.class_of[normal]
+                except _Refused:  # there is no fuel left: it stays as it was written
+                    known = None
         if known is None:
-            if not written:
+            if not written and self._explore.candidates(here):
                 self._pay()
             known = self._new(here, ids)
             fixed = self._fixed[known]
@@ -159,7 +173,8 @@ class Alternatives:
         bound = here in self._data or any(self._bound[i] for i in ids)
         known = all(self._fixed[i] for i in ids) and isinstance(here.type, TensorType) and _repeatable(here)
         if known and ids and not bound:
-            known = _size(here) <= max(FOLDED, *(_size(self.canonical[i]) for i in ids))
+            small = max(FOLDED, *(_size(self.canonical[i]) for i in ids))
+            known = isinstance(here.op, BroadcastTo) or _size(here) <= small
         self._fixed.append(known if ids else here in self._data or isinstance(here.op, Constant))
         self._bound.append(bound)
         return number

@@ -223,6 +223,7 @@ class Price:
         self._reads: dict[tuple[int, int], list[tuple[int, Reading]]] = {}
         self._before: dict[int, float] = {}
         self._per_byte = 0.0
+        self._groups = cost.groups_of([alternatives.canonical[o] for o in alternatives.outputs])
         self._read((o, WHOLE) for o in alternatives.outputs)
         self._settle()
 
@@ -351,7 +352,7 @@ class Price:
             form = self.alternatives.members[number][member]
             there = form.alias or not form.inputs
             known = self._works[number, member] = (
-                (cost.STORED, 0.0) if there else (cost.kind_of(form.node), cost.work(form.node))
+                (cost.STORED, 0.0) if there else (cost.kind_of(form.node), cost.work(form.node, self._groups))
             )
         return known
 
@@ -485,10 +486,10 @@ def _readings(member: Member) -> Iterator[tuple[int, Reading]]:
     if kind == cost.LOOP:
         reading = node.static_shape
     elif kind == cost.SUM:
-        assert isinstance(node.op, Reduce)
-        reading = node.inputs[0].static_shape
+        reading = node.inputs[0 if isinstance(node.op, Reduce) else 1].static_shape
     elif kind == cost.VIEW:
         reading = "view"
     gathers = kind == cost.LOOP and type(node.op).__name__ == "Index"
     for place, operand in enumerate(member.inputs):
-        yield operand, "gathered" if gathers and place == 0 else reading
+        whole = kind == cost.SUM and place == 0 and not isinstance(node.op, Reduce)
+        yield operand, "gathered" if gathers and place == 0 else WHOLE if whole else reading

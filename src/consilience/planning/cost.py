@@ -7,10 +7,10 @@ same. Only their ratios matter; `benchmarks/planner.py` shows predictions beside
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from consilience.ir import Node, Op, TensorType, is_leaf
+from consilience.ir import Constant, Node, Op, TensorType, is_leaf, topological
 from consilience.ops import (
     Assume,
     BroadcastTo,
@@ -31,12 +31,15 @@ from consilience.ops import (
     MatMul,
     Reduce,
     Require,
+    Softmax,
     Solve,
     SolveTriangular,
     Squeeze,
     StopGradient,
     Transpose,
 )
+from consilience.ops.index import Gather
+from consilience.ops.matrix_equations import DiagonalSums, ToeplitzInverse, ToeplitzInverseSums, ToeplitzSolve
 from consilience.ops.shape import Reshape
 from consilience.planning.alternatives import Factored
 
@@ -48,8 +51,10 @@ READ: Final = ((32e3, 3e-12), (128e3, 6e-12), (16e6, 9e-12), (math.inf, 45e-12))
 """Seconds per byte, by the size of what is read or written."""
 FLOP: Final = 33e-12  # a multiplication with an addition of large matrices
 GEMV: Final = 95e-12  # the same of a matrix with a vector
+LAG: Final = 0.06e-9  # a multiplication with an addition of vectors that are moved along each other
 GATHERED: Final = 0.35e-9  # an element at a position that is known at run time
 SCATTERED: Final = 1.0e-9
+ELEMENTS_PER_GROUP: Final = 3  # from which on loops run group by group (`lower.segments`)
 SIMPLE: Final = 0.03e-9  # an addition of the elements of vectors
 PER_ELEMENT: Final = {
     **dict.fromkeys(("true_div", "sqrt", "reciprocal", "floor_div", "mod"), 0.2e-9),
@@ -61,6 +66,7 @@ PER_ELEMENT: Final = {
 }
 """Functions that are dearer than an addition; those of special functions that are not here cost SPECIAL."""
 SPECIAL: Final = 6e-9
+EXPONENTIALS: Final = 1.1e-9  # an element of a softmax, or of the logarithm of a sum of exponentials
 _CHEAP: Final = frozenset((
     "add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "where", "sign", "eq", "neq", "lt", "le", "gt",
     "ge", "logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isinf", "floor", "ceil", "round",
@@ -88,7 +94,30 @@ def kind_of(node: Node) -> int:
         return LOOP if len(node.inputs) > 1 else VIEW
     if isinstance(op, _VIEWS):
         return VIEW
-    return SUM if isinstance(op, Reduce) else ROUTINE
+    return SUM if isinstance(op, Reduce) or sums_groups(node) else ROUTINE
+
+
+def sums_groups(node: Node) -> bool:
+    """Whether a form adds what loops compute to the places of an index vector."""
+    op = node.op
+    return isinstance(op, IndexUpdate) and op.mode == "inc" and op.specification == (Gather(),) and node.ndim == 1
+
+
+def groups_of(outputs: Sequence[Node]) -> frozenset[Node]:
+    """Known index vectors by which a program sums: its loops run group by group (see `lower.segments`)."""
+    sums = [node for node in topological(outputs) if sums_groups(node) and isinstance(node.inputs[2].op, Constant)]
+    return frozenset(n.inputs[2] for n in sums if elements(n.inputs[1]) >= ELEMENTS_PER_GROUP * elements(n) > 0)
+
+
+def _times(node: Node, groups: Collection[Node], depth: int = 8) -> float:
+    """How often a loop computes an element: once for a group where it is the same in all of a group."""
+    if not groups or not depth:
+        return elements(node)
+    if isinstance(node.op, Index) and len(node.inputs) == 2 and node.inputs[1] in groups:
+        return elements(node.inputs[0])
+    if isinstance(node.op, Elementwise) and node.ndim:
+        return max((_times(i, groups, depth - 1) for i in node.inputs if i.ndim), default=1.0)
+    return elements(node)
 
 
 def elements(node: Node) -> float:
@@ -121,22 +150,29 @@ def reading(node: Node) -> float:
     return passing(size_of(node))
 
 
-def work(node: Node) -> float:
-    """Seconds of a form beside reading its operands and writing its result, which loops may share."""
+def work(node: Node, groups: Collection[Node] = ()) -> float:
+    """Seconds of a form beside reading its operands and writing its result, which loops may share.
+
+    `groups` are index vectors by which the program sums.
+    """
     op = node.op
     match kind_of(node):
         case 0 | 1:
             return 0.0
         case 2:
-            return elements(node) * _per_element(node)
+            return _times(node, groups) * _per_element(node)
+        case 3 if sums_groups(node):
+            return elements(node.inputs[1]) * (2 * SIMPLE if node.inputs[2] in groups else SCATTERED)
         case 3:
-            return elements(node.inputs[0]) * SIMPLE
+            return elements(node.inputs[0]) * (EXPONENTIALS if getattr(op, "kind", "") == "logsumexp" else SIMPLE)
     found = _ROUTINES.get(type(op))
     if found is not None:
         return CALL + found(node)
     moved = sum(size_of(i) for i in node.inputs) + size_of(node)
     if isinstance(op, IndexUpdate):
         return LAUNCH + passing(moved) + (SCATTERED * elements(node.inputs[1]) if len(node.inputs) > 2 else 0.0)
+    if isinstance(op, Softmax):
+        return LAUNCH + elements(node) * EXPONENTIALS + passing(moved)
     if isinstance(op, Cumulative):
         return LAUNCH + elements(node) * 1e-9
     return CALL + 4.0 * passing(moved)
@@ -228,6 +264,37 @@ def _determinant(node: Node) -> float:
     return count * n * 3e-9
 
 
+def _lags(count: int) -> Callable[[Node], float]:
+    """Seconds of `count` sums of products for all distances of two elements, by row or column."""
+
+    def price(node: Node) -> float:
+        n, *rows = (float(m) if isinstance(m, int) else 0.0 for m in node.inputs[-1].static_shape)
+        return count * math.prod(rows) * n * (LAG * n + LAUNCH)
+
+    return price
+
+
+def process(n: int, states: int, *, regular: bool, latent: bool) -> tuple[float, float]:
+    """Seconds of a density of a Gaussian process at n points with its slopes: as a state space, and by its matrix.
+
+    Loops are not planned and slopes not taken yet where a process is written, so both are estimated.
+
+    Parameters
+    ----------
+    regular : bool
+        Whether the points are those of a regular grid.
+    latent : bool
+        Whether values are computed by the Cholesky factor from standard normals, in place of their density.
+    """
+    chain = n * (15e-9 + 4e-9 * states**2)
+    if regular and not latent:
+        return chain, LAG * 11 * n**2
+    factor = FLOP * n**3 / 6 * (1 + 200 / (n + 1))
+    # Systems with the factor twice and a product; or the inverse, and loops over what depends on parameters.
+    slopes = FLOP * n**3 * 1.5 if latent else FLOP * n**3 * 0.52 * (1 + 120 / (n + 1))
+    return chain, factor + slopes + n**2 * 2e-9
+
+
 _ROUTINES: Final[dict[type[Op], Callable[[Node], float]]] = {
     MatMul: _matmul,
     Cholesky: _cholesky,
@@ -239,4 +306,8 @@ _ROUTINES: Final[dict[type[Op], Callable[[Node], float]]] = {
     LogAbsDet: _determinant,
     Det: _determinant,
     DetSign: _determinant,
+    ToeplitzInverse: _lags(2),
+    ToeplitzSolve: _lags(4),
+    ToeplitzInverseSums: _lags(2),
+    DiagonalSums: _lags(2),
 }

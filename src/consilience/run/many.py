@@ -14,8 +14,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from consilience.cluster.workers import Task, Workers
-from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
+from consilience.cluster.workers import MOST_LOSSES, Task, Workers
+from consilience.errors import (
+    ConsilienceError,
+    ConsilienceWarning,
+    ConvergenceWarning,
+    SamplingError,
+    WorkerLostError,
+)
 from consilience.events import Listener
 from consilience.output.display.words import clock
 from consilience.output.storage.study_file import StudyFile
@@ -191,15 +197,35 @@ def moved_by_pieces(
     value    goes to each worker once; `what` is its name in errors
     states   where they begin, by number
     take     called with a number and its task that has ended; gives the state to go on from, None where it is there
+
+    A piece that its executor gives up, with the workers that died of it, is sent again, `MOST_LOSSES` times in all.
     """
     with Workers(executor) as workers:
         shared = workers.share(value, what)
-        for number, state in states.items():
-            workers.submit(function, shared, number, state, item=number)
+        latest, losses = dict(states), dict.fromkeys(states, 0)
+
+        def send(number: int) -> None:
+            workers.submit(function, shared, number, latest[number], item=number)
+
+        for number in states:
+            send(number)
         while workers.pending and not run.stopping:
             for task in workers.finished():
-                state = take(task.item, task)
+                number = task.item
+                if isinstance(task.error, WorkerLostError):
+                    losses[number] += 1
+                    if losses[number] == MOST_LOSSES:
+                        raise WorkerLostError(
+                            f"a piece of the run was given up {MOST_LOSSES} times: {task.error} What workers write to "
+                            "their logs says why; the usual reason is too little memory."
+                        )
+                    run.say([f"a worker was lost; what it was at is done again ({task.error})"])
+                    send(number)
+                    continue
+                losses[number] = 0
+                state = take(number, task)
                 if state is not None and run.step_and_tell():
-                    workers.submit(function, shared, task.item, state, item=task.item)
+                    latest[number] = state
+                    send(number)
             run.say(workers.news())
             run.tell()

@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from consilience.backends import contexts
 from consilience.cluster.pickles import dumps
 from consilience.diagnostics.variables import attributes, held, unbuilt
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError
+from consilience.model.data import with_sparse_parts
 from consilience.model.log_density import model_density
 from consilience.model.model import Model
 from consilience.model.signature import signature
@@ -128,7 +130,7 @@ def sample_many(
         exchanged; or models by name, without `over`.
     over : mapping or DataFrame or sequence, optional
         Rows by name: a mapping, a pandas DataFrame (by its index), a groupby of one, or a sequence (by number). For one
-        model a row is a mapping of new values, as `pm.set_data` takes them.
+        model a row is a mapping of new values, as `pm.set_data` takes them; data that it leaves out are the model's.
     executor : Executor, optional
         Where fits run: threads, a process pool, `loky`, MPI, a Dask client, `pm.cluster.ray()`; `cores` threads of this
         process by default. The draws do not depend on it.
@@ -189,7 +191,9 @@ def sample_many(
     if isinstance(models, Model):
         for name, row in rows.items():
             unknown = (
-                [key for key in row if key not in models.data] if isinstance(row, Mapping) else [type(row).__name__]
+                [key for key in row if key not in models.data and f"{key}.shape" not in models.data]
+                if isinstance(row, Mapping)
+                else [type(row).__name__]
             )
             if unknown:
                 raise ModelError(
@@ -208,6 +212,7 @@ class _Recipe:
 
     def __init__(self, models: Any, seed: int, sampler: Callable[..., Any], sampling: dict[str, Any]) -> None:
         self.models, self.seed, self.sampler, self.sampling = models, seed, sampler, sampling
+        self.before: dict[str, Any] = {}  # what rows exchanged, as the model has it
 
     def __copy__(self) -> _Recipe:
         models = self.models.copy() if isinstance(self.models, Model) else self.models
@@ -219,7 +224,7 @@ class _Recipe:
         began = time.perf_counter()
         model = row if self.models is None else self.models
         if isinstance(self.models, Model):
-            model.set_all(row)
+            self._exchange(model, row)
         elif self.models is not None:
             model = self.models(row)
         if not isinstance(model, Model):
@@ -235,6 +240,19 @@ class _Recipe:
             tree = self.sampler(model=model, random_seed=seed, **settings)
         status = str(attributes(tree).get("status", ""))
         return {"packed": _packed(tree), "status": status, "seconds": time.perf_counter() - began, "seed": seed}
+
+    def _exchange(self, model: Model, row: Mapping[str, Any]) -> None:
+        """Give a model the data of a row, and its own where a row before had others."""
+        try:
+            given = with_sparse_parts(row, model.data.get)
+            for name in given:
+                if name not in self.before:
+                    self.before[name] = contexts.DEFAULT.get(model.data[name])
+            model.set_all({**self.before, **given})
+        except ShapeError as error:
+            raise ShapeError(
+                f"{error} In a study: a function of the row, in place of the model, gives each fit labels of its own."
+            ) from None
 
 
 class _ManyFits(Many[Fits]):
@@ -252,6 +270,7 @@ class _ManyFits(Many[Fits]):
         super().__init__("fits", len(rows), tolerated=Exception, **settings)
         self._models = "" if models is None or folder is None else identity(models)
         self._rows, self._names, self._folder = rows, list(rows), folder
+        self._under_way: dict[str, float] = {}  # since when, by name
         seed = seed_from(random_seed)
         if folder is not None:
             try:
@@ -284,10 +303,17 @@ class _ManyFits(Many[Fits]):
         return _Recipe.fit
 
     def item(self, number: int) -> tuple[str, Any]:
+        self._under_way[self._names[number]] = time.time()
         return self._names[number], self._rows[self._names[number]]
+
+    def tell(self) -> None:
+        if self.file is not None:
+            self.file.tell(self._under_way)
+        super().tell()
 
     def keep(self, number: int, found: Mapping[str, Any]) -> None:
         name = self._names[number]
+        self._under_way.pop(name, None)
         one = {"name": name, **found}
         if self.file is not None:
             one["of"] = self._of(name)

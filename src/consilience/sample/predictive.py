@@ -46,7 +46,7 @@ def sample_prior_predictive(
     Parameters
     ----------
     draws : int, optional
-        Draws, shape (chain, draw, ...).
+        Number of draws; 500 by default.
     model : Model, optional
         The model; by default that of the enclosing `with` block.
     var_names : sequence of str, optional

@@ -100,7 +100,9 @@ from consilience.tensor.einstein import *
 from consilience.tensor.formulas import *
 from consilience.tensor.functions import *
 from consilience.tensor.gamma_functions import *
+from consilience.tensor.gathering import *
 from consilience.tensor.inputs import tensor as tensor
+from consilience.tensor.joining import *
 from consilience.tensor.linalg import cholesky as cholesky
 from consilience.tensor.linalg import det as det
 from consilience.tensor.linalg import inv as inv

@@ -162,7 +162,7 @@ def zeros(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     shape : int or sequence of int
         Lengths of the axes.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; `config.floatX` by default.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def ones(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     shape : int or sequence of int
         Lengths of the axes.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; `config.floatX` by default.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def alloc(value: TensorLike, *shape: object) -> Node:
     Parameters
     ----------
     value : TensorLike
-        Value at which the function is computed.
+        Value that is repeated.
     *shape : int or sequence of int
         Lengths.
 
@@ -251,9 +251,9 @@ def zeros_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool 
     Parameters
     ----------
     model : TensorLike
-        The model; by default that of the enclosing `with` block.
+        Tensor whose shape is taken.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; that of the tensor by default.
     opt : bool, default False
         Taken for PyTensor's sake and without effect.
 
@@ -285,7 +285,7 @@ def empty_like(prototype: TensorLike, dtype: npt.DTypeLike | None = None) -> Nod
     prototype : TensorLike
         Tensor whose shape is taken.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; that of the tensor by default.
 
     Returns
     -------
@@ -313,9 +313,9 @@ def ones_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool =
     Parameters
     ----------
     model : TensorLike
-        The model; by default that of the enclosing `with` block.
+        Tensor whose shape is taken.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; that of the tensor by default.
     opt : bool, default False
         Taken for PyTensor's sake and without effect.
 
@@ -346,7 +346,7 @@ def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; that of the matrix by default.
 
     Returns
     -------
@@ -377,13 +377,13 @@ def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | N
     Parameters
     ----------
     N : object
-        Number of rows, or of points.
+        Number of rows.
     M : object, optional
-        Number of points or columns; as many as rows by default.
+        Number of columns; as many as rows by default.
     k : int, default 0
         Offset of the diagonal; 0 is the main one, positive ones lie above it.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; `config.floatX` by default.
 
     Returns
     -------
@@ -411,7 +411,7 @@ def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
     Parameters
     ----------
     n : object
-        Number of rows or elements.
+        Number of rows.
     k : int, default 0
         Offset of the diagonal; 0 is the main one, positive ones lie above it.
     m : object, optional
@@ -445,7 +445,7 @@ def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
     Parameters
     ----------
     n : object
-        Number of rows or elements.
+        Number of rows.
     k : int, default 0
         Offset of the diagonal; 0 is the main one, positive ones lie above it.
     m : object, optional
@@ -568,7 +568,7 @@ def linspace(
     dtype : dtype, optional
         Element type of the result; by default it follows from the operands.
     axis : int, default 0
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Place of the new axis in the result.
 
     Returns
     -------
@@ -639,9 +639,9 @@ def logspace(
     Parameters
     ----------
     start : TensorLike
-        Starting values by name; the model's starting point by default.
+        Power of the first number.
     stop : TensorLike
-        End; not included.
+        Power of the last number.
     num : object, default 50
         Number of points.
     base : TensorLike, default 10.0
@@ -651,7 +651,7 @@ def logspace(
     dtype : dtype, optional
         Element type of the result; by default it follows from the operands.
     axis : int, default 0
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Place of the new axis in the result.
 
     Returns
     -------
@@ -690,9 +690,9 @@ def geomspace(
     Parameters
     ----------
     start : TensorLike
-        Starting values by name; the model's starting point by default.
+        First number.
     stop : TensorLike
-        End; not included.
+        Last number.
     num : object, default 50
         Number of points.
     base : TensorLike, default 10.0
@@ -702,7 +702,7 @@ def geomspace(
     dtype : dtype, optional
         Element type of the result; by default it follows from the operands.
     axis : int, default 0
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Place of the new axis in the result.
 
     Returns
     -------
@@ -829,7 +829,7 @@ def bartlett(M: int | Node) -> Node:
     Parameters
     ----------
     M : int or TensorVariable
-        Number of points or columns; as many as rows by default.
+        Number of points.
 
     Returns
     -------

@@ -125,11 +125,11 @@ def histogram_bin_edges(
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     bins : object, default 10
-        Number of bins, or a rule's name as in NumPy.
+        A number of intervals of equal width, or a vector of ascending ends.
     range : tuple of (TensorLike, TensorLike), optional
         Least and greatest edge.
     weights : None
-        Weight of each element.
+        Taken for NumPy's sake; ends do not depend on them.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def histogram(
     See Also
     --------
     unique : The different elements in ascending order.
-    bincount : How often each integer 0.
+    bincount : How often each integer occurs.
 
     Examples
     --------

@@ -597,9 +597,9 @@ def zero_grad(x: TensorLike) -> Node:
 
     See Also
     --------
-    disconnected_grad : The value itself.
-    grad_clip : The value itself.
-    grad_scale : The value itself.
+    disconnected_grad : Treated as a constant by derivatives.
+    grad_clip : With a derivative brought between two numbers.
+    grad_scale : With a derivative times a number.
 
     Examples
     --------
@@ -660,8 +660,8 @@ def grad_scale(x: TensorLike, multiplier: float) -> Node:
     See Also
     --------
     consider_constant : The value itself with zero derivative.
-    disconnected_grad : The value itself.
-    grad_clip : The value itself.
+    disconnected_grad : Treated as a constant by derivatives.
+    grad_clip : With a derivative brought between two numbers.
 
     Examples
     --------
@@ -693,9 +693,9 @@ def grad_clip(x: TensorLike, lower_bound: float, upper_bound: float) -> Node:
 
     See Also
     --------
-    grad_scale : The value itself.
+    grad_scale : With a derivative times a number.
     consider_constant : The value itself with zero derivative.
-    disconnected_grad : The value itself.
+    disconnected_grad : Treated as a constant by derivatives.
 
     Examples
     --------

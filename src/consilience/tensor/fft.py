@@ -36,7 +36,7 @@ def fft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = 
     n : int, optional
         Length: `a` is cut, or zeros are added at its end; None for that of the axis.
     axis : int, default -1
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative.
     norm : str, optional
         What is divided by n: "backward" (or None) the inverse transform, "forward" this one; "ortho" divides both by
         the square root of n.
@@ -73,9 +73,9 @@ def ifft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None =
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     n : int, optional
-        Number of rows or elements.
+        Length: `a` is cut, or zeros are added at its end; None for that of the axis.
     axis : int, default -1
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative.
     norm : str, optional
         Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
 
@@ -489,7 +489,7 @@ def fftfreq(n: object, d: TensorLike = 1.0) -> Node:
     Parameters
     ----------
     n : object
-        Number of rows or elements.
+        Length of the transformed axis.
     d : TensorLike, default 1.0
         Sample spacing, in the unit of time.
 
@@ -521,7 +521,7 @@ def rfftfreq(n: object, d: TensorLike = 1.0) -> Node:
     Parameters
     ----------
     n : object
-        Number of rows or elements.
+        Length of the axis before it is transformed.
     d : TensorLike, default 1.0
         Sample spacing, in the unit of time.
 

@@ -70,7 +70,7 @@ def stop_gradient(x: TensorLike) -> Node:
 
     See Also
     --------
-    identity : The value itself.
+    identity : The value itself, with its derivative.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def positive(x: TensorLike) -> Node:
 
     See Also
     --------
-    stop_gradient : The value itself.
+    stop_gradient : The value itself, treated as a constant by derivatives.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def second(x: TensorLike, y: TensorLike) -> Node:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     y : TensorLike
-        Second operand, broadcast against the first.
+        Value of all elements.
 
     Returns
     -------
@@ -320,7 +320,7 @@ def xlogx(c: TensorLike) -> Node:
 
     See Also
     --------
-    xlogy0 : `x log(y)`.
+    xlogy0 : `x log(y)`, which is 0 at x = 0.
 
     Examples
     --------
@@ -436,7 +436,7 @@ def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:
 
     See Also
     --------
-    ceil_intdiv : The quotient of integers.
+    ceil_intdiv : The quotient of integers, rounded up.
 
     Examples
     --------
@@ -546,7 +546,7 @@ def iround(a: TensorLike, mode: str | None = None) -> Node:
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     mode : str, optional
-        How the function is compiled; `pm.get_mode` lists the words.
+        What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero".
 
     Returns
     -------

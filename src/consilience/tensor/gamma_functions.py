@@ -103,7 +103,7 @@ def polygamma(n: TensorLike, x: TensorLike) -> Node:
     Parameters
     ----------
     n : TensorLike
-        Number of rows or elements.
+        Order of the derivative, a whole number >= 0.
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
 
@@ -168,7 +168,7 @@ def factorial(n: TensorLike) -> Node:
     Parameters
     ----------
     n : TensorLike
-        Number of rows or elements.
+        Number, whole or not.
 
     Returns
     -------
@@ -200,9 +200,9 @@ def poch(z: TensorLike, m: TensorLike) -> Node:
     Parameters
     ----------
     z : TensorLike
-        Tensor, complex where that makes sense.
+        Number at which the factorial begins.
     m : TensorLike
-        Number of columns; as many as rows by default.
+        Number of factors.
 
     Returns
     -------
@@ -243,9 +243,9 @@ def binom(n: TensorLike, k: TensorLike) -> Node:
     Parameters
     ----------
     n : TensorLike
-        Number of rows or elements.
+        Number to choose from.
     k : TensorLike
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+        Number that is chosen.
 
     Returns
     -------
@@ -317,7 +317,7 @@ def gammau(k: TensorLike, x: TensorLike) -> Node:
     Parameters
     ----------
     k : TensorLike
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+        Shape, positive.
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
 
@@ -347,7 +347,7 @@ def gammal(k: TensorLike, x: TensorLike) -> Node:
     Parameters
     ----------
     k : TensorLike
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+        Shape, positive.
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
 
@@ -379,7 +379,7 @@ def chi2sf(x: TensorLike, k: TensorLike) -> Node:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     k : TensorLike
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+        Degrees of freedom, positive.
 
     Returns
     -------

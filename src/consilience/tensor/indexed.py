@@ -7,7 +7,7 @@ from typing import Any
 from consilience.ir import Node
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.index import getitem
-from consilience.tensor.arrangement import inc_subtensor, set_subtensor
+from consilience.tensor.gathering import inc_subtensor, set_subtensor
 
 __all__ = [
     "advanced_inc_subtensor", "advanced_inc_subtensor1", "advanced_set_subtensor", "advanced_set_subtensor1",

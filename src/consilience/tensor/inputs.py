@@ -44,7 +44,7 @@ def tensor(
     name : str, optional
         Name shown when the expression is printed.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the result; `config.floatX` by default.
     shape : sequence of int or None, default ()
         A length per axis, None where it is known only at the call.
     broadcastable : None

@@ -145,7 +145,7 @@ def solve(
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     b : TensorLike
-        Second operand, broadcast against the first.
+        Right sides, shape (..., n) or (..., n, m).
     lower : bool, default False
         Whether the lower triangle is meant.
     overwrite_a, overwrite_b : bool, default False
@@ -215,7 +215,7 @@ def solve_triangular(
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     b : TensorLike
-        Second operand, broadcast against the first.
+        Right sides, shape (..., n) or (..., n, m).
     trans : int or str, default 0
         Which system: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose.
     lower : bool, default False
@@ -274,7 +274,7 @@ def cho_solve(
     c_and_lower : tuple of (TensorLike, bool)
         The factor and whether it is lower triangular, as `cho_factor` gives them.
     b : TensorLike
-        Second operand, broadcast against the first.
+        Right sides, shape (..., n) or (..., n, m).
     check_finite : bool, default True
         Taken for SciPy's sake and without effect: the compiler decides about checks.
     b_ndim : int, optional
@@ -334,7 +334,7 @@ def matrix_power(M: TensorLike, n: int) -> Node:
     M : TensorLike
         Square matrix, or a batch of them.
     n : int
-        Number of rows or elements.
+        Exponent, a whole number; a negative one is that of the inverse.
 
     Returns
     -------
@@ -405,9 +405,9 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None)
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     b : TensorLike
-        Second operand, broadcast against the first.
+        Right side, whose axes are the first ones of a.
     axes : sequence of int, optional
-        The axes meant, negative ones counted from the end.
+        Axes of a that are moved to its end before.
 
     Returns
     -------

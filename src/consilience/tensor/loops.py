@@ -143,7 +143,7 @@ def scan(
     go_backwards : bool, default False
         The sequences are read from their ends.
     mode : str or Mode, optional
-        How the function is compiled; `pm.get_mode` lists the words.
+        Taken for PyTensor's sake and without effect.
     name : str, optional
         Name shown when the expression is printed.
     profile : bool, default False
@@ -485,7 +485,7 @@ def map(
     go_backwards : bool, default False
         Whether the sequences are run through from their ends.
     mode : str or Mode, optional
-        How the function is compiled; `pm.get_mode` lists the words.
+        Taken for PyTensor's sake and without effect.
     name : str, optional
         Name shown when the expression is printed.
     return_updates : bool, default True
@@ -539,7 +539,7 @@ def reduce(
     go_backwards : bool, default False
         Whether the sequences are run through from their ends.
     mode : str or Mode, optional
-        How the function is compiled; `pm.get_mode` lists the words.
+        Taken for PyTensor's sake and without effect.
     name : str, optional
         Name shown when the expression is printed.
     return_updates : bool, default True
@@ -596,7 +596,7 @@ def foldl(
     non_sequences : object, optional
         Values that every step gets unchanged.
     mode : str or Mode, optional
-        How the function is compiled; `pm.get_mode` lists the words.
+        Taken for PyTensor's sake and without effect.
     name : str, optional
         Name shown when the expression is printed.
     return_updates : bool, default True
@@ -646,7 +646,7 @@ def foldr(
     non_sequences : object, optional
         Values that every step gets unchanged.
     mode : str or Mode, optional
-        How the function is compiled; `pm.get_mode` lists the words.
+        Taken for PyTensor's sake and without effect.
     name : str, optional
         Name shown when the expression is printed.
     return_updates : bool, default True

@@ -256,7 +256,7 @@ def solve_banded(l_and_u: Sequence[int], ab: TensorLike, b: TensorLike, *, b_ndi
     ab : TensorLike
         Shape (l + u + 1, n): diagonals as rows, the highest first; element (i, j) of A stands at (u + i - j, j).
     b : TensorLike
-        Second operand, broadcast against the first.
+        Right sides, shape (..., n) or (..., n, m).
     b_ndim : int, optional
         As in `solve`.
 
@@ -346,7 +346,7 @@ def tridiagonal_lu_solve(
     a_diagonals : sequence of TensorLike
         The three diagonals as `tridiagonal_lu_factor` gives them.
     b : TensorLike
-        Second operand, broadcast against the first.
+        Right sides, shape (..., n) or (..., n, m).
     b_ndim : int, optional
         As in `solve`.
     transposed : bool, default False

@@ -33,7 +33,7 @@ def partition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: int |
     kth : int or list of int or tuple of int
         Place or number of elements that the order is known of.
     axis : int or None, default -1
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative; None for the flattened tensor.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def argpartition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: in
     kth : int or list of int or tuple of int
         Place or number of elements that the order is known of.
     axis : int or None, default -1
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative; None for the flattened tensor.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def topk_and_argtopk(x: TensorLike, kth: int, axis: int = -1) -> tuple[Node, Nod
     kth : int
         Place or number of elements that the order is known of.
     axis : int, default -1
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def topk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     kth : int
         Place or number of elements that the order is known of.
     axis : int, default -1
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def argtopk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     kth : int
         Place or number of elements that the order is known of.
     axis : int, default -1
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative.
 
     Returns
     -------
@@ -230,7 +230,7 @@ def unique(
 
     See Also
     --------
-    bincount : How often each integer 0.
+    bincount : How often each integer occurs.
     histogram : How many elements lie in each interval (int64).
 
     Examples
@@ -321,7 +321,7 @@ def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) ->
 
     See Also
     --------
-    inverse_permutation : The permutation of 0.
+    inverse_permutation : The permutation that undoes another.
 
     Examples
     --------

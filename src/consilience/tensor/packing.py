@@ -12,7 +12,8 @@ from consilience.ir.side_tables import describe
 from consilience.ops.axes import integers, normalised_axes
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.shape import as_shape, concatenate, length_of, reshape
-from consilience.tensor.arrangement import join_dims, split
+from consilience.tensor.arrangement import join_dims
+from consilience.tensor.joining import split
 from consilience.tensor.keywords import export
 
 Axes = int | Sequence[int] | None

@@ -28,7 +28,7 @@ def inner(x: TensorLike, y: TensorLike) -> Node:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     y : TensorLike
-        Second operand, broadcast against the first.
+        Second operand, with as long a last axis.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def vdot(x: TensorLike, y: TensorLike) -> Node:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     y : TensorLike
-        Second operand, broadcast against the first.
+        Second operand, with as many elements.
 
     Returns
     -------
@@ -193,7 +193,7 @@ def batched_dot(a: TensorLike, b: TensorLike) -> Node:
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     b : TensorLike
-        Second operand, broadcast against the first.
+        Second operand, with as many parts along its first axis.
 
     Returns
     -------
@@ -249,9 +249,9 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Sequenc
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     y : TensorLike
-        Second operand, broadcast against the first.
+        Second operand, with as many parts along its first axis.
     axes : int or sequence of sequence of int, default 2
-        The axes meant, negative ones counted from the end.
+        Number of last axes of x that meet those of y behind the first; or two lists, axes of x and as many of y.
 
     Returns
     -------
@@ -296,7 +296,7 @@ def kron(a: TensorLike, b: TensorLike) -> Node:
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     b : TensorLike
-        Second operand, broadcast against the first.
+        Second operand.
 
     Returns
     -------

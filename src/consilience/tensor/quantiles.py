@@ -195,7 +195,7 @@ def percentile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "l
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     q : TensorLike
-        Probability, or a percentage from 0 to 100.
+        Percentages from 0 to 100: a number or a tensor.
     axis : int or sequence of int, optional
         Axis or axes to work along, negative ones counted from the end; None for all.
     method : str, default 'linear'

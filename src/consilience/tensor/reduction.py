@@ -125,9 +125,9 @@ def diff(
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     n : int, default 1
-        Number of rows or elements.
+        How often differences are taken.
     axis : int, default -1
-        Axis or axes to work along, negative ones counted from the end; None for all.
+        Axis to work along, counted from the end if negative.
     prepend, append : TensorLike, optional
         What comes before and behind along the axis first: a number, or a tensor of x's rank.
 
@@ -221,9 +221,9 @@ def cov(
     Parameters
     ----------
     m : TensorLike
-        Number of columns; as many as rows by default.
+        Variables, one per row (per column unless `rowvar`); a vector is one variable.
     y : TensorLike, optional
-        Second operand, broadcast against the first.
+        More variables, in the form of `m`.
     rowvar : bool, default True
         Whether rows are variables and columns observations.
     bias : bool, default False
@@ -289,7 +289,7 @@ def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) ->
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     y : TensorLike, optional
-        Second operand, broadcast against the first.
+        More variables, in the form of the first ones.
     rowvar : bool, default True
         Whether rows are variables and columns observations.
 

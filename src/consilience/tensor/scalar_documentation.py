@@ -195,15 +195,18 @@ def documented(name: str, row: str, package: str = "pt", alias: str = "consilien
     aligned = "aligned by the names of their dims" if package != "pt" else "with NumPy's broadcasting"
     lines = [f"{meaning}.", "", "Parameters", "----------", f"{operands} : TensorLike"]
     several = "An operand" if len(parameter_names(row)) == 1 else f"Operands, {aligned}"
-    ends = {f"{_end(low)} to {_end(high)}" for low, high in function.domain if (low, high) != REAL}
-    lines += [f"    {several}{', finite results for ' + ' and '.join(sorted(ends)) if ends else ''}."]
+    bounds = [f"{_end(low)} to {_end(high)}" if (low, high) != REAL else "" for low, high in function.domain]
+    if len(set(bounds)) > 1:
+        bounds = [f"{x} from {ends}" if ends else "" for x, ends in zip(parameter_names(row), bounds, strict=True)]
+    ends = list(dict.fromkeys(filter(None, bounds)))
+    lines += [f"    {several}{', finite results for ' + ' and '.join(ends) if ends else ''}."]
     lines += ["name : str, optional", "    Name shown when the expression is printed."]
     lines += ["", "Returns", "-------", "TensorVariable" if package == "pt" else "XTensorVariable"]
     lines += [f"    Element by element, {_RESULTS[function.result]}."]
     family = next(family for family in _FAMILIES if row in family)
     place = family.index(row)
     others = [*family[place + 1 :], *family[:place]][:4]
-    lines += ["", "See Also", "--------", *(f"{other} : {_short(MEANINGS[other][0])}." for other in others)]
+    lines += ["", "See Also", "--------", *(f"{other} : {MEANINGS[other][0]}." for other in others)]
     further = [dtype for dtype in ("int", "bool", "complex") if dtype in function.accepts]
     accepted = ", ".join(["float", *further] if "float" in function.accepts else further)
     lines += ["", "Notes", "-----", f"Takes {accepted}; what is promoted to one of these counts as it."]
@@ -212,13 +215,6 @@ def documented(name: str, row: str, package: str = "pt", alias: str = "consilien
     plain = computed if package == "pt" else f"{computed}.values"
     rounded = "" if function.result == "bool" or "." not in given else ".round(4)"
     return "\n".join([*lines, f">>> {plain}.eval(){rounded}.item()", value])
-
-
-def _short(meaning: str) -> str:
-    """A meaning without what stands behind its first comma; a formula is left whole."""
-    first = re.split(r"[,;:] ", meaning, maxsplit=1)[0]
-    cut = first.count("`") % 2 or any(first.count(a) > first.count(b) for a, b in ("()", "[]"))
-    return meaning if cut else first
 
 
 def with_dims(name: str, plain: str) -> str:

@@ -133,7 +133,7 @@ def convolve(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     in2 : TensorLike
         Second signal, or the weights of the filter.
     mode : str, default 'full'
-        How the function is compiled; `pm.get_mode` lists the words.
+        "full", "valid" or "same", as in `convolve1d`.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,7 @@ def csr_matrix(
     name : str, optional
         Name shown when the expression is printed.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the entries; `config.floatX` by default.
     shape : sequence of int, optional
         Lengths of the axes.
 
@@ -115,7 +115,7 @@ def csc_matrix(
     name : str, optional
         Name shown when the expression is printed.
     dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+        Element type of the entries; `config.floatX` by default.
     shape : sequence of int, optional
         Lengths of the axes.
 
@@ -137,112 +137,44 @@ def csc_matrix(
     return matrix("csc", name, dtype, shape)
 
 
-def csr_dmatrix(name: str | None = None) -> SparseVariable:
-    """A sparse function input of float64, row by row.
+def _input(kind: str, format: Format, dtype: str) -> Callable[..., SparseVariable]:
+    """The function that makes inputs of one format and dtype, with its docstring."""
 
-    Parameters
-    ----------
-    name : str, optional
-        Name shown when the expression is printed.
+    def of_dtype(name: str | None = None) -> SparseVariable:
+        return matrix(format, name, dtype)
 
-    Returns
-    -------
-    SparseVariable
-        The input, for functions.
+    order = "row by row" if format == "csr" else "column by column"
+    of_dtype.__doc__ = f"""A sparse function input of {dtype}, {order}.
 
-    See Also
-    --------
-    csr_matrix : An input of any dtype.
+Parameters
+----------
+name : str, optional
+    Name shown when the expression is printed.
 
-    Examples
-    --------
-    >>> import consilience.sparse as sparse
-    >>> x = sparse.csr_dmatrix("x")
-    >>> x.format, x.dtype
-    ('csr', 'float64')
-    """
-    return matrix("csr", name, "float64")
+Returns
+-------
+SparseVariable
+    The input, for functions.
 
+See Also
+--------
+{format}_matrix : An input of any dtype.
 
-def csr_fmatrix(name: str | None = None) -> SparseVariable:
-    """A sparse function input of float32, row by row.
-
-    Parameters
-    ----------
-    name : str, optional
-        Name shown when the expression is printed.
-
-    Returns
-    -------
-    SparseVariable
-        The input, for functions.
-
-    See Also
-    --------
-    csr_matrix : An input of any dtype.
-
-    Examples
-    --------
-    >>> import consilience.sparse as sparse
-    >>> x = sparse.csr_fmatrix("x")
-    >>> x.format, x.dtype
-    ('csr', 'float32')
-    """
-    return matrix("csr", name, "float32")
+Examples
+--------
+>>> import consilience.sparse as sparse
+>>> x = sparse.{kind}("x")
+>>> x.format, x.dtype
+('{format}', '{dtype}')
+"""
+    of_dtype.__name__ = of_dtype.__qualname__ = kind
+    return of_dtype
 
 
-def csc_dmatrix(name: str | None = None) -> SparseVariable:
-    """A sparse function input of float64, column by column.
-
-    Parameters
-    ----------
-    name : str, optional
-        Name shown when the expression is printed.
-
-    Returns
-    -------
-    SparseVariable
-        The input, for functions.
-
-    See Also
-    --------
-    csc_matrix : An input of any dtype.
-
-    Examples
-    --------
-    >>> import consilience.sparse as sparse
-    >>> x = sparse.csc_dmatrix("x")
-    >>> x.format, x.dtype
-    ('csc', 'float64')
-    """
-    return matrix("csc", name, "float64")
-
-
-def csc_fmatrix(name: str | None = None) -> SparseVariable:
-    """A sparse function input of float32, column by column.
-
-    Parameters
-    ----------
-    name : str, optional
-        Name shown when the expression is printed.
-
-    Returns
-    -------
-    SparseVariable
-        The input, for functions.
-
-    See Also
-    --------
-    csc_matrix : An input of any dtype.
-
-    Examples
-    --------
-    >>> import consilience.sparse as sparse
-    >>> x = sparse.csc_fmatrix("x")
-    >>> x.format, x.dtype
-    ('csc', 'float32')
-    """
-    return matrix("csc", name, "float32")
+csr_dmatrix = _input("csr_dmatrix", "csr", "float64")
+csr_fmatrix = _input("csr_fmatrix", "csr", "float32")
+csc_dmatrix = _input("csc_dmatrix", "csc", "float64")
+csc_fmatrix = _input("csc_fmatrix", "csc", "float32")
 
 
 def CSR(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -> SparseVariable:
@@ -294,9 +226,9 @@ def CSC(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -
     data : TensorLike
         The stored elements.
     indices : TensorLike
-        Places, counted from 0.
+        The row of each entry: ascending within a column, none twice.
     indptr : TensorLike
-        Where each column or row begins.
+        Where each column begins, and the number of entries at the end.
     shape : int or sequence of int
         Lengths of the axes.
 
@@ -489,8 +421,8 @@ def transpose(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------
@@ -516,8 +448,8 @@ def neg(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------
@@ -575,8 +507,8 @@ def sp_ones_like(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------
@@ -603,8 +535,8 @@ def sp_zeros_like(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------
@@ -634,8 +566,8 @@ def ensure_sorted_indices(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------
@@ -663,8 +595,8 @@ def clean(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------

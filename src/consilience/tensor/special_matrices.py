@@ -29,7 +29,7 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None) -> Node:
     See Also
     --------
     hankel : Diagonals from right to left.
-    circulant : The square matrix with first column c whose columns are c.
+    circulant : The square matrix whose columns are c, turned by one place each.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def hankel(c: TensorLike, r: TensorLike | None = None) -> Node:
 
     See Also
     --------
-    circulant : The square matrix with first column c whose columns are c.
+    circulant : The square matrix whose columns are c, turned by one place each.
     toeplitz : The matrix of constant diagonals with first column c and first row r.
 
     Examples

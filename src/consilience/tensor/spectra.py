@@ -23,7 +23,7 @@ from consilience.ops.linalg import batch_shape, cholesky, matrix_transpose, solv
 from consilience.ops.python_call import PythonCall, PythonFunction
 from consilience.ops.shape import broadcast_to
 from consilience.record import Record
-from consilience.tensor.arrangement import tril, triu
+from consilience.tensor.gathering import tril, triu
 
 Array = npt.NDArray[Any]
 _COMPLEX = {"float64": "complex128", "float32": "complex64"}
@@ -104,9 +104,9 @@ def eigvalsh(a: TensorLike, b: TensorLike | None = None, lower: bool = True, UPL
     a : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     b : TensorLike, optional
-        Second operand, broadcast against the first.
+        Symmetric positive definite matrix of the generalised problem.
     lower : bool, default True
-        Whether the lower triangle is meant.
+        Whether the lower triangle of a is read, the other one taken to mirror it.
     UPLO : str, optional
         Which triangle is read: "L" or "U".
 

@@ -18,7 +18,8 @@ from consilience.ops.factorisations import LDL, LU, QR, ColumnOrder, Householder
 from consilience.ops.index import getitem
 from consilience.ops.linalg import batch_shape, cholesky, solve_triangular
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, eye, full, length_of, squeeze
-from consilience.tensor.arrangement import flip, tril, triu
+from consilience.tensor.arrangement import flip
+from consilience.tensor.gathering import tril, triu
 
 _QR_MODES = {"full": "full", "complete": "full", "economic": "reduced", "reduced": "reduced", "r": "r", "raw": "raw"}
 
@@ -272,7 +273,7 @@ def lu_solve(
     LU_and_pivots : tuple of (TensorLike, TensorLike)
         The factors as `lu_factor` gives them.
     b : TensorLike
-        Second operand, broadcast against the first.
+        Right sides, shape (..., n) or (..., n, m).
     trans : bool or int, default False
         Which system: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose.
     b_ndim : int, optional

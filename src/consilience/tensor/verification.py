@@ -70,6 +70,7 @@ def verify_grad(
     Raises
     ------
     GradientError
+        Where both differences are larger than their tolerance.
     DtypeError
         For a point that is not of floats.
 

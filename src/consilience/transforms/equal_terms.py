@@ -33,6 +33,7 @@ from consilience.ops.shape import (
     reshape,
     stack,
 )
+from consilience.transforms.equal_steps import equal_steps_looped, is_deep
 from consilience.transforms.vectorize.table import Operand, batched_row
 
 # Fewer terms than this stay as they are.
@@ -66,7 +67,12 @@ def equal_terms_batched(outputs: Sequence[Node], keep: Collection[Node] = ()) ->
     """
     kept = frozenset(keep)
     order = topological(outputs, stop=kept.__contains__)
-    if len(order) < FEWEST or not _promising(order):
+    if len(order) < FEWEST:
+        return list(outputs)
+    if is_deep(order, outputs, kept):
+        outputs = equal_steps_looped(outputs, keep)
+        order = topological(outputs, stop=kept.__contains__)
+    if not _promising(order):
         return list(outputs)
     links = _links(order, outputs, kept)
     forms = _Forms(kept)

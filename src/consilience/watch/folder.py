@@ -16,7 +16,7 @@ from consilience.errors import StorageError
 from consilience.output.storage import state_file
 from consilience.output.storage.study_file import FITS
 from consilience.watch.source import RunSource, StoreSource, TreeSource
-from consilience.watch.study import StoredStudy
+from consilience.watch.study import FitUnderWay, StoredStudy
 
 DEEPEST: Final = 4  # folders below the path
 MOST_RUNS: Final = 2000
@@ -57,7 +57,7 @@ class Folder:
             inner = "" if path == self.path else str(path.relative_to(self.path))
             if _kind(path) == "study":
                 study = self._studies.setdefault(path, StoredStudy(path))
-                for fit in study.fits:
+                for fit in study.names():
                     yield f"{inner}/{fit}" if inner else fit, (study, fit)
             else:
                 yield inner, path
@@ -79,9 +79,13 @@ class Folder:
             while len(self._open) >= MOST_OPEN:
                 del self._open[next(iter(self._open))]
             place = self._places[name]
-            self._open[name] = (
-                place[0].opened(place[1], name, True) if isinstance(place, tuple) else opened(place, name)
-            )
+            if isinstance(place, tuple):
+                fit = place[0].opened(place[1], name, True)
+                if isinstance(fit, FitUnderWay):  # another source when it is there
+                    return fit
+                self._open[name] = fit
+            else:
+                self._open[name] = opened(place, name)
         found = self._open[name]
         try:
             found.refresh()

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from consilience.errors import ConsilienceError, StorageError
-from consilience.output.storage.study_file import FITS, bytes_at
+from consilience.output.storage.study_file import FITS, UNDER_WAY, bytes_at
 from consilience.watch.source import TreeSource, stamp
+
+PATIENCE: Final = 30.0
+"""Seconds after which a driver that says nothing is taken for dead; it speaks every few seconds."""
+
+
+class FitUnderWay(TreeSource):
+    """A fit that is being computed, of which nothing is there yet."""
+
+    def __init__(self, name: str, since: float, heard: float) -> None:
+        import xarray
+
+        super().__init__(xarray.DataTree(), name, [{"kind": "began", "time": heard}])
+        status = "stale" if time.time() - heard > PATIENCE else "sampling"
+        self.attributes = {"status": status, "sampling_time": max(0.0, heard - since)}
+        self._heard = heard
+
+    def version(self) -> object:
+        return self._heard
 
 
 class StoredStudy:
@@ -35,10 +54,29 @@ class StoredStudy:
             self._seen = now
         return self._fits
 
+    @property
+    def under_way(self) -> tuple[dict[str, float], float]:
+        """Since when others are computed, by name, and when the driver said so last."""
+        file = self._file.with_suffix(UNDER_WAY)
+        try:
+            if file.is_symlink():
+                return {}, 0.0
+            told, heard = json.loads(file.read_bytes()), file.stat().st_mtime
+            return {str(name): float(since) for name, since in told.items() if name not in self.fits}, heard
+        except (OSError, ValueError, AttributeError, TypeError):
+            return {}, 0.0  # there is none, or it is being written
+
+    def names(self) -> list[str]:
+        """Of the fits that are there, and of those under way."""
+        return [*self.fits, *self.under_way[0]]
+
     def opened(self, fit: str, name: str, whole: bool) -> TreeSource:
         """A fit with its draws or, unless it is to be `whole`, with what its line says; KeyError if it is not there."""
         import xarray
 
+        if fit not in self.fits:
+            others, heard = self.under_way
+            return FitUnderWay(name, others[fit], heard)
         told, tree = self.fits[fit], xarray.DataTree()
         if whole and "at" in told:
             from consilience.sample.many_fits import unpacked  # loads what samples

@@ -323,19 +323,19 @@ def _operations(nodes: Sequence[Node]) -> str:
 def _bytes(step: Step, program: Program) -> int:
     """Bytes of different elements that a step reads and writes."""
     if isinstance(step, KernelStep):
-        places: dict[tuple[int, tuple[int, ...]], int] = {}
+        places: dict[tuple[int, int, tuple[int, ...]], int] = {}
         kernel = step.kernel
-        accesses = [(leaf.memory, leaf.strides, leaf.dtype) for leaf in kernel.leaves]
-        accesses += [(root.memory, root.strides, root.dtype) for root in kernel.roots]
-        for memory, strides, dtype in accesses:
+        accesses = [(leaf.memory, leaf.start, leaf.strides, leaf.dtype) for leaf in kernel.leaves]
+        accesses += [(root.memory, 0, root.strides, root.dtype) for root in kernel.roots]
+        for memory, start, strides, dtype in accesses:
             if memory >= 0:
                 walked = [n for n, s in zip(kernel.domain, strides, strict=True) if s]
-                places[memory, strides] = int(np.prod(walked, dtype=int)) * numpy_dtype(dtype).itemsize
+                places[memory, start, strides] = int(np.prod(walked, dtype=int)) * numpy_dtype(dtype).itemsize
         for body in kernel.body:
             source = body.detail[0] if body.function == "gather" else -1
             assert isinstance(source, int)
             if source >= 0:
-                places[source, ()] = int(np.prod(kernel.domain)) * numpy_dtype(body.dtype).itemsize
+                places[source, 0, ()] = int(np.prod(kernel.domain)) * numpy_dtype(body.dtype).itemsize
         return sum(places.values())
     views: dict[tuple[object, int], View] = {}
     for view in views_of(step, program.buffers):

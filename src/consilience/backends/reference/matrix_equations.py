@@ -14,9 +14,13 @@ from consilience.ir import Node
 from consilience.lower.matrix_equations import BandedLU, Solution, TriangularSylvester
 from consilience.lower.matrix_functions import MOST_ROOTS, NEAR, RepeatedSquare, TriangularRoot
 from consilience.ops.matrix_equations import (
+    DiagonalSums,
     SolveBanded,
     SolveRiccati,
     SolveSylvester,
+    ToeplitzInverse,
+    ToeplitzInverseSums,
+    ToeplitzSolve,
     TridiagonalLU,
     TridiagonalLUSolve,
 )
@@ -217,3 +221,44 @@ def _triangular_root(node: Node, lengths: Lengths, x: Array) -> list[Array]:
                 raise failed(node, "the matrix has no real principal logarithm")
         root[place], counts[place] = found, count
     return [root, counts]
+
+
+@means(ToeplitzInverse)
+def _toeplitz_inverse(node: Node, lengths: Lengths, c: Array) -> Array:
+    import scipy.linalg
+
+    try:
+        factor = np.linalg.cholesky(scipy.linalg.toeplitz(c))
+    except np.linalg.LinAlgError:
+        raise failed(node, "a Toeplitz matrix is not positive definite") from None
+    first = scipy.linalg.cho_solve((factor, True), np.eye(1, len(c))[0])
+    return np.stack([first, np.square(np.diagonal(factor))])
+
+
+def _inverse(x: Array) -> Array:
+    """The inverse of a Toeplitz matrix of the first column x: Gohberg and Semencul's formula."""
+    import scipy.linalg
+
+    rows = np.zeros(len(x))
+    left, right = (scipy.linalg.toeplitz(column, rows) for column in (x, np.concatenate([[0.0], x[:0:-1]])))
+    return np.asarray((left @ left.T - right @ right.T) / x[0])
+
+
+@means(ToeplitzSolve)
+def _toeplitz_solve(node: Node, lengths: Lengths, x: Array, b: Array) -> Array:
+    return np.asarray(_inverse(x) @ b)
+
+
+@means(ToeplitzInverseSums)
+def _toeplitz_inverse_sums(node: Node, lengths: Lengths, x: Array) -> Array:
+    return _sums(_inverse(x))
+
+
+@means(DiagonalSums)
+def _diagonal_sums(node: Node, lengths: Lengths, u: Array, v: Array) -> Array:
+    return _sums(u @ v.T)
+
+
+def _sums(matrix: Array) -> Array:
+    both = matrix + matrix.T
+    return np.array([np.trace(matrix), *(np.trace(both, k) for k in range(1, len(matrix)))])

@@ -104,7 +104,7 @@ def find_MAP(
     compile_kwargs : mapping, optional
         Accepted; of no effect.
     **optimizer_kwargs : object
-        Settings of the optimizer.
+        Settings of the optimizer; `seed` among them is `random_seed` under PyMC's name.
 
     Returns
     -------
@@ -155,6 +155,10 @@ def find_MAP(
             "what `compute_hessian=True` computes stands in the group `fit` of a tree: give also "
             "`return_inferencedata=True`, or give the point to `pm.find_hessian`."
         )
+    if "seed" in optimizer_kwargs:
+        if random_seed is not None:
+            raise TypeError("`seed` is another name of `random_seed`; give one of them.")
+        random_seed = optimizer_kwargs.pop("seed")
     starts = 1 if jitter is False else starts
     if starts < 1 or maxeval < 1:
         raise ValueError(f"`starts` and `maxeval` must be at least 1, got {starts} and {maxeval}.")

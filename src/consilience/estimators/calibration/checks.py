@@ -87,7 +87,7 @@ def prior_predictive_check(
     var_name : str, optional
         The observed variable, where there are several.
     draws : int, default 1000
-        Draws, shape (chain, draw, ...).
+        Number of data sets.
     random_seed : int, sequence of int or Generator, optional
         Seed; the same one gives the same result. A fresh one by default.
 

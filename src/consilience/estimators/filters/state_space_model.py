@@ -59,9 +59,7 @@ class StateSpaceModel:
 
     Raises
     ------
-    ModelError
-    ShapeError
-    DtypeError
+    ModelError, ShapeError, DtypeError
         Where functions do not fit each other.
 
     See Also

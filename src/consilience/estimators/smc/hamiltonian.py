@@ -29,9 +29,9 @@ class HMC(AdaptiveSteps):
     max_steps : int, default 128
         Greatest number of leapfrog steps.
     threshold : float, default 0.5
-        As all kernels have them.
+        Share of the particles that tempering keeps effective from one temperature to the next.
     correlation_threshold : float, default 0.1
-        As all kernels have them.
+        Correlation with the beginning, to which particles fall before moves end.
 
     See Also
     --------

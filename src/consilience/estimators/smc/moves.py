@@ -196,9 +196,9 @@ class IMH(ParticleKernel):
     Parameters
     ----------
     threshold : float, default 0.5
-        As all kernels have them.
+        Share of the particles that tempering keeps effective from one temperature to the next.
     correlation_threshold : float, default 0.1
-        As all kernels have them.
+        Correlation with the beginning, to which particles fall before moves end.
 
     See Also
     --------
@@ -259,9 +259,9 @@ class MH(AdaptiveSteps):
     Parameters
     ----------
     threshold : float, default 0.5
-        As all kernels have them.
+        Share of the particles that tempering keeps effective from one temperature to the next.
     correlation_threshold : float, default 0.1
-        As all kernels have them.
+        Correlation with the beginning, to which particles fall before moves end.
 
     See Also
     --------

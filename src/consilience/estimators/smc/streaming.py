@@ -90,7 +90,7 @@ def assimilate(
 
     Warns
     -----
-    Exception
+    ConvergenceWarning
         As `pm.sample_smc`.
 
     See Also

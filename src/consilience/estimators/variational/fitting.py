@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from consilience.cluster import Task
-from consilience.errors import ConvergenceWarning, SamplingError, WorkerLostError
+from consilience.errors import ConvergenceWarning, SamplingError
 from consilience.estimators.variational.approximation import Approximation
 from consilience.estimators.variational.course import Callbacks, Course
 from consilience.estimators.variational.optimizers import Optimizer
@@ -120,8 +120,6 @@ class Fitting(Stepwise[Approximation]):
         left = dict(enumerate(self._runs))
 
         def take(number: int, task: Task) -> dict[str, Any] | None:
-            if isinstance(task.error, WorkerLostError):
-                raise task.error
             over, state = (True, None) if task.error is not None else task.result()
             if state is not None:
                 left[number].go_on_from(state)

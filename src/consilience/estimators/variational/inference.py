@@ -454,11 +454,6 @@ class LowRankADVI(Inference):
     start_sigma : mapping, optional
         Standard deviations to begin with by name.
 
-    Attributes
-    ----------
-    others
-        As of `Inference`.
-
     See Also
     --------
     FullRankADVI : With a full covariance matrix.
@@ -522,11 +517,6 @@ class SVGD(Inference):
         Seed; the same one gives the same result. A fresh one by default.
     start : mapping, optional
         Starting values by name; the model's starting point by default.
-
-    Attributes
-    ----------
-    others
-        As of `Inference`.
 
     See Also
     --------
@@ -601,8 +591,6 @@ class ASVGD(Inference):
     ----------
     approx
         The family: `FullRank` or `MeanField`.
-    others
-        As of `Inference`.
 
     See Also
     --------
@@ -654,11 +642,6 @@ class NFVI(Inference):
         Starting values by name; the model's starting point by default.
     start_sigma : mapping, optional
         Standard deviations to begin with by name.
-
-    Attributes
-    ----------
-    others
-        As of `Inference`.
 
     See Also
     --------
@@ -861,7 +844,7 @@ def sample_approx(approx: Approximation, draws: int = 100, **options: Any) -> An
     approx : Approximation
         The fitted approximation.
     draws : int, default 100
-        Draws, shape (chain, draw, ...).
+        Number of draws.
     **options : object
         Further settings.
 

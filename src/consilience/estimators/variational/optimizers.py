@@ -239,8 +239,8 @@ def adagrad(
     See Also
     --------
     rmsprop : Steps over the root of a moving average of squared gradients.
-    adagrad_window : As `adagrad`.
-    adadelta : As `rmsprop`.
+    adagrad_window : As `adagrad`, over the latest gradients.
+    adadelta : As `rmsprop`, times the root of earlier squared steps.
 
     Examples
     --------
@@ -320,7 +320,7 @@ def rmsprop(
     See Also
     --------
     adam : Moving averages of gradients over those of their squares.
-    adamax : As `adam`.
+    adamax : As `adam`, over the largest gradient with decay.
 
     Examples
     --------
@@ -363,7 +363,7 @@ def adadelta(
     --------
     adagrad : Steps over the root of the sum of squared gradients.
     rmsprop : Steps over the root of a moving average of squared gradients.
-    adagrad_window : As `adagrad`.
+    adagrad_window : As `adagrad`, over the latest gradients.
 
     Examples
     --------

@@ -18,7 +18,6 @@ from consilience.ir.kinds import Kind, SharedVariable
 from consilience.ops.sparse.products import SparseProduct, TransposedSparseProduct
 
 _KINDS: Final[dict[str, type[Any]]] = {
-    "Variable": Node,
     **dict.fromkeys(("SharedVariable", "TensorSharedVariable", "ScalarSharedVariable"), SharedVariable),
     **dict.fromkeys(
         ("Constant", "TensorConstant"),
@@ -34,10 +33,14 @@ _NAMES: Final = """
     MeasurableElemwise MeasurableOp MinibatchRandomVariable model_deterministic
     model_free_rv model_from_fgraph model_named model_observed_rv model_potential ModelDeterministic ModelNamed
     ModelObservedRV ModelPotential ModelValuedVar ModelVar Node NoneTypeT ObjectiveFunction
-    RandomType RandomVariable RNGConsumerOp Scan Shape Shape_i Subtensor SymbolicOp SymbolicRandomVariable
+    RandomType RNGConsumerOp Scan Shape Shape_i Subtensor SymbolicOp SymbolicRandomVariable
     toposort_replace ViewOp
 """
-_DISTRIBUTIONS: Final = frozenset(["BoundedContinuous", "BoundedDiscrete", "CircularContinuous", "PositiveContinuous"])
+_ADAPTED: Final = frozenset(
+    ["BoundedContinuous", "CircularContinuous", "PositiveContinuous", "RandomVariable", "UnitContinuous"]
+)
+"""What a program's own distributions are derived from: `random_ops`."""
+_DISTRIBUTIONS: Final = frozenset(["BoundedDiscrete"])
 """Bases of distributions: calling what is derived from one is to use it, while an op that is made waits to be used."""
 
 _REGISTER_NAMES: Final = """
@@ -53,6 +56,12 @@ _NOT_IMITATED: Final = frozenset(_NAMES.split()) | _DISTRIBUTIONS | _REGISTERS
 @functools.cache
 def find(name: str) -> type[Any] | None:
     """The class of PyTensor's or PyMC's graphs with this name; None for a name of something else."""
+    if name in _ADAPTED:
+        adapted: type[Any] = getattr(import_module("consilience.foreign.pymc_names.random_ops"), name)
+        return adapted
+    if name == "Variable":
+        variable: type[Any] = import_module("consilience.graph").Variable
+        return variable
     if name in _REGISTERS:
         return _Register.of(name, lambda _: False)
     if name in _NOT_IMITATED:

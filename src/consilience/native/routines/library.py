@@ -42,6 +42,7 @@ from consilience.native.routines.sparse_cholesky import (
     sparse_lower_solve,
     sparse_upper_solve,
 )
+from consilience.native.routines.toeplitz import toeplitz_inverse
 from consilience.native.typed_python import NativeFunction
 
 PREFIX: Final = "consilience_routine_"
@@ -74,6 +75,7 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "sparse_cholesky_pullback": sparse_cholesky_pullback,
     "sparse_lower_solve": sparse_lower_solve,
     "sparse_upper_solve": sparse_upper_solve,
+    "toeplitz_inverse": toeplitz_inverse,
     "argsort": sorting.argsort,
     "below": sorting.below,
     "next_key": sorting.next_key,

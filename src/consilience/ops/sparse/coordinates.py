@@ -112,8 +112,8 @@ def dense_from_sparse(x: Any) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------
@@ -243,8 +243,8 @@ def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
     axis : int, optional
         Axis or axes to work along, negative ones counted from the end; None for all.
     sparse_grad : bool, default False
@@ -283,8 +283,8 @@ def diag(x: Any) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
 
     Returns
     -------

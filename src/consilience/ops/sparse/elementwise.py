@@ -150,8 +150,8 @@ def true_div(x: Any, y: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
     y : TensorLike
         Second operand, broadcast against the first.
 
@@ -237,8 +237,8 @@ def col_scale(x: Any, s: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
     s : TensorLike
         Vector of factors.
 
@@ -267,8 +267,8 @@ def row_scale(x: Any, s: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
     s : TensorLike
         Vector of factors.
 
@@ -299,97 +299,60 @@ def _vector(value: TensorLike) -> Node:
     return node
 
 
-def structured_add(x: Any, y: TensorLike) -> SparseVariable:
-    """A number, or an element of a vector per column, added to the stored entries only.
+def _with_number(
+    function: str, summary: str, relatives: str, given: str, value: str
+) -> Callable[[Any, Any], SparseVariable]:
+    """The function `structured_` of that name, with a number, and its value for a matrix, for the example."""
+    name = f"structured_{function}"
 
-    Parameters
-    ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        Second operand, broadcast against the first.
+    def structured(x: Any, y: TensorLike) -> SparseVariable:
+        return _with_dense(function, as_sparse_variable(x), y)
 
-    Returns
-    -------
-    SparseVariable
-        A matrix with entries at the same places.
+    structured.__doc__ = f"""{summary}.
 
-    See Also
-    --------
-    structured_minimum : The smaller of each stored entry and a number.
-    structured_maximum : The greater of each stored entry and a number.
+Parameters
+----------
+x : SparseVariable or sparse matrix
+    The matrix.
+y : TensorLike
+    Number, or a vector of one element per column.
 
-    Examples
-    --------
-    >>> import scipy.sparse
-    >>> import consilience.sparse as sparse
-    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
-    >>> sparse.structured_add(A, 10.0).toarray().eval().tolist()
-    [[0.0, 12.0], [11.0, 0.0]]
-    """
-    return _with_dense("add", as_sparse_variable(x), y)
+Returns
+-------
+SparseVariable
+    A matrix with entries at the same places.
 
+See Also
+--------
+{chr(10).join(f"{other} : {_MEANINGS[other]}." for other in relatives.split())}
 
-def structured_minimum(x: Any, y: TensorLike) -> SparseVariable:
-    """The smaller of each stored entry and a number.
-
-    Parameters
-    ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        Second operand, broadcast against the first.
-
-    Returns
-    -------
-    SparseVariable
-        A matrix with entries at the same places.
-
-    See Also
-    --------
-    structured_maximum : The greater of each stored entry and a number.
-    structured_add : A number.
-
-    Examples
-    --------
-    >>> import scipy.sparse
-    >>> import consilience.sparse as sparse
-    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
-    >>> sparse.structured_minimum(A, 1.5).toarray().eval().tolist()
-    [[0.0, 1.5], [1.0, 0.0]]
-    """
-    return _with_dense("minimum", as_sparse_variable(x), y)
+Examples
+--------
+>>> import scipy.sparse
+>>> import consilience.sparse as sparse
+>>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
+>>> sparse.{name}(A, {given}).toarray().eval().tolist()
+{value}
+"""
+    structured.__name__ = structured.__qualname__ = name
+    return structured
 
 
-def structured_maximum(x: Any, y: TensorLike) -> SparseVariable:
-    """The greater of each stored entry and a number.
-
-    Parameters
-    ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        Second operand, broadcast against the first.
-
-    Returns
-    -------
-    SparseVariable
-        A matrix with entries at the same places.
-
-    See Also
-    --------
-    structured_add : A number.
-    structured_minimum : The smaller of each stored entry and a number.
-
-    Examples
-    --------
-    >>> import scipy.sparse
-    >>> import consilience.sparse as sparse
-    >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
-    >>> sparse.structured_maximum(A, 1.5).toarray().eval().tolist()
-    [[0.0, 2.0], [1.5, 0.0]]
-    """
-    return _with_dense("maximum", as_sparse_variable(x), y)
+_MEANINGS = {
+    "structured_add": "A number added to the stored entries",
+    "structured_minimum": "The smaller of each stored entry and a number",
+    "structured_maximum": "The greater of each stored entry and a number",
+}
+structured_add = _with_number(
+    "add", "A number, or an element of a vector per column, added to the stored entries only",
+    "structured_minimum structured_maximum", "10.0", "[[0.0, 12.0], [11.0, 0.0]]",
+)  # fmt: skip
+structured_minimum = _with_number(
+    "minimum", _MEANINGS["structured_minimum"], "structured_maximum structured_add", "1.5", "[[0.0, 1.5], [1.0, 0.0]]"
+)
+structured_maximum = _with_number(
+    "maximum", _MEANINGS["structured_maximum"], "structured_add structured_minimum", "1.5", "[[0.0, 2.0], [1.5, 0.0]]"
+)
 
 
 def structured_pow(x: Any, y: TensorLike) -> SparseVariable:
@@ -397,10 +360,10 @@ def structured_pow(x: Any, y: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : SparseVariable or sparse matrix
+        The matrix.
     y : TensorLike
-        Second operand, broadcast against the first.
+        The exponent.
 
     Returns
     -------

@@ -213,7 +213,7 @@ def solve(A: Any, b: TensorLike) -> Node:
     A : TensorLike
         Matrix, or a batch of them.
     b : TensorLike
-        Second operand, broadcast against the first.
+        Right sides, shape (n,) or (n, m).
 
     Returns
     -------

@@ -36,7 +36,7 @@ def dot(x: Any, y: Any) -> Any:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     y : TensorLike
-        Second operand, broadcast against the first.
+        Second operand, with as many rows as x has columns.
 
     Returns
     -------
@@ -84,9 +84,9 @@ def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Any:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     y : TensorLike
-        Second operand, broadcast against the first.
+        Second operand, with as many rows as x has columns.
     grad_preserves_dense : bool, default True
-        Whether derivatives of dense operands are dense.
+        Accepted, without effect: derivatives of dense operands are dense.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def structured_dot(x: Any, y: Any) -> Any:
     x : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
     y : TensorLike
-        Second operand, broadcast against the first.
+        Second operand, with as many rows as x has columns.
 
     Returns
     -------
@@ -139,16 +139,16 @@ def structured_dot(x: Any, y: Any) -> Any:
 
 
 def usmm(alpha: TensorLike, x: Any, y: Any, z: TensorLike) -> Node:
-    """Alpha x y + z for a number, two matrices of which one is sparse, and a dense matrix.
+    """`alpha x y + z` for a number, two matrices of which one is sparse, and a dense matrix.
 
     Parameters
     ----------
     alpha : TensorLike
         Factor of the product.
     x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+        First matrix of the product.
     y : TensorLike
-        Second operand, broadcast against the first.
+        Second matrix of the product; one of both is sparse.
     z : TensorLike
         Dense matrix to which the product is added.
 
@@ -245,11 +245,11 @@ def sampling_dot(x: TensorLike, y: TensorLike, p: Any) -> SparseVariable:
     Parameters
     ----------
     x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+        Dense matrix, shape (n, k).
     y : TensorLike
-        Second operand, broadcast against the first.
+        Dense matrix, shape (m, k).
     p : object
-        Sparse matrix whose pattern says which products are wanted.
+        Sparse matrix, shape (n, m), whose places say which products are wanted.
 
     Returns
     -------

@@ -6,8 +6,10 @@ torn last line is dropped, and so are lines whose bytes are not there. What they
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import time
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +22,10 @@ from consilience.output.storage.files import failure, lock
 
 FITS: Final = "fits.jsonl"
 """The file of a study of fits, in its folder."""
+UNDER_WAY: Final = ".now"
+"""Suffix of the file beside it that says what is being computed, while a driver lives."""
+BEAT: Final = 3.0
+"""Seconds after which that file is written again, though it says the same."""
 
 
 class StudyFile:
@@ -47,6 +53,7 @@ class StudyFile:
         self.path = path
         self.found: dict[int, dict[str, Any]] = {}
         self.first: dict[str, float] | None = None
+        self._told: tuple[float, dict[str, float]] = (-BEAT, {})
         self._lock = lock(path.resolve())
         try:
             lines = self._lines()
@@ -112,8 +119,23 @@ class StudyFile:
         except OSError as error:
             raise failure(self.path, error, "what was there before is kept") from error
 
+    def tell(self, under_way: Mapping[str, float]) -> None:
+        """Say what is being computed, by name, and since when, to whoever watches; every second at most.
+
+        Nothing depends on it: a disk that takes no more does not end a study by it.
+        """
+        now = time.monotonic()
+        if now - self._told[0] < (BEAT if dict(under_way) == self._told[1] else 1.0):
+            return
+        self._told = now, dict(under_way)
+        with contextlib.suppress(OSError):
+            self.path.with_suffix(UNDER_WAY).write_text(json.dumps(under_way), encoding="utf-8")
+
     def close(self) -> None:
         """Let others write it."""
+        if self._told[1]:
+            with contextlib.suppress(OSError):
+                self.path.with_suffix(UNDER_WAY).unlink(missing_ok=True)
         self._lock.release()
 
 

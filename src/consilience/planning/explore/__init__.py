@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from consilience.planning.explore import indices, linear_systems, matrix_products
+from consilience.planning.explore import indices, linear_systems, matrix_products, subsets, toeplitz
 from consilience.rewrite.rule import RuleTable
 from consilience.rewrite.rules import DIFFERENTIATED
 
-EXPLORE: Final = RuleTable((*linear_systems.RULES, *matrix_products.RULES, *indices.RULES))
+EXPLORE: Final = RuleTable(
+    (*linear_systems.RULES, *matrix_products.RULES, *indices.RULES, *subsets.RULES, *toeplitz.RULES)
+)
 
 # One-way rules that guess what is cheaper, where no plan is made.
 GUESSES: Final = ("inverse times a value",)

@@ -149,12 +149,15 @@ def scaled_right(node: Node, facts: Facts) -> Node | None:
     left, right = node.inputs
     if right.ndim != 2 or left.ndim > 2 or function_of(right) != "mul":
         return None
-    turned = Node(MatMul(), apply("mul", *map(_turned, right.inputs)), left if left.ndim == 1 else _turned(left))
+    turned = Node(
+        MatMul(), apply("mul", *map(transpose_of, right.inputs)), left if left.ndim == 1 else transpose_of(left)
+    )
     found = scaled_left.apply(turned, facts)
-    return found if found is None or left.ndim == 1 else _turned(found)
+    return found if found is None or left.ndim == 1 else transpose_of(found)
 
 
-def _turned(x: Node) -> Node:
+def transpose_of(x: Node) -> Node:
+    """The transpose; of a vector the column."""
     if x.ndim < 2:
         return expand_dims(x, 1) if x.ndim else x
     inner = transposed(x)
@@ -233,7 +236,7 @@ def diagonal_of_product(node: Node, facts: Facts) -> Node | None:
     if not isinstance(entry, SliceIndex) or not entry.static or entry.range(n * n) != range(0, n * n, n + 1):
         return None
     a, b = product.inputs
-    return reduce("sum", apply("mul", a, _turned(b)), -1)
+    return reduce("sum", apply("mul", a, transpose_of(b)), -1)
 
 
 @rewrites(
@@ -300,7 +303,7 @@ def form_of_sum(node: Node, facts: Facts) -> Node | None:
             return None
         other = whole[1] if whole[0] is inner else whole[0]
         a, b = inner.inputs
-        found = reduce("sum", apply("mul", a, Node(MatMul(), other, _turned(b))), (0, 1))
+        found = reduce("sum", apply("mul", a, Node(MatMul(), other, transpose_of(b))), (0, 1))
     else:
         return None
     return apply("mul", found, *rest) if rest else found

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from consilience.cluster import Task, Workers
+from consilience.cluster.workers import MOST_LOSSES
 from consilience.errors import WorkerLostError
 from consilience.run.remote.segment import Order, Piece, Recipe, segments
 
@@ -23,7 +24,6 @@ SHORTEST, LONGEST = 1.0, 10.0  # seconds of a task, unless a single transition t
 FIRST_PATIENCE: Final = 120.0  # seconds to wait for a first answer, before which workers compile
 PATIENCE: Final = 10.0  # seconds at least that an answer may be overdue; doubled until there is one
 SLOWER: Final = 10.0  # times the longest task until then, after which one is overdue
-MOST_LOSSES: Final = 4  # workers that an order may lose
 LOOK: Final = 1.0  # seconds between two looks at what is overdue
 REMEMBERED: Final = 20  # tasks of which the way is known
 

@@ -9,9 +9,13 @@ from consilience.ir import Node
 from consilience.ops import Solve
 from consilience.ops.index import getitem
 from consilience.ops.matrix_equations import (
+    DiagonalSums,
     SolveBanded,
     SolveRiccati,
     SolveSylvester,
+    ToeplitzInverse,
+    ToeplitzInverseSums,
+    ToeplitzSolve,
     TridiagonalLU,
     TridiagonalLUSolve,
     solve_discrete,
@@ -109,3 +113,11 @@ def _tridiagonal_lu_solve(node: Node, g: Node, wanted: Sequence[bool]) -> Cotang
             "`solve(a, b, assume_a='tridiagonal')` has one in both operands."
         )
     return [None, None, Node(TridiagonalLUSolve(not node.op.transposed), packed, exchanged, g)]
+
+
+@pullback_of(ToeplitzInverse)
+@pullback_of(ToeplitzSolve)
+@pullback_of(ToeplitzInverseSums)
+@pullback_of(DiagonalSums)
+def _toeplitz(node: Node, g: object, wanted: Sequence[bool]) -> Cotangents:
+    raise MissingRuleError("Toeplitz matrices come into programs whose derivatives have been taken.")

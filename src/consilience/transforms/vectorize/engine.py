@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import Dim, Node, computed_atoms, rebuild, topological, with_lengths
+from consilience.ir import Dim, Node, computed_atoms, rebuild, tensor_input, topological, with_lengths
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import source_of
 from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import describe, without_sources
-from consilience.ir.types import Shape
+from consilience.ir.types import FLOATS, INTEGERS, Shape
 from consilience.ops import Item
 from consilience.ops.assertion import require
 from consilience.ops.control import with_equal_lengths
-from consilience.ops.elementwise import apply
+from consilience.ops.elementwise import Cast, Elementwise, apply
 from consilience.ops.python_call import common_length, given_by_python, settled
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, expand_dims
@@ -94,10 +94,42 @@ def vectorize_graph(outputs: Node | Sequence[Node], replace: Mapping[Node, Node]
     [3.0, 7.0]
     """
     results = []
-    for output in [outputs] if isinstance(outputs, Node) else outputs:
+    # As in PyTensor, a batch may be of another dtype than what it stands for: all that follows from it is of that, too.
+    other = {old: tensor_input(new.dtype, old.static_shape) for old, new in replace.items() if new.dtype != old.dtype}
+    replace = {other.get(old, old): new for old, new in replace.items()}
+    for given in [outputs] if isinstance(outputs, Node) else outputs:
+        output = _of_other_dtype(given, other) if other else given
         met = set(topological([output], stop=replace.__contains__))
         results += vectorize([output], {old: new for old, new in replace.items() if old in met})
     return results[0] if isinstance(outputs, Node) else results
+
+
+def _of_other_dtype(output: Node, replacements: Mapping[Node, Node]) -> Node:
+    """The graph with nodes exchanged for those of another dtype, where scalar functions promote anew.
+
+    Raises
+    ------
+    DtypeError
+        Where a function of several tensors takes them only as they were, or what was whole would be cut off.
+    """
+    memo = dict(replacements)
+    for node in topological([output], stop=memo.__contains__):
+        if node in memo:
+            continue
+        inputs = tuple(memo[operand] for operand in node.inputs)
+        other = next((new for old, new in zip(node.inputs, inputs, strict=True) if old.dtype != new.dtype), None)
+        truncates = isinstance(node.op, Cast) and other is not None and node.dtype in INTEGERS and other.dtype in FLOATS
+        if other is not None and isinstance(node.op, Elementwise):
+            memo[node] = apply(node.op.function, *inputs)
+        elif other is not None and (truncates or len(inputs) > 1):
+            was = next(old for old, new in replacements.items() if old.dtype != new.dtype)
+            raise DtypeError(
+                f"the batched form of {describe(was)} must be {was.dtype}, got {replacements[was].dtype}, since "
+                f"`{node.op!r}` needs it; write `batch.astype({was.dtype!r})`."
+            )
+        else:
+            memo[node] = rebuild(node, inputs)
+    return memo[output]
 
 
 def with_common_lengths(

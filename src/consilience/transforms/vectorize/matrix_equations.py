@@ -8,14 +8,18 @@ from consilience.ir import Node
 from consilience.ir.types import Shape
 from consilience.ops import Item
 from consilience.ops.matrix_equations import (
+    DiagonalSums,
     SolveBanded,
     SolveRiccati,
     SolveSylvester,
+    ToeplitzInverse,
+    ToeplitzInverseSums,
+    ToeplitzSolve,
     TridiagonalLU,
     TridiagonalLUSolve,
 )
 from consilience.ops.matrix_functions import MatrixFunction, MatrixFunctionDerivative
-from consilience.transforms.vectorize.table import Operand, batched_form
+from consilience.transforms.vectorize.table import Operand, batched_form, no_batched_form
 
 
 @batched_form(SolveSylvester)
@@ -32,3 +36,7 @@ def _same(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
 def _factors(node: Node, operands: Sequence[Operand], batch: Shape) -> list[Node]:
     made = Node(node.op, operands[0].value)
     return [Node(Item(0), made), Node(Item(1), made)]
+
+
+for _op in (ToeplitzInverse, ToeplitzSolve, ToeplitzInverseSums, DiagonalSums):
+    no_batched_form(_op, "Toeplitz matrices come into programs that are not batched any more")

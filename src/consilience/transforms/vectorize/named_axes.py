@@ -70,7 +70,7 @@ def psum(x: TensorLike, axis_name: AxisName) -> Node:
 
     See Also
     --------
-    pmean : Mean.
+    pmean : Mean over the positions of a named axis.
     vmap : Names an axis.
 
     Examples
@@ -100,7 +100,7 @@ def pmean(x: TensorLike, axis_name: AxisName) -> Node:
 
     See Also
     --------
-    psum : Sum.
+    psum : Sum over the positions of a named axis.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def pmax(x: TensorLike, axis_name: AxisName) -> Node:
     See Also
     --------
     pmin : Least.
-    psum : Sum.
+    psum : Sum over the positions of a named axis.
 
     Examples
     --------
@@ -162,8 +162,8 @@ def pmin(x: TensorLike, axis_name: AxisName) -> Node:
 
     See Also
     --------
-    pmax : Greatest.
-    psum : Sum.
+    pmax : Greatest of the positions of a named axis.
+    psum : Sum over the positions of a named axis.
 
     Examples
     --------

@@ -46,9 +46,9 @@ def from_jax(function: Callable[..., Any], *examples: Any, opaque: bool = False)
     GraphError
         For branches, loops and shapes that depend on values.
     MissingPackageError
-        Without JAX; and the function itself ShapeError.
-    DtypeError
-        For other arguments.
+        Without JAX.
+    ShapeError
+        Of the function that is made: for arguments of other shapes, and DtypeError for other dtypes.
 
     See Also
     --------

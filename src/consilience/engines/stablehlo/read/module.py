@@ -69,11 +69,10 @@ def from_stablehlo(text: str | bytes, function: str = "main") -> Callable[..., A
     ShapeError
         For open lengths.
     MissingPackageError
-        For bytecode without `jaxlib`; and the function itself GraphError.
-    ShapeError
-        And.
-    DtypeError
-        For other arguments.
+        For bytecode without `jaxlib`.
+    GraphError
+        Of the function that is made: for arguments of another number, ShapeError for other shapes, DtypeError for other
+        dtypes.
 
     See Also
     --------

@@ -58,11 +58,10 @@ def from_torch(module: Callable[..., Any], *examples: Any, opaque: bool = False)
     GraphError
         For branches, loops and shapes that depend on values.
     MissingPackageError
-        Without PyTorch; what the module itself raises; and the function itself ShapeError.
-    DtypeError
-        And.
-    GraphError
-        For other arguments.
+        Without PyTorch.
+    ShapeError
+        Of the function that is made: for arguments of other shapes, DtypeError for other dtypes, GraphError for others
+        in number or form.
 
     See Also
     --------
