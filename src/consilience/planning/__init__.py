@@ -123,7 +123,9 @@ def _effort(outputs: Sequence[Node]) -> float:
             source = _size(made) if isinstance(read.op, _READ) else 0.0
             if len(node.inputs) > 1 or source > 2.0 * _size(node):
                 effort = 10.0 * max(_size(node), source)
-        elif isinstance(node.op, Elementwise) and node.op.function == "where" and isinstance(node.inputs[0].op, Constant):
+        elif (
+            isinstance(node.op, Elementwise) and node.op.function == "where" and isinstance(node.inputs[0].op, Constant)
+        ):
             effort = 30.0 * _size(node)
         if effort >= COUNTS:
             total += effort
