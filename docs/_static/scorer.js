@@ -1,7 +1,12 @@
-// Order of what a search finds: recipes and lessons first, then the reference, design notes last.
+// Order of what a search finds: the page of the very name that was asked for, the shortest of its places first; then
+// recipes and lessons, the reference, and design notes last.
 var Scorer = {
   score: function (result) {
-    var place = result[0], score = result[4];
+    const bare = (text) => text.toLowerCase().replace(/[\s_]/g, "");
+    const asked = bare(new URLSearchParams(window.location.search).get("q") || "");
+    const place = result[0], name = bare(result[1].replace(/<[^>]*>/g, "")), score = result[4];
+    const parts = name.split(".");
+    if (result[2] && place.startsWith("reference/api/") && (name === asked || parts.at(-1) === asked)) return score + 60 - 5 * parts.length;
     if (place.startsWith("design/")) return score - 40;
     if (place.startsWith("learn/") || place.startsWith("do/")) return score + 10;
     return score;

@@ -31,6 +31,9 @@ from consilience.distributions.shape_utils import (
     convert_shape,
     convert_size,
     find_size,
+    get_support_shape,
+    get_support_shape_1d,
+    implicit_size_from_params,
     rv_size_is_none,
     shape_from_dims,
     to_tuple,
@@ -343,6 +346,34 @@ def test_a_distribution_of_pymcs_making_is_refused_by_name() -> None:
     own = type("Own", (pm.Discrete,), {"rv_op": object()})
     with pytest.raises(MissingRuleError, match=r"Own draws by an op of PyTensor's .*`pm\.CustomDist`"):
         own.dist([1, 2])
+
+
+def test_shapes_of_events_and_batches_are_told_by_what_is_given() -> None:
+    """A shape, dims of the model, data, or parameters; lengths that contradict each other are refused."""
+    assert get_support_shape_1d(None) is None
+    assert get_support_shape_1d(4).eval() == 4
+    assert get_support_shape_1d(None, shape=(2, 7), support_shape_offset=1).eval() == 6
+    with pm.Model(coords={"row": range(3), "time": range(5)}):
+        assert get_support_shape_1d(None, dims=("row", "time")).eval() == 5
+    assert [n.eval().item() for n in get_support_shape(None, observed=np.zeros((2, 3, 4)), ndim_supp=2)] == [3, 4]
+    with pytest.raises(ShapeError, match="the length 3 was given, but shape, dims or data have 4"):
+        get_support_shape_1d(3, shape=(4,))
+    with pytest.raises(ShapeError, match="2 axes or more were needed"):
+        get_support_shape(None, shape=4, ndim_supp=2)
+    size = implicit_size_from_params(np.zeros((5, 1)), pt.zeros((3, 2)), ndims_params=[0, 1])
+    assert size.eval().tolist() == [5, 3]
+
+
+def test_keywords_of_variational_fits_can_be_read() -> None:
+    """Programs sort their own keywords by the signatures of PyMC's functions; all that are there are taken here."""
+    own = graph_classes.find("ObjectiveFunction")
+    assert own is not None
+    named = set(inspect.signature(own.step_function).parameters) - {"self"}
+    with pm.Model():
+        pm.Normal("x")
+        pm.fit(method="advi", random_seed=1, progressbar=False, **dict.fromkeys(named))
+    with pytest.raises(MissingPackageError, match="ObjectiveFunction"):
+        own().step_function()
 
 
 def test_a_chain_is_recorded_point_by_point() -> None:

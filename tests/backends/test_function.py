@@ -112,7 +112,7 @@ class TestChecksAtTheCall:
     @pytest.mark.parametrize(
         ("dtype", "value"),
         [
-            ("int64", [1.5]), ("float64", [1j]), ("float64", ["a"]), ("float64", [True]), ("bool", [1]),
+            ("int64", [1.5]), ("float64", [1j]), ("float64", ["a"]), ("float64", [True]), ("bool", [2]),
             ("int64", np.array([1], "uint64").astype("float32")), ("float64", [object()]), ("int64", [True]),
         ],
     )  # fmt: skip

@@ -68,6 +68,23 @@ def test_data_that_a_row_leaves_out_are_those_of_the_model_whatever_came_before(
     np.testing.assert_array_equal(model["x"].eval(), np.zeros(3))
 
 
+def test_what_a_function_holds_is_part_of_what_a_folder_has(tmp_path: Path) -> None:
+    def made(scale: float) -> Any:
+        def of(row: float, wide: float = 1.0) -> pm.Model:
+            with pm.Model() as model:
+                pm.Normal("x", row * scale, wide)
+            return model
+
+        return of
+
+    first = pm.sample_many(made(1.0), {"a": 10.0}, store=tmp_path / "study", **SHORT)["a"]
+    again = pm.sample_many(made(1.0), {"a": 10.0}, store=tmp_path / "study", **SHORT)["a"]
+    assert np.array_equal(first["posterior"]["x"], again["posterior"]["x"])
+    with pytest.warns(ConsilienceWarning, match="1 fits of other data or another model, such as `a`"):
+        other = pm.sample_many(made(100.0), {"a": 10.0}, store=tmp_path / "study", **SHORT)["a"]
+    assert float(other["posterior"]["x"].mean()) > 900.0
+
+
 def test_rows_may_have_sparse_data() -> None:
     sparse = pytest.importorskip("scipy.sparse")
     matrix = sparse.random(20, 3, 0.5, format="csr", random_state=0)

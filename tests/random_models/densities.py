@@ -113,12 +113,20 @@ _family(
     "InverseGamma", "positive", "alpha beta",
     lambda v, a, b: a * np.log(b) - (a + 1) * np.log(v) - b / v - gammaln(a),
     lambda v, a, b: stats.invgamma(a, scale=b).logpdf(v),
+    other={
+        "mu sigma": lambda mu, sigma: {"alpha": (mu / sigma) ** 2 + 2, "beta": mu * ((mu / sigma) ** 2 + 1)},
+    },
 )  # fmt: skip
 _family(
     "Beta", "unit", "alpha beta",
     lambda v, a, b: (a - 1) * np.log(v) + (b - 1) * np.log1p(-v) + gammaln(a + b) - gammaln(a) - gammaln(b),
     lambda v, a, b: stats.beta(a, b).logpdf(v),
-    other={"mu nu": lambda mu, nu: {"alpha": mu * nu, "beta": (1 - mu) * nu}},
+    other={
+        "mu nu": lambda mu, nu: {"alpha": mu * nu, "beta": (1 - mu) * nu},
+        "mu sigma": lambda mu, sigma: {
+            "alpha": mu * (mu * (1 - mu) / sigma**2 - 1), "beta": (1 - mu) * (mu * (1 - mu) / sigma**2 - 1),
+        },
+    },
 )  # fmt: skip
 _family(
     "Poisson", "discrete", "mu", poisson_logp, lambda v, m: stats.poisson(m).logpmf(v),

@@ -307,7 +307,8 @@ class Draft:
             "Exponential": {g.one("lam", "scale"): first},
             "HalfNormal": {"sigma": first},
         }.get(family, {"alpha": f"0.5 + {second}", "beta": first})
-        if family == "Gamma" and g.often(0.3):
+        if family in ("Gamma", "InverseGamma") and g.often(0.3):
+            g.features["positive data by mean and spread"] += 1
             words = {"mu": first, "sigma": second}
         self.observe(name, family, words, g.datum("positive", axes, "float64" if g.often(0.8) else "float32"))
 
@@ -318,6 +319,10 @@ class Draft:
         words = {"alpha": g.positive(axes, depth), "beta": g.positive((), 1)}
         if g.often(0.5):
             words = {"mu": g.unit(axes, depth), "nu": f"1.0 + {g.positive((), 1)}"}
+        elif g.often(0.3):  # the spread is below that of the two ends
+            g.features["proportions by mean and spread"] += 1
+            mu = g.unit(axes, depth)
+            words = {"mu": mu, "sigma": f"0.9 * {g.unit((), 1)} * sqrt({mu} * (1.0 - {mu}))"}
         self.observe(name, family, words, g.datum("unit", axes))
 
     def counts(self, axes: Axes) -> str:

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 import consilience as pm
-from consilience.transforms import equal_terms
+from consilience.planning import choosing
+from consilience.planning.alternatives import Alternatives
+from consilience.transforms import equal_steps, equal_terms
 from tests.random_models.coordinates import of_samplers
 from tests.random_models.densities import FAMILIES, constrained
 from tests.random_models.generate import generated
 from tests.random_models.idioms import UNARY
-from tests.random_models.runs import checked, checked_numbers, explained, run
+from tests.random_models.runs import Part, checked, checked_numbers, explained, run
 
 SEEDS = (1, 2, 3)
 QUICK = 80
@@ -36,6 +38,42 @@ def test_models_are_the_same_where_any_two_terms_count_as_many(monkeypatch: pyte
     monkeypatch.setattr(equal_terms, "FEWEST", 2)
     part = checked(checked_numbers((11,), 60))
     assert not part.failures, f"{part.failures[0].outcome.label}\n{explained(part.failures[:1], 20.0)}"
+
+
+def test_models_are_the_same_where_any_three_steps_count_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three steps of one form become one loop, as those of many do."""
+    monkeypatch.setattr(equal_terms, "FEWEST_STEPS", 3)
+    monkeypatch.setattr(equal_steps, "FEWEST", 3)
+    part = checked(checked_numbers((12,), 40))
+    assert not part.failures, f"{part.failures[0].outcome.label}\n{explained(part.failures[:1], 20.0)}"
+
+
+def with_random_forms(keys: list[tuple[int, int]]) -> Part:
+    """Models whose density and gradient are compiled in forms that are taken at random, whatever they cost."""
+    generator = np.random.default_rng(keys[0])
+
+    def at_random(found: Alternatives) -> dict[int, int]:
+        return {n: int(generator.integers(len(members))) for n, members in enumerate(found.members)}
+
+    before = choosing.set(at_random)
+    try:
+        return checked(keys)
+    finally:
+        choosing.reset(before)
+
+
+def test_models_in_random_forms_agree_with_numpy() -> None:
+    part = with_random_forms(checked_numbers((14,), 20))
+    assert not part.failures, f"{part.failures[0].outcome.label}\n{explained(part.failures[:1], 20.0)}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("block", range(20))
+def test_thousands_of_models_in_random_forms_agree_with_numpy(block: int) -> None:
+    count = int(os.environ.get("CONSILIENCE_MODELS", "4000")) // 20
+    part = with_random_forms([(15, number) for number in range(block * count, (block + 1) * count)])
+    assert not part.failures, f"{len(part.failures)} fail\n{explained(part.failures[:1], 20.0)}"
 
 
 @pytest.mark.slow

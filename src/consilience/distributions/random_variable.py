@@ -44,6 +44,11 @@ class RandomVariable(Op):
     settings: tuple[Hashable, ...] = ()
     components: tuple[tuple[RandomVariable, ...], ...] = ()
 
+    @property
+    def name(self) -> str:
+        """The distribution's name in small letters, by which programs tell variables apart."""
+        return self.distribution.title.lower()
+
     def result_type(self, *inputs: Node) -> TensorType:
         if not inputs or inputs[0].dtype != "key":
             raise DtypeError(f"a random variable needs a random key first, got {inputs[:1]!r}.")

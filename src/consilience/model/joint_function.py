@@ -22,6 +22,7 @@ from consilience.model.starting_point import initial_point
 from consilience.model.value_graphs import Chosen, differentiable, factors
 from consilience.model.variables import ModelVariables
 from consilience.ops.shape import concatenate, reshape
+from consilience.planning import before_slopes
 from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 
@@ -58,7 +59,7 @@ class LogpDlogp:
                 cost = total(factors(model, free)) + weight * total(factors(model, rest))
             else:
                 cost = total(factors(model))
-            (cost,) = simplify([cost], keep=moved)
+            (cost,) = before_slopes(simplify([cost], keep=moved), moved)
             slope = concatenate([reshape(part, (-1,)) for part in gradient(cost, moved)])
         self._order = [str(v.name) for v in values]
         given: list[Node] = [*values, weight] if tempered else values

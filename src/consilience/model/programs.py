@@ -35,6 +35,7 @@ from consilience.ops import cast
 from consilience.ops.assertion import require
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to
+from consilience.planning import before_slopes
 from consilience.record import replace
 from consilience.rewrite.rules import simplify
 from consilience.transforms.equal_terms import equal_terms_batched
@@ -122,6 +123,7 @@ class DensityPrograms:
             self.simulated = simulated(model, terms)
             check_shape_constraints(collect([*terms.all, *terms.deterministics]), lengths)
             (logp,) = require(simplify([with_key(total(terms.all))]), _owed(terms.all))
+            (logp,) = before_slopes([logp], terms.values)
             gradients, self.without_gradient = self._gradients(logp)
             self.layout = layout_of(model.free, lengths)
             self.position = tensor_input("float64", (self.layout.dimension,), "position")

@@ -17,6 +17,7 @@ from consilience.model.terms import Terms, terms_of
 from consilience.model.variables import ModelVariables
 from consilience.ops.elementwise import cast
 from consilience.ops.shape import concatenate, reshape
+from consilience.planning import before_slopes
 from consilience.record import replace
 from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient, jacobian
@@ -90,7 +91,7 @@ def dlogp_graph(model: ModelVariables, chosen: Chosen = None, with_jacobian: boo
     """The gradient of the whole log density along the chosen free variables: one flat vector."""
     wanted = differentiable(model, chosen)
     with without_sources():
-        (cost,) = simplify([total(factors(model, with_jacobian=with_jacobian))], keep=wanted)
+        (cost,) = before_slopes(simplify([total(factors(model, with_jacobian=with_jacobian))], keep=wanted), wanted)
         parts = [reshape(part, (-1,)) for part in gradient(cost, wanted)]
     return concatenate(parts) if parts else reshape(cost, (1,))[:0]
 

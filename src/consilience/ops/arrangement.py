@@ -13,6 +13,7 @@ from consilience.errors import ShapeError
 from consilience.ir import Dim, Node
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
+from consilience.ir.types import FLOATS, INTEGERS
 from consilience.ops import linalg
 from consilience.ops.axes import is_integer, one_axis
 from consilience.ops.elementwise import TensorLike, apply, as_tensor
@@ -320,7 +321,7 @@ def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None
     fill_value : TensorLike
         Value of every element.
     dtype : dtype, optional
-        Element type of the result; that of the tensor by default.
+        Element type of the result; by default that of `a`, and that of a float which would be cut off in whole numbers.
 
     Returns
     -------
@@ -339,5 +340,6 @@ def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None
     >>> pt.full_like([1.0, 2.0], 3.0).eval().tolist()
     [3.0, 3.0]
     """
-    node = as_tensor(a)
-    return full(node.static_shape, fill_value, node.dtype if dtype is None else dtype)
+    node, value = as_tensor(a), as_tensor(fill_value)
+    cut_off = value.dtype in FLOATS and node.dtype in {*INTEGERS, "bool"}
+    return full(node.static_shape, value, (value if cut_off else node).dtype if dtype is None else dtype)

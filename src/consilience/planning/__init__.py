@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, TypeVar
 
-from consilience.ir import Constant, Node, TensorType, topological
+from consilience.ir import Constant, Node, TensorType, is_leaf, topological
 from consilience.ops import (
     Cholesky,
     Concatenate,
@@ -60,6 +60,27 @@ def planned(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | i
     return list(plan(outputs, data, choice).outputs)
 
 
+def before_slopes(outputs: Sequence[Node], wanted: Sequence[Node] = ()) -> list[Node]:
+    """The outputs in the form that derivatives are to be taken of: dear products of matrices in the best order.
+
+    Slopes take a few times as long as the value that they are derived from. Of `(A @ B) @ v` they multiply matrices,
+    and no rule finds from there what those of `A @ (B @ v)` are.
+
+    Parameters
+    ----------
+    wanted : sequence of TensorVariable, default ()
+        What stays as it is: nothing is planned where a value within is wanted.
+    """
+    if choosing.get() is not True or not all(map(is_leaf, wanted)):
+        return list(outputs)
+    products = [n for n in topological(outputs) if isinstance(n.op, MatMul)]
+    if all(_size(n) * _length(n.inputs[0], -1) < COUNTS for n in products) or not worthwhile(outputs):
+        return list(outputs)
+    from consilience.planning.choice import planned_products
+
+    return planned_products(outputs)
+
+
 Compiled = TypeVar("Compiled")
 Arguments = ParamSpec("Arguments")
 
@@ -102,7 +123,9 @@ def _effort(outputs: Sequence[Node]) -> float:
             source = _size(made) if isinstance(read.op, _READ) else 0.0
             if len(node.inputs) > 1 or source > 2.0 * _size(node):
                 effort = 10.0 * max(_size(node), source)
-        elif kind is Elementwise and node.op.function == "where" and isinstance(node.inputs[0].op, Constant):  # type: ignore[attr-defined]
+        elif (
+            isinstance(node.op, Elementwise) and node.op.function == "where" and isinstance(node.inputs[0].op, Constant)
+        ):
             effort = 30.0 * _size(node)
         if effort >= COUNTS:
             total += effort

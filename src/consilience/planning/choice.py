@@ -14,7 +14,7 @@ from consilience.ir import Node, side_tables, topological
 from consilience.ops import BroadcastTo, Reduce, Transpose
 from consilience.planning import cost
 from consilience.planning.alternatives import Alternatives, Member
-from consilience.planning.explore import ALWAYS, EXPLORE
+from consilience.planning.explore import ALWAYS, EXPLORE, PRODUCTS, UNDIFFERENTIATED
 from consilience.record import Record
 
 if TYPE_CHECKING:
@@ -96,6 +96,13 @@ def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | int 
         Where no plan was found that holds as little.
     """
     return _chosen(outputs, data, choice)[0]
+
+
+def planned_products(outputs: Sequence[Node]) -> list[Node]:
+    """The outputs with their products of matrices in the cheapest order; nothing else is planned."""
+    price = Price(Alternatives(outputs, (), PRODUCTS, UNDIFFERENTIATED, limit=_limit(outputs)))
+    cheapest(price)
+    return price.outputs() if any(price.rules()) else list(outputs)
 
 
 def _chosen(outputs: Sequence[Node], data: Sequence[Node], choice: bool | int | Forced) -> tuple[PricedPlan, Price]:

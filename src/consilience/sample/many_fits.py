@@ -6,6 +6,7 @@ name, its data and the seed of the study alone.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import json
@@ -16,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -39,6 +40,9 @@ from consilience.sample.posterior import sample
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
     import xarray
+
+PLAIN: Final = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
+"""What a function holds and whose pickle is the same on another day."""
 
 
 class Fits(Mapping[str, Any]):
@@ -328,15 +332,27 @@ class _ManyFits(Many[Fits]):
 
 
 def identity(value: Any) -> str:
-    """Digest of a model by its density and data, of a function by its source, of anything else by its pickle."""
+    """Digest of a model by its density and data, of a function by its source and the plain values that it holds, of
+    anything else by its pickle.
+    """
     if isinstance(value, Model):
         return json.dumps(signature(model_density(value)))
     if isinstance(value, FunctionType):
+        known = "".join(f"\n{identity(own)}" for own in _held(value) if isinstance(own, PLAIN))
         try:
-            return f"{value.__qualname__}\n{inspect.getsource(value)}"
+            return f"{value.__qualname__}\n{inspect.getsource(value)}{known}"
         except OSError:  # typed into a prompt
-            return f"{value.__qualname__}\n{value.__code__.co_code.hex()} {value.__code__.co_consts}"
+            return f"{value.__qualname__}\n{value.__code__.co_code.hex()} {value.__code__.co_consts}{known}"
     return hashlib.sha256(dumps(value, "a row")).hexdigest()
+
+
+def _held(function: FunctionType) -> list[Any]:
+    """Defaults of a function, and what it takes from functions around it."""
+    found = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # there is none yet
+            found.append(cell.cell_contents)
+    return found
 
 
 def _rows(over: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from consilience.ir.side_tables import add_origins, describe, name_of, set_name
 from consilience.ops.assertion import require
 from consilience.ops.elementwise import AlteredGradient, TensorLike, as_tensor
 from consilience.ops.sparse.variable import SparseVariable
+from consilience.planning import before_slopes
 from consilience.rewrite.rules import simplify
 from consilience.transforms import gradient as calculus
 from consilience.transforms.equal_terms import equal_terms_batched
@@ -95,6 +96,8 @@ def grad(
     costs = [] if cost is None else [cost]
     there = _connected([*costs, *known], wanted, constants, disconnected_inputs)
     simple = _simplified([*costs, *known], [*wanted, *constants, *known])
+    if not known:
+        simple = before_slopes(simple, [*wanted, *constants])
     if known:
         ones = [as_tensor(1.0, node.dtype) for node in costs]
         found = calculus.pullback(simple[: len(costs)], wanted, ones, constants, known)

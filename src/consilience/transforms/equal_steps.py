@@ -21,9 +21,9 @@ from consilience.ops.index import FULL, At, Gather, Index, IndexUpdate
 from consilience.ops.loop import closed, fresh
 from consilience.ops.shape import stack
 from consilience.record import Record, replace
+from consilience.transforms.equal_terms import FEWEST_STEPS as FEWEST
+from consilience.transforms.equal_terms import longest_path, part_of_one
 
-# Fewer steps than this stay as they are.
-FEWEST: Final = 24
 # Steps whose own operands, put together, have more elements than this, stay: putting them together copies them.
 GREATEST: Final = 4096
 # How far back a step may look.
@@ -36,7 +36,7 @@ FAILURES: Final = 3
 
 
 def equal_steps_looped(outputs: Sequence[Node], keep: Collection[Node] = ()) -> list[Node]:
-    """Equal outputs, with at least `FEWEST` steps of one form as one loop.
+    """Equal outputs, with at least `FEWEST_STEPS` steps of one form as one loop.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def equal_steps_looped(outputs: Sequence[Node], keep: Collection[Node] = ()) -> 
         while failures < FAILURES:
             order = topological(found, stop=kept.__contains__)
             links = _links(order, found, kept)
-            path = _longest_path(order, links, kept, useless)
+            path = longest_path(order, links, kept, useless)
             if not path:
                 break
             replacements = _looped(path, links, found, kept)
@@ -69,21 +69,6 @@ def equal_steps_looped(outputs: Sequence[Node], keep: Collection[Node] = ()) -> 
                 useless.update(path)
                 failures += 1
     return found
-
-
-def is_deep(order: Sequence[Node], outputs: Sequence[Node], kept: frozenset[Node]) -> bool:
-    """Whether values depend on each other along a path so long that it may be a recurrence."""
-    if len(order) < 2 * FEWEST:
-        return False
-    depth: dict[Node, int] = {}
-    deepest = 0
-    for node in order:  # sums count first: looking for their readers is dearer
-        depth[node] = here = 0 if node in kept or not node.inputs else 1 + max([depth[i] for i in node.inputs])
-        if here > deepest:
-            deepest = here
-    if deepest < FEWEST:
-        return False
-    return bool(_longest_path(order, _links(order, outputs, kept), kept, set()))
 
 
 def _links(order: Sequence[Node], outputs: Sequence[Node], kept: frozenset[Node]) -> set[Node]:
@@ -194,7 +179,7 @@ def _updates_together(outputs: Sequence[Node], kept: frozenset[Node]) -> list[No
     for node in order:
         readers.update(() if node in kept else node.inputs)
     inner = {below for n in setting if (below := n.inputs[0]) in setting and readers[below] == 1}
-    together: dict[Node, Node] = {}
+    together: dict[Node, tuple[Node, dict[int, Node]]] = {}
     for last in setting - inner:
         values: dict[int, Node] = {}  # what was set last counts
         node = last
@@ -202,43 +187,22 @@ def _updates_together(outputs: Sequence[Node], kept: frozenset[Node]) -> list[No
             values.setdefault(_element(node) or 0, node.inputs[1])
             node = node.inputs[0]
         if len(values) >= FEWEST and len({value.type for value in values.values()}) == 1:
-            places = sorted(values)
-            entries = (Gather(), *[FULL] * (last.ndim - 1))
-            update = IndexUpdate(entries, "set")
-            together[last] = Node(update, node, stack([values[i] for i in places]), constant(np.asarray(places)))
+            together[last] = node, values
     if not together:
         return list(outputs)
     memo: dict[Node, Node] = {}
-    for node in topological(outputs, stop=lambda n: n in kept):
-        made = together.get(node, node)
-        memo[node] = node if node in kept else rebuild(made, tuple([memo[i] if i in memo else i for i in made.inputs]))
+    for node in order:
+        if node in together:
+            below, values = together[node]
+            places = sorted(values)
+            update = IndexUpdate((Gather(), *[FULL] * (node.ndim - 1)), "set")
+            memo[node] = Node(update, memo[below], stack([memo[values[i]] for i in places]), constant(places))
+        else:
+            memo[node] = node if node in kept else rebuild(node, tuple([memo[i] for i in node.inputs]))
     return [memo[output] for output in outputs]
 
 
 # From a path to steps.
-
-
-def _longest_path(order: Sequence[Node], links: set[Node], kept: frozenset[Node], useless: set[Node]) -> list[Node]:
-    """Values of which each depends on the one before, as many as there are, sums of sums as one; none if too few."""
-    depth: dict[Node, int] = {}
-    via: dict[Node, Node] = {}
-    last, deepest = None, 0
-    for node in order:
-        if node in kept or not node.inputs or node in useless:
-            depth[node] = 0
-            continue
-        deep = [depth[i] for i in node.inputs]
-        most = max(deep)
-        via[node] = node.inputs[deep.index(most)]
-        depth[node] = here = most + (node not in links)
-        if here > deepest:
-            last, deepest = node, here
-    path: list[Node] = []
-    while last is not None and deepest > FEWEST:
-        path.append(last)
-        last = via.get(last)
-    path.reverse()
-    return path[1:]
 
 
 def _looped(path: Sequence[Node], links: set[Node], outputs: Sequence[Node], kept: frozenset[Node]) -> dict[Node, Node]:
@@ -452,8 +416,7 @@ class _Recurrence:
         family.op = replace(op, specification=tuple(entries))
 
     def _read(self, nodes: tuple[Node, ...]) -> Read:
-        first, last, level = nodes[0], nodes[-1], self._level
-        begin = self.first
+        last, level, begin = nodes[-1], self._level, self.first
         if level[last] < begin:
             good = [level[n] < begin and n.type == last.type for n in nodes]
             if not all(good):
@@ -491,9 +454,8 @@ class _Recurrence:
         made = self._body(data, carried)
         if sum(_copied(nodes) for nodes in data) > GREATEST * count:
             return {}
-        for number in dict.fromkeys(own[node][0][0] for node in read if own[node][0][0] not in traced):
-            if (number, 1) not in carried:
-                traced.append(number)
+        numbers = dict.fromkeys(own[node][0][0] for node in read)
+        traced += [number for number in numbers if number not in traced and (number, 1) not in carried]
         states: dict[Node, tuple[Node, Node]] = {}
         for (number, back), leaf in carried.items():
             following = made[number] if back == 1 else carried[number, back - 1]
@@ -566,7 +528,8 @@ def _position(op: Op, axis: int) -> int:
 def _joined(nodes: Sequence[Node]) -> Node:
     if all(isinstance(node.op, Constant) for node in nodes):
         return constant(np.stack([node.op.array for node in nodes if isinstance(node.op, Constant)]))
-    return stack(nodes)
+    taken = part_of_one(nodes)
+    return stack(nodes) if taken is None else taken
 
 
 def _copied(nodes: Sequence[Node]) -> float:
@@ -578,4 +541,4 @@ def _copied(nodes: Sequence[Node]) -> float:
     return float(size * len(nodes)) if isinstance(size, int) else inf
 
 
-__all__ = ["FEWEST", "equal_steps_looped", "is_deep"]
+__all__ = ["equal_steps_looped"]

@@ -6,6 +6,7 @@ joins of many operands of one form are single expressions of stacked leaves: a c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from math import inf
 from typing import Final
@@ -33,11 +34,12 @@ from consilience.ops.shape import (
     reshape,
     stack,
 )
-from consilience.transforms.equal_steps import equal_steps_looped, is_deep
 from consilience.transforms.vectorize.table import Operand, batched_row
 
 # Fewer terms than this stay as they are.
 FEWEST: Final = 16
+# Fewer steps of a recurrence than this stay as they are.
+FEWEST_STEPS: Final = 24
 # Terms with a value of more elements gain nothing from being one loop.
 GREATEST: Final = 1024
 # Levels of a term that tell its form, and that are stacked: terms of a recurrence differ in their depth alone.
@@ -69,7 +71,9 @@ def equal_terms_batched(outputs: Sequence[Node], keep: Collection[Node] = ()) ->
     order = topological(outputs, stop=kept.__contains__)
     if len(order) < FEWEST:
         return list(outputs)
-    if is_deep(order, outputs, kept):
+    if _repeats_itself(order, outputs, kept):
+        from consilience.transforms.equal_steps import equal_steps_looped  # recurrences alone need it
+
         outputs = equal_steps_looped(outputs, keep)
         order = topological(outputs, stop=kept.__contains__)
     if not _promising(order):
@@ -116,6 +120,51 @@ def _promising(order: Sequence[Node]) -> bool:
             elif node.op.function == "add":
                 sums += several - 1
     return sums >= FEWEST - 1
+
+
+def _repeats_itself(order: Sequence[Node], outputs: Sequence[Node], kept: frozenset[Node]) -> bool:
+    """Whether an op occurs so often on the longest path that it may be a recurrence; a long sum is none."""
+    if len(order) < 2 * FEWEST_STEPS or not _often(longest_path(order, (), kept)):
+        return False
+    links = _links(order, outputs, kept)
+    return _often([node for node in longest_path(order, links, kept) if node not in links])
+
+
+def _often(path: Sequence[Node]) -> bool:
+    return max(Counter(node.op.__class__ for node in path).values(), default=0) >= FEWEST_STEPS
+
+
+def longest_path(
+    order: Sequence[Node], links: Collection[Node], kept: Collection[Node], useless: Collection[Node] = ()
+) -> list[Node]:
+    """Values of which each depends on the one before, as many as there are; none if they are few.
+
+    Parameters
+    ----------
+    links : collection of Node
+        Values that do not count: parts of longer sums.
+    useless : collection of Node, default ()
+        Values that are on no path, as those that are kept.
+    """
+    depth: dict[Node, int] = {}
+    via: dict[Node, Node] = {}
+    last, deepest = None, 0
+    for node in order:
+        if not node.inputs or node in kept or node in useless:
+            depth[node] = 0
+            continue
+        deep = [depth[i] for i in node.inputs]
+        most = max(deep)
+        via[node] = node.inputs[deep.index(most)]
+        depth[node] = here = most if node in links else most + 1
+        if here > deepest:
+            last, deepest = node, here
+    path: list[Node] = []
+    while last is not None and deepest > FEWEST_STEPS:
+        path.append(last)
+        last = via.get(last)
+    path.reverse()
+    return path[1:]
 
 
 def _is_sum(node: Node) -> bool:
@@ -246,7 +295,7 @@ class _Stacks:
         first = nodes[0]
         if all(isinstance(node.op, Constant) for node in nodes):
             return constant(np.stack([node.op.array for node in nodes if isinstance(node.op, Constant)]))
-        taken = _taken(nodes)
+        taken = part_of_one(nodes)
         if taken is not None:
             return taken
         places = {node: place for place, node in enumerate(dict.fromkeys(nodes))}
@@ -277,7 +326,7 @@ class _Stacks:
         )
 
 
-def _taken(nodes: Sequence[Node]) -> Node | None:
+def part_of_one(nodes: Sequence[Node]) -> Node | None:
     """Parts of one value at several places, read at once: x[1, 3], x[4, 3] … as x[:, 3][[1, 4, …]]."""
     first = nodes[0]
     if not isinstance(first.op, Index) or len(first.inputs) != 1:
@@ -334,4 +383,4 @@ def _read(x: Node, positions: Sequence[npt.NDArray[np.int64]]) -> Node:
     return Node(Index((*gathers, *[FULL] * (x.ndim - len(gathers)))), x, *map(constant, positions))
 
 
-__all__ = ["FEWEST", "equal_terms_batched"]
+__all__ = ["FEWEST", "FEWEST_STEPS", "equal_terms_batched", "longest_path", "part_of_one"]

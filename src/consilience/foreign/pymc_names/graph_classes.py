@@ -32,7 +32,7 @@ _NAMES: Final = """
     Competence DimShuffle Elemwise fgraph_from_model FunctionGraph Grad2F1Loop HasInnerGraph IncSubtensor
     MeasurableElemwise MeasurableOp MinibatchRandomVariable model_deterministic
     model_free_rv model_from_fgraph model_named model_observed_rv model_potential ModelDeterministic ModelNamed
-    ModelObservedRV ModelPotential ModelValuedVar ModelVar Node NoneTypeT ObjectiveFunction
+    ModelObservedRV ModelPotential ModelValuedVar ModelVar Node NoneTypeT
     RandomType RNGConsumerOp Scan Shape Shape_i Subtensor SymbolicOp SymbolicRandomVariable
     toposort_replace ViewOp
 """
@@ -59,6 +59,8 @@ def find(name: str) -> type[Any] | None:
     if name in _ADAPTED:
         adapted: type[Any] = getattr(import_module("consilience.foreign.pymc_names.random_ops"), name)
         return adapted
+    if name == "ObjectiveFunction":
+        return _ObjectiveFunction
     if name == "Variable":
         variable: type[Any] = import_module("consilience.graph").Variable
         return variable
@@ -144,6 +146,16 @@ class _Register(Kind):
         _refuse(cls.__name__)
 
     refuse = staticmethod(_refuse)
+
+
+class _ObjectiveFunction(_Unused):
+    """What programs read the keywords of variational fits from."""
+
+    def step_function(
+        self, obj_n_mc: Any = None, obj_optimizer: Any = None, total_grad_norm_constraint: Any = None
+    ) -> NoReturn:
+        """Those keywords that `pm.fit` takes here; there are no compiled steps that one could call."""
+        _refuse("ObjectiveFunction")
 
 
 def _as_it_is(function: Any) -> Any:

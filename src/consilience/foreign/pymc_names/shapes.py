@@ -7,15 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from consilience.distributions.context import current
 from consilience.distributions.random_variable import batch_part, distribution_of
+from consilience.distributions.shapes import broadcast
+from consilience.distributions.simulator import as_vector
 from consilience.errors import ModelError, ShapeError
-from consilience.ir import Node
+from consilience.ir import Node, constant_value
+from consilience.ops.elementwise import as_tensor
 from consilience.ops.index import getitem
 from consilience.ops.shape import as_shape
+from consilience.rewrite.rules import simplify
 
 if TYPE_CHECKING:
     from consilience.model.model import Model
@@ -23,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Dims", "DimsWithEllipsis", "Shape", "Size", "StrongDims", "StrongDimsWithEllipsis", "StrongShape", "StrongSize",
     "change_dist_size", "convert_dims", "convert_dims_with_ellipsis", "convert_shape", "convert_size", "find_size",
-    "rv_size_is_none", "shape_from_dims", "to_tuple",
+    "get_support_shape", "get_support_shape_1d", "implicit_size_from_params", "rv_size_is_none", "shape_from_dims",
+    "to_tuple",
 ]  # fmt: skip
 
 Dims: TypeAlias = str | Sequence[str | None]
@@ -96,6 +102,57 @@ def shape_from_dims(dims: StrongDims, model: Model) -> tuple[Node, ...]:
 def find_size(shape: StrongShape | None, size: StrongSize | None, ndim_supp: int) -> StrongSize | None:
     """The batch part of a shape of a distribution whose events have `ndim_supp` axes; a size that is given counts."""
     return size if size is not None or shape is None else tuple(shape)[: len(shape) - ndim_supp]
+
+
+def get_support_shape(
+    support_shape: Sequence[Any] | None,
+    *,
+    shape: Shape | None = None,
+    dims: Dims | None = None,
+    observed: Any = None,
+    support_shape_offset: int | Sequence[int] | None = None,
+    ndim_supp: int = 1,
+) -> tuple[Node, ...] | None:
+    """Lengths of an event's axes: as given, or those at the end of a shape, of dims or of data, less an offset.
+
+    Raises
+    ------
+    ShapeError
+        Where there are too few axes, or lengths that are given differ from those of the shape, dims or data.
+    """
+    lengths: tuple[Any, ...] | None = None
+    if shape is not None:
+        lengths = convert_shape(shape)
+    elif dims is not None:
+        lengths = shape_from_dims(convert_dims(dims) or (), cast(Any, current("get_support_shape")))
+    elif observed is not None:
+        lengths = tuple(observed.shape)
+    if lengths is None:
+        return None if support_shape is None else tuple(as_tensor(n) for n in support_shape)
+    if len(lengths) < ndim_supp:
+        raise ShapeError(f"{ndim_supp} axes or more were needed, got the lengths {lengths}.")
+    whole = support_shape_offset or 0
+    offsets = [whole] * ndim_supp if isinstance(whole, int) else list(whole)
+    found = [as_tensor(n) - offset for n, offset in zip(lengths[-ndim_supp:], offsets, strict=True)]
+    for own, given in zip(found, support_shape or (), strict=False):
+        known, wanted = constant_value(simplify([own])[0]), constant_value(as_tensor(given))
+        if known is not None and wanted is not None and known != wanted:
+            raise ShapeError(f"the length {wanted} was given, but shape, dims or data have {known}.")
+    return tuple(found)
+
+
+def get_support_shape_1d(support_shape: Any, *, support_shape_offset: int = 0, **named: Any) -> Node | None:
+    """The same for events of one axis: a length, or None."""
+    given = None if support_shape is None else (support_shape,)
+    found = get_support_shape(given, support_shape_offset=support_shape_offset, **named)
+    return None if found is None else found[0]
+
+
+def implicit_size_from_params(*params: Any, ndims_params: Sequence[int]) -> Node:
+    """The batch shape to which parameters broadcast, as a vector; axes of one value of each are left out."""
+    nodes = [as_tensor(p) for p in params]
+    batches = [node.static_shape[: node.ndim - rank] for node, rank in zip(nodes, ndims_params, strict=True)]
+    return as_vector(broadcast(batches, "implicit_size_from_params"))
 
 
 def change_dist_size(dist: Node, new_size: Any, expand: bool = False) -> Node:
