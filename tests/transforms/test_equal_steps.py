@@ -14,7 +14,7 @@ from consilience.errors import ImputationWarning
 from consilience.ir import Node, constant, tensor_input, topological
 from consilience.ops.loop import Scan
 from consilience.rewrite.rules import simplify
-from consilience.transforms.equal_steps import equal_steps_looped
+from consilience.transforms.equal_steps import FEWEST, equal_steps_looped
 from consilience.transforms.equal_terms import FEWEST_STEPS, equal_terms_batched
 from consilience.transforms.gradient import gradient
 
@@ -240,6 +240,10 @@ def test_a_function_of_machine_code_and_its_gradient_are_those_of_the_steps() ->
     written = evaluate([total, *gradient(simplify([total], keep=[A, LEVELS])[0], [A, LEVELS])], VALUES)
     for new, old in zip(function(*given), written, strict=True):
         np.testing.assert_allclose(new, old, rtol=1e-11)
+
+
+def test_the_look_for_recurrences_counts_as_their_search_does() -> None:
+    assert FEWEST_STEPS == FEWEST
 
 
 def test_steps_of_different_shapes_and_few_steps_stay_as_they_are() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from consilience.ir import side_tables
@@ -37,6 +37,40 @@ def topological(outputs: Iterable[Node], stop: Callable[[Node], bool] | None = N
             done.add(node)
             order.append(node)
     return order
+
+
+def longest_path(
+    order: Iterable[Node], stop: Collection[Node], least: int, uncounted: Collection[Node] = ()
+) -> list[Node]:
+    """Values of which each depends on the one before, as many as there are; none if they are `least` or fewer.
+
+    Parameters
+    ----------
+    stop : collection of TensorVariable
+        Nodes that are on no path.
+    uncounted : collection of TensorVariable, default ()
+        Nodes that may be on a path and do not make it longer.
+    """
+    depth: dict[Node, int] = {}
+    via: dict[Node, Node] = {}
+    last: Node | None = None
+    deepest = 0
+    for node in order:
+        if not node.inputs or node in stop:
+            depth[node] = 0
+            continue
+        deep = [depth[i] for i in node.inputs]
+        most = max(deep)
+        via[node] = node.inputs[deep.index(most)]
+        depth[node] = here = most if node in uncounted else most + 1
+        if here > deepest:
+            last, deepest = node, here
+    path: list[Node] = []
+    while last is not None and deepest > least:
+        path.append(last)
+        last = via.get(last)
+    path.reverse()
+    return path[1:]
 
 
 def users(order: Iterable[Node]) -> dict[Node, list[Node]]:

@@ -16,14 +16,15 @@ import numpy as np
 
 from consilience.ir import Constant, Node, Op, TensorType, constant, rebuild, topological
 from consilience.ir.side_tables import carry, without_sources
+from consilience.ir.traversal import longest_path
 from consilience.ops.elementwise import Elementwise
 from consilience.ops.index import FULL, At, Gather, Index, IndexUpdate
 from consilience.ops.loop import closed, fresh
 from consilience.ops.shape import stack
 from consilience.record import Record, replace
-from consilience.transforms.equal_terms import FEWEST_STEPS as FEWEST
-from consilience.transforms.equal_terms import longest_path, part_of_one
 
+# Fewer steps than this stay as they are; graphs without so many of an op on a path do not come here.
+FEWEST: Final = 24
 # Steps whose own operands, put together, have more elements than this, stay: putting them together copies them.
 GREATEST: Final = 4096
 # How far back a step may look.
@@ -36,7 +37,7 @@ FAILURES: Final = 3
 
 
 def equal_steps_looped(outputs: Sequence[Node], keep: Collection[Node] = ()) -> list[Node]:
-    """Equal outputs, with at least `FEWEST_STEPS` steps of one form as one loop.
+    """Equal outputs, with at least `FEWEST` steps of one form as one loop.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def equal_steps_looped(outputs: Sequence[Node], keep: Collection[Node] = ()) -> 
         while failures < FAILURES:
             order = topological(found, stop=kept.__contains__)
             links = _links(order, found, kept)
-            path = longest_path(order, links, kept, useless)
+            path = longest_path(order, kept | useless, FEWEST, links)
             if not path:
                 break
             replacements = _looped(path, links, found, kept)
@@ -528,8 +529,7 @@ def _position(op: Op, axis: int) -> int:
 def _joined(nodes: Sequence[Node]) -> Node:
     if all(isinstance(node.op, Constant) for node in nodes):
         return constant(np.stack([node.op.array for node in nodes if isinstance(node.op, Constant)]))
-    taken = part_of_one(nodes)
-    return stack(nodes) if taken is None else taken
+    return stack(nodes)
 
 
 def _copied(nodes: Sequence[Node]) -> float:

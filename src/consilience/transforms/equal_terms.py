@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from consilience.ir import Constant, Dim, Node, Op, TensorType, constant, is_leaf, rebuild, topological
 from consilience.ir.side_tables import carry, without_sources
+from consilience.ir.traversal import longest_path
 from consilience.ir.types import ALGEBRAIC
 from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import Cast, Elementwise
@@ -38,7 +39,7 @@ from consilience.transforms.vectorize.table import Operand, batched_row
 
 # Fewer terms than this stay as they are.
 FEWEST: Final = 16
-# Fewer steps of a recurrence than this stay as they are.
+# Fewer steps of a recurrence than this stay as they are (`FEWEST` of `equal_steps`, which is not loaded for them).
 FEWEST_STEPS: Final = 24
 # Terms with a value of more elements gain nothing from being one loop.
 GREATEST: Final = 1024
@@ -124,47 +125,14 @@ def _promising(order: Sequence[Node]) -> bool:
 
 def _repeats_itself(order: Sequence[Node], outputs: Sequence[Node], kept: frozenset[Node]) -> bool:
     """Whether an op occurs so often on the longest path that it may be a recurrence; a long sum is none."""
-    if len(order) < 2 * FEWEST_STEPS or not _often(longest_path(order, (), kept)):
+    if len(order) < 2 * FEWEST_STEPS or not _often(longest_path(order, kept, FEWEST_STEPS)):
         return False
     links = _links(order, outputs, kept)
-    return _often([node for node in longest_path(order, links, kept) if node not in links])
+    return _often([node for node in longest_path(order, kept, FEWEST_STEPS, links) if node not in links])
 
 
 def _often(path: Sequence[Node]) -> bool:
     return max(Counter(node.op.__class__ for node in path).values(), default=0) >= FEWEST_STEPS
-
-
-def longest_path(
-    order: Sequence[Node], links: Collection[Node], kept: Collection[Node], useless: Collection[Node] = ()
-) -> list[Node]:
-    """Values of which each depends on the one before, as many as there are; none if they are few.
-
-    Parameters
-    ----------
-    links : collection of Node
-        Values that do not count: parts of longer sums.
-    useless : collection of Node, default ()
-        Values that are on no path, as those that are kept.
-    """
-    depth: dict[Node, int] = {}
-    via: dict[Node, Node] = {}
-    last, deepest = None, 0
-    for node in order:
-        if not node.inputs or node in kept or node in useless:
-            depth[node] = 0
-            continue
-        deep = [depth[i] for i in node.inputs]
-        most = max(deep)
-        via[node] = node.inputs[deep.index(most)]
-        depth[node] = here = most if node in links else most + 1
-        if here > deepest:
-            last, deepest = node, here
-    path: list[Node] = []
-    while last is not None and deepest > FEWEST_STEPS:
-        path.append(last)
-        last = via.get(last)
-    path.reverse()
-    return path[1:]
 
 
 def _is_sum(node: Node) -> bool:
@@ -295,7 +263,7 @@ class _Stacks:
         first = nodes[0]
         if all(isinstance(node.op, Constant) for node in nodes):
             return constant(np.stack([node.op.array for node in nodes if isinstance(node.op, Constant)]))
-        taken = part_of_one(nodes)
+        taken = _taken(nodes)
         if taken is not None:
             return taken
         places = {node: place for place, node in enumerate(dict.fromkeys(nodes))}
@@ -326,7 +294,7 @@ class _Stacks:
         )
 
 
-def part_of_one(nodes: Sequence[Node]) -> Node | None:
+def _taken(nodes: Sequence[Node]) -> Node | None:
     """Parts of one value at several places, read at once: x[1, 3], x[4, 3] … as x[:, 3][[1, 4, …]]."""
     first = nodes[0]
     if not isinstance(first.op, Index) or len(first.inputs) != 1:
@@ -383,4 +351,4 @@ def _read(x: Node, positions: Sequence[npt.NDArray[np.int64]]) -> Node:
     return Node(Index((*gathers, *[FULL] * (x.ndim - len(gathers)))), x, *map(constant, positions))
 
 
-__all__ = ["FEWEST", "FEWEST_STEPS", "equal_terms_batched", "longest_path", "part_of_one"]
+__all__ = ["FEWEST", "FEWEST_STEPS", "equal_terms_batched"]
