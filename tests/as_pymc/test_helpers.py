@@ -39,6 +39,7 @@ from consilience.distributions.shape_utils import (
     to_tuple,
 )
 from consilience.errors import (
+    DtypeError,
     GraphError,
     MissingPackageError,
     MissingRuleError,
@@ -50,11 +51,18 @@ from consilience.foreign.pymc_names import graph_classes
 from consilience.initial_point import make_initial_point_fn
 from consilience.logprob.basic import transformed_conditional_logp
 from consilience.logprob.utils import ParameterValueError
-from consilience.pytensorf import NotConstantValueError, constant_fold, resolve_shapes, rvs_in_graph
+from consilience.pytensorf import (
+    NotConstantValueError,
+    constant_fold,
+    normalize_rng_param,
+    resolve_shapes,
+    rvs_in_graph,
+)
 from consilience.scalar import upcast
 from consilience.tensor.basic import get_underlying_scalar_constant_value
 from consilience.tensor.exceptions import NotScalarConstantError
 from consilience.tensor.random.type import random_generator_type
+from consilience.tensor.random.utils import normalize_size_param
 from consilience.testing import mock_sample, mock_sample_setup_and_teardown
 from consilience.util import (
     UNSET,
@@ -362,6 +370,17 @@ def test_shapes_of_events_and_batches_are_told_by_what_is_given() -> None:
         get_support_shape(None, shape=4, ndim_supp=2)
     size = implicit_size_from_params(np.zeros((5, 1)), pt.zeros((3, 2)), ndims_params=[0, 1])
     assert size.eval().tolist() == [5, 3]
+
+
+def test_keys_and_sizes_are_brought_to_one_form() -> None:
+    """A key is made where none is given, a size is a vector; what is no key is refused."""
+    key = normalize_rng_param(None)
+    assert key.dtype == "key"
+    assert normalize_rng_param(key) is key
+    assert normalize_size_param(None) is None
+    assert normalize_size_param((2, 3)).eval().tolist() == [2, 3]
+    with pytest.raises(DtypeError, match="a random key was needed"):
+        normalize_rng_param(pt.dscalar("x"))
 
 
 def test_keywords_of_variational_fits_can_be_read() -> None:

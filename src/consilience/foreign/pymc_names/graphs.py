@@ -14,15 +14,18 @@ import numpy.typing as npt
 from consilience.backends import reference
 from consilience.distributions.dist_math import check_parameters
 from consilience.distributions.random_variable import random_variables
-from consilience.errors import GraphError
+from consilience.distributions.simulator import as_vector
+from consilience.errors import DtypeError, GraphError
 from consilience.ir import Node, constant_value, tensor_input, topological
 from consilience.ir.arithmetic import plain
 from consilience.logprob.functions import conditional_logp
 from consilience.ops.elementwise import as_tensor
+from consilience.ops.shape import as_shape
 from consilience.rewrite.rules import simplify
+from consilience.tensor.random import shared_rng
 
 __all__ = [
-    "CheckParameterValue", "NotConstantValueError", "constant_fold",
+    "CheckParameterValue", "NotConstantValueError", "constant_fold", "normalize_rng_param", "normalize_size_param",
     "random_generator_type", "resolve_shapes", "rvs_in_graph", "shape_i", "transformed_conditional_logp",
 ]  # fmt: skip
 
@@ -86,6 +89,26 @@ def rvs_in_graph(vars: Node | Sequence[Node], rv_ops: Any = None) -> set[Node]:
 def random_generator_type(name: str | None = None) -> Node:
     """A symbolic random generator: a random key, for which a compiled function takes a generator of NumPy's."""
     return tensor_input("key", (), name)
+
+
+def normalize_rng_param(rng: Any) -> Node:
+    """A random key: the one that was given, or a new one that is shared.
+
+    Raises
+    ------
+    DtypeError
+        For another tensor, or none.
+    """
+    if rng is None:
+        return shared_rng()
+    if not isinstance(rng, Node) or rng.dtype != "key":
+        raise DtypeError(f"a random key was needed, such as `pt.random.rng()`, got {rng!r}.")
+    return rng
+
+
+def normalize_size_param(size: Any) -> Node | None:
+    """A batch shape as a vector of lengths; None stays None."""
+    return None if size is None else as_vector(as_shape(size))
 
 
 def shape_i(var: Node, i: int) -> Node:
