@@ -61,9 +61,13 @@ from consilience.ops.fourier import FourierTransform, InverseRealFourier, RealFo
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, mask_positions
 from consilience.ops.loop import Scan, fresh
 from consilience.ops.matrix_equations import (
+    DiagonalSums,
     SolveBanded,
     SolveRiccati,
     SolveSylvester,
+    ToeplitzInverse,
+    ToeplitzInverseSums,
+    ToeplitzSolve,
     TridiagonalLU,
     TridiagonalLUSolve,
 )
@@ -543,6 +547,51 @@ for shape in ((7,), (3, 7), (1,), (0,), (0, 4)):
                 else None,
                 dtypes=("float64",), **LINEAR,
             )  # fmt: skip
+
+
+def decaying(generator: np.random.Generator, shape: Shape, dtype: str) -> Array:
+    """The first column of a symmetric Toeplitz matrix whose diagonal dominates; right sides are left as they are."""
+    x = uniform(generator, shape, "float64")
+    if len(shape) == 1:
+        x = np.append(1.0, 0.1 * x[1:] * 0.5 ** np.arange(len(x) - 1))
+    return np.asarray(x.astype(dtype))
+
+
+def inverse_column(c: Node) -> Node:
+    """The first column of the inverse of the matrix."""
+    return Node(ToeplitzInverse(), c)[0]
+
+
+def dense_sums(matrix: Array) -> Array:
+    """Sums along the diagonal, and along those on both sides of it."""
+    return np.array([np.trace(matrix)] + [np.trace(matrix + matrix.T, k) for k in range(1, len(matrix))])
+
+
+for n in (1, 2, 3, 9, 40):
+    case(
+        ToeplitzInverse, f"{n}", one(ToeplitzInverse()), (n,), make=decaying, dtypes=("float64",), symbolic=False,
+        expected=lambda c: np.stack([
+            np.linalg.inv(scipy.linalg.toeplitz(c))[0],
+            np.square(np.diagonal(np.linalg.cholesky(scipy.linalg.toeplitz(c)))),
+        ]),
+        **LINEAR,
+    )  # fmt: skip
+    case(
+        ToeplitzSolve, f"{n}", lambda c, b: [Node(ToeplitzSolve(), inverse_column(c), b)], (n,), (n, 2), make=decaying,
+        expected=lambda c, b: np.linalg.solve(scipy.linalg.toeplitz(c), b),
+        dtypes=("float64",), symbolic=False, **LINEAR,
+    )  # fmt: skip
+    case(
+        ToeplitzInverseSums, f"{n}", lambda c: [Node(ToeplitzInverseSums(), inverse_column(c))], (n,), make=decaying,
+        expected=lambda c: dense_sums(np.linalg.inv(scipy.linalg.toeplitz(c))),
+        dtypes=("float64",), symbolic=False, **LINEAR,
+    )  # fmt: skip
+    for columns in (1, 3):
+        case(
+            DiagonalSums, f"{n}{columns}", one(DiagonalSums()), (n, columns), (n, columns),
+            expected=lambda u, v: dense_sums(u @ v.T),
+            dtypes=("float64",), symbolic=False, **LINEAR,
+        )  # fmt: skip
 
 # ---- structured matrices
 
