@@ -218,6 +218,21 @@ def test_report_of_a_point(capsys: pytest.CaptureFixture[str]) -> None:
         model.debug(fn="grad")
 
 
+@pytest.mark.parametrize("value", [np.nan, -2.0])
+def test_report_of_a_start_outside_the_support(capsys: pytest.CaptureFixture[str], value: float) -> None:
+    """`debug` reports an initial value that has no place on the line, where other calls refuse it."""
+    with pm.Model() as model:
+        spread = pm.HalfNormal("spread", 1.0, initval=value)
+        pm.Normal("y", 0.0, spread, observed=[1.0, 2.0])
+    with pytest.raises(pm.SupportError, match="`spread` is outside its support"):
+        model.initial_point()
+    for fn in ("logp", "dlogp"):
+        model.debug(fn=fn)
+        shown = capsys.readouterr().out
+        assert f"the initial value of `spread` is outside its support: {value}" in shown
+        assert "`y` has log density nan" in shown
+
+
 def test_a_custom_log_density_that_is_a_scalar_counts_once() -> None:
     """It is the sum for the whole variable; partial shapes and truth values are refused by name."""
 

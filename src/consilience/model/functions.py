@@ -437,11 +437,12 @@ def _report(model: ModelFunctions, point: Point | None = None, fn: str = "logp",
         raise ValueError(f"`fn` must be 'logp', 'dlogp' or 'random', got {fn!r}.")
     if fn == "random":
         return "\n".join(_faults_of_draws(model) or ["every variable can be drawn"])
-    position = position_of(model, point)
+    outside: list[str] = []
+    position = position_of(model, point, outside)
     values = diagnosis.point_logps(model, position)
     width = max(map(len, values), default=0)
     lines = [f"{name:<{width}}  {value:.6g}" for name, value in values.items()]
-    lines += diagnosis.diagnosis(model, position)
+    lines += [*outside, *diagnosis.diagnosis(model, position)]
     if fn == "dlogp":
         layout, _ = layout_with_data(model)
         slope = model.compile_dlogp()(layout.point(position))
@@ -463,10 +464,12 @@ def _faults_of_draws(model: ModelVariables) -> list[str]:
     return lines
 
 
-def position_of(model: ModelVariables, point: Point | None) -> npt.NDArray[np.float64]:
-    """A point as a vector; the default starting point if none is given."""
+def position_of(
+    model: ModelVariables, point: Point | None, outside: list[str] | None = None
+) -> npt.NDArray[np.float64]:
+    """A point as a vector; the default starting point if none is given, for `outside` see `starting_position`."""
     layout, lengths = layout_with_data(model)
-    return starting_position(model, layout, lengths) if point is None else layout.position(point)
+    return starting_position(model, layout, lengths, outside=outside) if point is None else layout.position(point)
 
 
 def _listed(outputs: Outputs) -> list[Node]:

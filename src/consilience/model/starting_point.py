@@ -47,6 +47,7 @@ def starting_position(
     lengths: Lengths,
     initvals: InitialValues | None = None,
     seed: int = 0,
+    outside: list[str] | None = None,
 ) -> Floats:
     """The vector where every variable has its support point or its initial value.
 
@@ -57,6 +58,8 @@ def starting_position(
         an expression of earlier variables, "support_point" or "prior". Or a result: one of its draws.
     seed : int, default 0
         Of the draws for "prior".
+    outside : list of str, optional
+        Takes what is wrong with values outside the support, in place of an error; they stand in the vector then.
 
     Raises
     ------
@@ -96,7 +99,8 @@ def starting_position(
             outputs = [free, point]
             for summed in reversed(model.marginalized):
                 outputs = substitute(outputs, {summed.node: support_point(summed.node)})
-            values = _evaluate(stretch.variable, substitute(outputs, natural), lengths, slots, [seed, number])
+            seeds = [seed, number]
+            values = _evaluate(stretch.variable, substitute(outputs, natural), lengths, slots, seeds, outside)
             position[stretch.slice] = np.broadcast_to(values[0], stretch.shape).ravel()
             natural[stretch.variable.node] = constant(values[1])
     return position
@@ -141,8 +145,12 @@ def _evaluate(
     lengths: Lengths,
     slots: Mapping[Node, npt.NDArray[Any]],
     seed: list[int],
+    outside: list[str] | None,
 ) -> list[npt.NDArray[Any]]:
-    """Values of a variable's unconstrained and own value; SupportError where they are not finite, or not whole."""
+    """Values of a variable's unconstrained and own value; SupportError where they are not finite, or not whole.
+
+    With a list `outside` the error's message is added to it instead.
+    """
     static, memo = specialise(outputs, lengths)
     inputs = {memo[slot]: value for slot, value in slots.items() if slot in memo}
     keys: list[Node] = []
@@ -158,7 +166,10 @@ def _evaluate(
     free, own = reference.evaluate(static, inputs)
     whole = variable.continuous or np.equal(own, np.round(own)).all()
     if not np.isfinite(free).all() or not whole:
-        raise SupportError(_outside(variable, np.asarray(own)))
+        message = _outside(variable, np.asarray(own))
+        if outside is None:
+            raise SupportError(message)
+        outside.append(message)
     return [np.asarray(free, float), np.asarray(own)]
 
 
