@@ -153,7 +153,8 @@ PRINTED = """\
 mu         1.2346   0.0123    1.2100   1.2599    0.00020  0.00010      4013      3921  1.000
 theta[A]  -4.2     12.3     -30.0     20.1       0.25     0.18         2500      1999  1.012
 nan           NaN      NaN       NaN      NaN        NaN      NaN       NaN       NaN    NaN
-fixed      2.5      0         2.5      2.5       0            NaN       100       100    NaN
+fixed      2.5      0         2.5      2.5
+1 of 4 rows constant, without diagnostics
 """
 
 
@@ -203,7 +204,24 @@ def test_long_table_shows_its_ends_and_says_what_is_missing() -> None:
 def test_long_table_of_constants_has_no_worst_row() -> None:
     """Where no row has the diagnostic, none is named."""
     note = str(summary(np.ones((1, 2, 100)))).splitlines()[-1]
-    assert note == "70 of 100 rows left out; to_text(rows=None) shows all"
+    left_out = "70 of 100 rows left out; to_text(rows=None) shows all"
+    assert note == f"{left_out}. 100 of 100 rows constant, without diagnostics"
+
+
+def test_constants_have_no_diagnostics_to_show() -> None:
+    """Their cells stay empty, also where a constant is known to rounding alone; the numbers of the table stay."""
+    rng = np.random.default_rng(1)
+    draws = rng.normal(size=(4, 200, 3))
+    draws[..., 1] = 0.0
+    draws[..., 2] = 1.0 + 2.0**-52 * rng.integers(0, 2, size=(4, 200))
+    table = summary({"x": draws})
+    lines = table.to_text().splitlines()
+    assert [line.split() for line in lines[2:4]] == [["x[1]", "0", "0", "0", "0"], ["x[2]", "1", "0", "1", "1"]]
+    assert lines[4] == "2 of 3 rows constant, without diagnostics"
+    assert lines[4] in table._repr_html_()
+    assert table["ess_bulk"].shape == table["mean"].shape == (3,)
+    assert "constant" not in summary({"x": draws[..., :1]}).to_text()
+    assert "constant" not in summary({"x": draws}, kind="stats").to_text()
 
 
 def test_web_page_shows_the_same_cells_and_escapes_labels() -> None:

@@ -133,8 +133,10 @@ class SummaryTable(Record, eq=False):
         if {"mcse_mean", "mcse_sd"} <= self.columns.keys():
             missing = np.isnan(self.columns["mcse_sd"]) & (self.columns["mcse_mean"] > 0)
             heavy = HEAVY_TAILS if missing.any() else ""
+        constant = int(table.constants(self.columns).sum()) if "mcse_mean" in self.columns else 0
+        fixed = f"{constant} of {total} rows constant, without diagnostics" if constant else ""
         if rows is None or total <= rows:
-            return list(range(total)), None, ". ".join(filter(None, (heavy, self.verdict)))
+            return list(range(total)), None, ". ".join(filter(None, (heavy, fixed, self.verdict)))
         ends = max(1, min(SHOWN_AT_EACH_END, rows // 2))
         shown = [*range(ends), *range(total - ends, total)]
         left = np.ones(total, dtype=bool)
@@ -149,7 +151,7 @@ class SummaryTable(Record, eq=False):
                 worst.append(f"{extreme} {column} {value} at {self.labels[place]}")
         among = f" (among them: {'; '.join(worst)})" if worst else ""
         note = f"{int(left.sum())} of {total} rows left out{among}; to_text(rows=None) shows all"
-        return shown, ends, ". ".join(filter(None, (note, heavy, self.verdict)))
+        return shown, ends, ". ".join(filter(None, (note, heavy, fixed, self.verdict)))
 
 
 def summary(

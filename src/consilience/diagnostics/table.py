@@ -18,6 +18,7 @@ COUNTS = {"ess_bulk", "ess_tail"}
 RATIOS = {"r_hat"}
 ERRORS = {"mcse_mean", "mcse_sd"}
 MOST_DECIMALS = 8
+ROUNDING = 16 * np.finfo(float).eps  # of a constant that is computed from draws, as the diagonal of a correlation is
 
 
 def decimals_for(value: float, digits: int) -> int | None:
@@ -59,13 +60,23 @@ def cell(column: str, value: float, deviation: float) -> str:
     return number(value, decimals, 6)
 
 
+def constants(columns: Mapping[str, FloatArray]) -> npt.NDArray[np.bool_]:
+    """Which rows are constant up to rounding; none where mean and deviation are not among the columns."""
+    if not {"mean", "sd"} <= columns.keys():
+        return np.zeros(len(next(iter(columns.values()), ())), dtype=bool)
+    return np.asarray(columns["sd"] <= ROUNDING * np.abs(columns["mean"]))
+
+
 def cells(columns: Mapping[str, FloatArray], rows: Sequence[int]) -> list[list[str]]:
-    """Text of the numbers in `rows`, one list per column."""
-    deviations = columns.get("sd")
-    return [
-        [cell(name, float(values[row]), math.nan if deviations is None else float(deviations[row])) for row in rows]
-        for name, values in columns.items()
-    ]
+    """Text of the numbers in `rows`, one list per column; a constant has no diagnostics, whose cells stay empty."""
+    deviations, constant = columns.get("sd"), constants(columns)
+
+    def text(name: str, row: int, value: float) -> str:
+        if constant[row]:
+            return "" if name in COUNTS | RATIOS | ERRORS else f"{0.0 if name == 'sd' else value:.6g}"
+        return cell(name, value, math.nan if deviations is None else float(deviations[row]))
+
+    return [[text(name, row, float(values[row])) for row in rows] for name, values in columns.items()]
 
 
 def align(texts: Sequence[str]) -> list[str]:
