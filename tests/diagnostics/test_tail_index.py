@@ -75,3 +75,14 @@ def test_a_summary_says_why_an_error_is_missing() -> None:
     assert note in diagnostics.summary({"x": heavy})._repr_html_()
     for others in ({"y": light}, {"y": np.ones((4, 400))}, {"y": np.where(light > 3, np.nan, light)}):
         assert "mcse_sd:" not in diagnostics.summary(others).to_text()
+
+
+@pytest.mark.parametrize("ci_prob", [0.8, 0.94])
+def test_a_summary_says_nothing_of_tails_that_mislead_nobody(ci_prob: float) -> None:
+    """Where the interval tells what the deviation does, NaN for its error stands alone."""
+    rng = np.random.default_rng(6)
+    mild = diagnostics.summary({"x": rng.standard_t(4, size=(4, 400, 50))}, ci_prob=ci_prob)
+    assert np.isnan(mild["mcse_sd"]).any()
+    assert "mcse_sd:" not in mild.to_text()
+    assert "mcse_sd:" in diagnostics.summary({"x": rng.standard_cauchy((4, 400))}, ci_prob=ci_prob).to_text()
+    assert "mcse_sd:" in diagnostics.summary({"x": rng.standard_cauchy((4, 400))}, kind="diagnostics").to_text()

@@ -34,6 +34,7 @@ Kind = Literal["all", "stats", "diagnostics"]
 Format = Literal["wide", "long", "xarray"]
 SHOWN_IN_FULL = 60
 SHOWN_AT_EACH_END = 15
+TELLING = 1.5  # times the deviation of a normal distribution with the same interval: what a reader is told of
 HEAVY_TAILS = "NaN for mcse_sd: the tails are so heavy that the standard deviation is known badly"
 
 
@@ -126,13 +127,25 @@ class SummaryTable(Record, eq=False):
         labels = [self.labels[row] for row in shown]
         return table.hypertext(list(self.columns), labels, table.cells(self.columns, shown), note, gap)
 
+    def _misleads(self) -> bool:
+        """Whether a deviation without an error is far from what the interval tells; mild tails have none either."""
+        columns = self.columns
+        if not {"mcse_mean", "mcse_sd"} <= columns.keys():
+            return False
+        missing = np.isnan(columns["mcse_sd"]) & (columns["mcse_mean"] > 0)
+        ends = [name for name in columns if name.startswith(tuple(f"{kind}_" for kind in INTERVALS))]
+        if not missing.any() or "sd" not in columns or len(ends) != 2:
+            return bool(missing.any())
+        from statistics import NormalDist  # few tables come here
+
+        lower, upper = (float(name[4:-1]) / 100 for name in ends)
+        usual = (columns[ends[1]] - columns[ends[0]]) / (2 * NormalDist().inv_cdf((1 + upper - lower) / 2))
+        return bool((missing & (columns["sd"] > TELLING * usual)).any())
+
     def _shown(self, rows: int | None) -> tuple[list[int], int | None, str]:
         """Rows to show, where the gap among them is, and what is to be said below."""
         total = len(self)
-        heavy = ""
-        if {"mcse_mean", "mcse_sd"} <= self.columns.keys():
-            missing = np.isnan(self.columns["mcse_sd"]) & (self.columns["mcse_mean"] > 0)
-            heavy = HEAVY_TAILS if missing.any() else ""
+        heavy = HEAVY_TAILS if self._misleads() else ""
         constant = int(table.constants(self.columns).sum()) if "mcse_mean" in self.columns else 0
         fixed = f"{constant} of {total} rows constant, without diagnostics" if constant else ""
         if rows is None or total <= rows:
@@ -206,7 +219,8 @@ def summary(
     -----
     The columns are mean, sd, hdi_3%, hdi_97% (named after kind and probability of the interval), mcse_mean,
     mcse_sd, ess_bulk, ess_tail, r_hat (nested, for results of many chains in lock step). A parameter with NaN among its
-    draws has NaN throughout; one with heavy tails has no mcse_sd, see `mcse_sd`. Below the table of a result of
+    draws has NaN throughout; one with heavy tails has no mcse_sd, see `mcse_sd`; a line below the table says so where
+    the deviation is far from what the interval tells. Below the table of a result of
     `sample` stands its status, unless it is plain "converged".
 
     Raises KeyError, ShapeError and TypeError as `gather`, and ValueError for an unknown kind or probability.
