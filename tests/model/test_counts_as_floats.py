@@ -75,7 +75,7 @@ def test_data_of_floats_serve_predictions_likelihoods_and_parameters() -> None:
     drawn = pm.sample_posterior_predictive(draws, model=model, random_seed=1)
     assert drawn.posterior_predictive["y"].dtype == np.int64
     assert drawn.observed_data["y"].dtype == np.int64
-    found = pm.compute_log_likelihood(draws, model=model, extend_inferencedata=False).log_likelihood["y"].values
+    found = pm.compute_log_likelihood(draws, model=model, extend_inferencedata=False)["y"].values
     np.testing.assert_allclose(found[0], stats.binom([3, 4], [[0.25], [0.5]]).logpmf([1, 2]), rtol=1e-12)
 
 

@@ -421,7 +421,7 @@ def test_log_likelihood_of_a_mixture_is_summed_over_components() -> None:
     model, names = built("mixture_by_index")
     summed = marginalize(model, names)
     draws = {"w": np.array([[[0.2, 0.3, 0.5]]]), "mu": np.array([[[-1.0, 0.0, 2.0]]])}
-    found = pm.compute_log_likelihood(draws, model=summed, extend_inferencedata=False).log_likelihood["y"]
+    found = pm.compute_log_likelihood(draws, model=summed, extend_inferencedata=False)["y"]
     expected = np.log((draws["w"][0, 0] * stats.norm.pdf(Y[:, None], draws["mu"][0, 0])).sum(axis=1))
     np.testing.assert_allclose(found.values[0, 0], expected, rtol=1e-12)
     tied = marginalize(*built("change_point"))

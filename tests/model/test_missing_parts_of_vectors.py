@@ -138,7 +138,7 @@ def test_vectors_that_lack_as_wholes_are_rows_of_their_own() -> None:
     terms = [stats.multivariate_normal(m, COV).logpdf(x) for m, x in zip(mean, whole, strict=True)]
     assert model.compile_logp()({"y_unobserved": value}) == pytest.approx(sum(terms))
     draws = {"y_unobserved": value[None, None]}
-    found = pm.compute_log_likelihood(draws, model=model, extend_inferencedata=False).log_likelihood["y_observed"]
+    found = pm.compute_log_likelihood(draws, model=model, extend_inferencedata=False)["y_observed"]
     np.testing.assert_allclose(found[0, 0], [terms[0], terms[2]])
     np.testing.assert_array_equal(pm.compute_deterministics(draws, model=model)["y"][0, 0], whole)
 

@@ -107,7 +107,7 @@ def test_a_batch_stands_for_all_data(total: Any, weight: float) -> None:
     expected = stats.norm.logpdf(0.5) + weight * stats.norm(0.5).logpdf(y).sum()
     assert model.compile_logp()({"mu": 0.5}) == pytest.approx(expected, rel=1e-13)
     assert pm.do(model, {}).compile_logp()({"mu": 0.5}) == pytest.approx(expected, rel=1e-13)
-    each = pm.compute_log_likelihood({"mu": [[0.5]]}, model=model, extend_inferencedata=False).log_likelihood["y"]
+    each = pm.compute_log_likelihood({"mu": [[0.5]]}, model=model, extend_inferencedata=False)["y"]
     np.testing.assert_allclose(each[0, 0], stats.norm(0.5).logpdf(y))
 
 

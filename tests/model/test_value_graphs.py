@@ -252,8 +252,8 @@ def test_a_custom_log_density_that_is_a_scalar_counts_once() -> None:
         assert made.log_density()([0.3])[0] == pytest.approx(expected)
         assert made.point_logps({"mu": 0.3})["x"] == pytest.approx(expected - stats.norm().logpdf(0.3))
         with made:
-            tree = pm.compute_log_likelihood({"mu": np.array([[0.3, 0.4]])}, extend_inferencedata=False)
-        first = tree.log_likelihood["x"][0, 0].sum()
+            found = pm.compute_log_likelihood({"mu": np.array([[0.3, 0.4]])}, extend_inferencedata=False)
+        first = found["x"][0, 0].sum()
         assert float(first) == pytest.approx(expected - stats.norm().logpdf(0.3))
     for wrong in (
         lambda v, mu: elementwise(v, mu)[:2],

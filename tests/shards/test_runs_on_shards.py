@@ -235,8 +235,8 @@ def test_likelihoods_of_rows_elsewhere_are_computed_of_all_rows(
     pm.set_data({name: np.load(path, mmap_mode="r") for name, path in data.items()}, few)
     found = pm.compute_log_likelihood(undisturbed, model=few, extend_inferencedata=False, store=tmp_path / "ll.zarr")
     whole = pm.compute_log_likelihood(undisturbed, model=model(X, Y), extend_inferencedata=False)
-    np.testing.assert_array_equal(found.log_likelihood["obs"].values, whole.log_likelihood["obs"].values)
-    assert whole.log_likelihood["obs"].shape == (2, 30, ROWS)
+    np.testing.assert_array_equal(found["obs"].values, whole["obs"].values)
+    assert whole["obs"].shape == (2, 30, ROWS)
 
 
 def test_what_follows_from_rows_is_said_to_be_of_the_few_here(pool: ThreadPoolExecutor, data: dict[str, Path]) -> None:

@@ -405,8 +405,7 @@ def compute_log_likelihood(
     Returns
     -------
     object
-        `idata` with the group `log_likelihood` added, or a tree with that group alone if `extend_inferencedata` is
-        False.
+        `idata` with the group `log_likelihood` added; that group as a data set if `extend_inferencedata` is False.
 
     See Also
     --------
@@ -480,7 +479,7 @@ def compute_log_prior(
     Returns
     -------
     object
-        The tree with a group `log_prior`; that group alone unless `extend_inferencedata`.
+        The tree with a group `log_prior`; that group as a data set unless `extend_inferencedata`.
 
     See Also
     --------
@@ -528,12 +527,13 @@ def _densities(
 
         values = Values(model, names, "densities", {})
         made = in_parts(values, draws, group, None, store=store, executor=executor)
-        return draws.result(model, {group: made}, trace if extend else None)
+        return draws.result(model, {group: made}, trace) if extend else made
     arrays = draws.unfolded(log_likelihood(model, names, draws.values, draws.count))
     # A vector that is one event has one number, and so not its axes.
     rank = len(draws.shape)
     axes = {n: model.dims_of[n][: arrays[n].ndim - rank] for n in names if n in model.dims_of}
-    return draws.result(model, {group: arrays}, trace if extend else None, axes)
+    made = draws.dataset(model, arrays, axes, group)
+    return draws.result(model, {group: made}, trace) if extend else made
 
 
 def compute_deterministics(

@@ -252,15 +252,17 @@ def pointwise_of(data: Any, name: str | None, model: Model | None) -> tuple[Any,
 
     raises   ModelError where it is not clear which variable is meant
     """
-    if "log_likelihood" not in data.children:
-        data = compute_log_likelihood(data, model=modelcontext(model), extend_inferencedata=False)
-    known = list(data["log_likelihood"].data_vars)
+    if "log_likelihood" in data.children:
+        found = data["log_likelihood"]
+    else:
+        found = compute_log_likelihood(data, model=modelcontext(model), extend_inferencedata=False)
+    known = list(found.data_vars)
     if name is None and len(known) != 1:
         raise ModelError(f"`var_name` must say which observed variable is meant; there are {', '.join(known)}.")
     chosen = str(known[0]) if name is None else name
     if chosen not in known:
         raise ModelError(f"`{chosen}` has no log likelihood; there are those of {', '.join(known)}.")
-    return data["log_likelihood"][chosen], chosen
+    return found[chosen], chosen
 
 
 def refits_of(
