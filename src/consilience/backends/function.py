@@ -567,7 +567,8 @@ def function(
     plan : bool or int, default True
         False: products and other dear values are computed in the order in which they are written, where machine code
         is free to choose an equal one that is predicted to be cheaper. A number: a form that holds so many bytes at
-        most between its steps, and GraphError where none is found.
+        most between its steps, and GraphError where none is found. Slopes are of products in the order that `pt.grad`
+        chose when it was called, which False does not undo.
 
     Returns
     -------
