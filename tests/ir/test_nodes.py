@@ -6,6 +6,7 @@ import copy
 import gc
 import threading
 import zlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -125,6 +126,25 @@ def test_expressions_have_no_truth_value() -> None:
         bool(x > 0)
     with pytest.raises(TypeError, match=r"use `x\.shape\[0\]`"):
         len(pt.vector("v"))
+
+
+@pytest.mark.parametrize(
+    ("mistake", "step"),
+    [
+        (lambda: [*pt.vector("v")], r"got `v` .*`pt\.scan`.*`pt\.specify_shape`"),
+        (lambda: [*pt.iscalar("n")], r"a scalar cannot be iterated, got `n` .*`pt\.arange\(n\)`"),
+        (lambda: len(pt.iscalar("n")), r"a scalar has no length, got `n` .*`pt\.atleast_1d\(x\)`"),
+        (lambda: int(pt.dscalar("x")), r"no int: .*`pt\.arange\(n\)`"),
+        (lambda: 1 if pt.dscalar("x") > 0 else 2, r"`pt\.where` or `pt\.cond`"),
+    ],
+    ids=["elements", "a scalar's elements", "a scalar's length", "int", "if"],
+)
+def test_what_python_needs_a_value_for_names_the_expression_in_its_place(
+    mistake: Callable[[], object], step: str
+) -> None:
+    """The error says which function of expressions does what was meant."""
+    with pytest.raises(TypeError, match=step):
+        mistake()
 
 
 def test_names_and_lines_stand_beside_the_graph() -> None:

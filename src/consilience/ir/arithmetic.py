@@ -119,7 +119,11 @@ class Arithmetic:
         raise TypeError(_no_number("float"))
 
     def __int__(self) -> int:
-        raise TypeError(_no_number("int"))
+        raise TypeError(
+            "an expression has no value before it is computed, so it is no int: compute it with `.eval()`, or stay "
+            'with expressions: `x.astype("int64")` drops the decimals, `pt.arange(n)` counts, `pt.zeros(n)` and its '
+            "like take a length, `pt.scan(…, n_steps=n)` repeats a step."
+        )
 
     def __format__(self, form: str) -> str:
         if form:

@@ -480,5 +480,11 @@ def split(value: TensorLike, sections: int | TensorLike | Sequence[TensorLike], 
 def iterate(x: Node) -> Iterator[Node]:
     """The parts along the first axis, whose length must be static."""
     if not x.ndim or not isinstance(x.static_shape[0], int):
-        raise TypeError(f"only a tensor with a static first length can be iterated, got {describe(x)}.")
+        raise TypeError(
+            f"only a tensor with a static first length can be iterated, got {describe(x)}; `pt.scan` and `pt.map` go "
+            "along an axis of unknown length, `pt.specify_shape` says a length that is known."
+            if x.ndim
+            else f"a scalar cannot be iterated, got {describe(x)}; `pt.arange(n)` counts up to an expression, and "
+            "`pt.scan(…, n_steps=n)` repeats a step so often."
+        )
     return (getitem(x, i) for i in range(x.static_shape[0]))

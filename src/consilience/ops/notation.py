@@ -253,7 +253,9 @@ def shape_of(x: TensorLike) -> Lengths:
 
 @means("len")
 def _length(x: Node) -> int:
-    if not x.ndim or not isinstance(x.static_shape[0], int):
+    if not x.ndim:
+        raise TypeError(f"a scalar has no length, got {describe(x)}; `pt.atleast_1d(x)` is a vector of it.")
+    if not isinstance(x.static_shape[0], int):
         raise TypeError(f"`len` needs a static first length, got {describe(x)}; use `x.shape[0]`.")
     return x.static_shape[0]
 
