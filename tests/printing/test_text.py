@@ -96,7 +96,7 @@ def test_names_come_with_their_ops(capsys: pytest.CaptureFixture[str]) -> None:
     assert "mul 'twice'" in text
     assert "Normal 'y'" in text
     assert "[observed]" in text
-    assert pprint(model) == "mu = Normal(0.0, 1.0)\ntwice = 2.0 * mu\ny = Normal(mu, 1.0)"
+    assert pprint(model) == "mu = Normal(0, 1)\ntwice = 2 * mu\ny = Normal(mu, 1)"
     assert "mu" in written(model.compile_logp())
     mu.dprint()
     assert "Normal 'mu'" in capsys.readouterr().out
@@ -105,15 +105,15 @@ def test_names_come_with_their_ops(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("build", "text"),
     [
-        (lambda x, y: x + 2 * y, "x + 2.0 * y"),
+        (lambda x, y: x + 2 * y, "x + 2 * y"),
         (lambda x, y: (x + y) * (x - y), "(x + y) * (x - y)"),
         (lambda x, y: x - (y - x), "x - (y - x)"),
         (lambda x, y: -(x / y), "-x / y"),
         (lambda x, y: -(x % y), "-(x % y)"),
         (lambda x, y: (-x) ** y, "(-x) ** y"),
         (lambda x, y: x / (y * x), "x / (y * x)"),
-        (lambda x, y: (x < y) & (y < 1), "(x < y) & (y < 1.0)"),
-        (lambda x, y: pt.where(x > y, pt.exp(x), 0.0), "where(x > y, exp(x), 0.0)"),
+        (lambda x, y: (x < y) & (y < 1), "(x < y) & (y < 1)"),
+        (lambda x, y: pt.where(x > y, pt.exp(x), 0.0), "where(x > y, exp(x), 0)"),
         (lambda x, y: pt.maximum(x, y).astype("float32"), "float32(maximum(x, y))"),
     ],
 )  # fmt: skip
@@ -127,7 +127,7 @@ def test_indices_and_axes_are_written_as_users_write_them() -> None:
     assert pprint(x[1:, 0]) == "x[1:, 0]"
     assert pprint(x[::2, None].sum(axis=0)) == "sum(x[::2, None], axis=0)"
     assert pprint((x @ x).sum()) == "sum(x @ x)"
-    assert pprint(x[0].set(1.0)) == "x[0].set(broadcast_to(1.0, (x.shape[1],)))"
+    assert pprint(x[0].set(1.0)) == "x[0].set(broadcast_to(1, (x.shape[1],)))"
 
 
 def test_a_value_used_twice_is_written_once() -> None:

@@ -88,7 +88,7 @@ def pprint(graph: GraphLike) -> str:
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pt.dscalar("x")
     >>> pm.pp(pt.exp(x) + 1)
-    'exp(x) + 1.0'
+    'exp(x) + 1'
     """
     outputs = outputs_of(graph)
     writer = _Formulas([node for node, _ in outputs])
@@ -169,7 +169,8 @@ def _is_plain(node: Node) -> bool:
 
 def _leaf(node: Node) -> str:
     if isinstance(node.op, Constant):
-        return constant_text(node.op)
+        text = constant_text(node.op)
+        return text if node.ndim else text.removesuffix(".0")  # as formulas are written; trees tell the type besides
     return name_of(node) or (f"p{node.op.position}" if isinstance(node.op, Parameter) else operation(node.op))
 
 
