@@ -234,7 +234,7 @@ class Named:
         return self.values.dprint(**options)
 
     def get_value(self, borrow: bool = False) -> Any:
-        """The present value of a shared variable, a copy."""
+        """The present value of a shared variable: a copy or, with `borrow`, the read-only array it holds until set."""
         return self.values.get_value(borrow)
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
