@@ -55,7 +55,7 @@ _NOT_IMITATED: Final = frozenset(_NAMES.split()) | _DISTRIBUTIONS | _REGISTERS
 
 @functools.cache
 def find(name: str) -> Any:
-    """The class, or the table of functions, of PyTensor's or PyMC's graphs with this name; None for a name of something else."""
+    """The class or table of functions of PyTensor's or PyMC's graphs with this name; None for something else."""
     if name in _ADAPTED:
         adapted: type[Any] = getattr(import_module("consilience.foreign.pymc_names.random_ops"), name)
         return adapted
