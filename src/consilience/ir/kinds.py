@@ -47,7 +47,8 @@ HOLDERS: list[type[Any]] = []  # classes of what names the axes of a tensor, its
 
 
 def _is_shared(thing: Any) -> bool:
-    node = thing.values if type(thing) in HOLDERS else thing
+    named = isinstance(thing, tuple(HOLDERS))
+    node = thing.values if named else thing
     return isinstance(node, Node) and isinstance(node.op, Shared)
 
 
