@@ -93,6 +93,7 @@ BESIDE: Final = {
     "backends.NDArray": "foreign.pymc_names.traces",
     "backends.printing.str_for_dist": "foreign.pymc_names.value_names",
     "backends.printing.str_for_potential_or_deterministic": "foreign.pymc_names.value_names",
+    "distributions.distribution.support_point": "distributions.densities",
 }
 """Names of PyMC's in modules that are there by their own name, with the stand-in."""
 

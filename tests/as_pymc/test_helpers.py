@@ -505,3 +505,16 @@ def test_factors_of_unconstrained_values(jacobian: bool) -> None:
     assert [factor.ndim for factor in factors] == [1, 0]
     (of_y,) = transformed_conditional_logp([y], rvs_to_values={y: values[y], s: pt.constant(2.0)}, rvs_to_transforms={})
     np.testing.assert_allclose(of_y.eval({values[y]: [1.0, 2.0]}), pm.logp(pm.Normal.dist(0, 2), [1.0, 2.0]).eval())
+
+
+def test_data_with_named_dims_are_shared_variables():
+    """As a tensor's are, so that programs ask them for the array they hold; what is computed of them is none."""
+    with pm.Model(coords={"obs": [1, 2]}) as model:
+        x = pm.dims.Data("x", np.ones(2), dims="obs")
+    assert isinstance(x, SharedVariable)
+    assert not isinstance(2.0 * x, SharedVariable)
+    before = x.get_value(borrow=True)
+    assert model["x"].get_value(borrow=True) is before
+    with model:
+        pm.set_data({"x": np.ones(2)})
+    assert x.get_value(borrow=True) is not before

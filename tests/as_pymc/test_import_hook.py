@@ -176,6 +176,30 @@ for _ in range(2):
     assert first == second
 
 
+def test_a_module_of_ops_of_other_classes_is_imported() -> None:
+    """What it defines and enters by PyMC's names waits to be used, and is refused then; helpers beside work."""
+    code = (
+        OURS
+        + """
+import pymc as pm
+from pymc.distributions.distribution import Continuous, SymbolicRandomVariable, support_point
+from pymc.distributions.transforms import _default_transform
+class OwnRV(SymbolicRandomVariable):
+    name = "own"
+class Own(Continuous):
+    rv_type = OwnRV
+@_default_transform.register(Own)
+def transform(op, rv): return None
+answer = [transform(1, 2), support_point(pm.Normal.dist([1.0, 2.0])).eval().tolist()]
+try: OwnRV([], [])(1.0)
+except ImportError as error: answer.append(str(error))
+"""
+    )
+    made, point, refused = in_a_fresh_process(code)
+    assert (made, point) == (None, [1.0, 2.0])
+    assert "`OwnRV` is a part of PyTensor's or PyMC's graphs" in refused
+
+
 def test_results_are_those_of_the_arviz_that_is_there(tmp_path: Path) -> None:
     """Below version 1 ArviZ has InferenceData: it comes out, is taken, and what a function adds to it is added."""
     (tmp_path / "arviz.py").write_text(

@@ -8,10 +8,13 @@ from scipy import stats
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience.distributions.transforms import registry
 from consilience.errors import MissingRuleError
 from consilience.foreign.pymc_names.random_ops import (
     BoundedContinuous,
     CircularContinuous,
+    DefaultTransforms,
+    DrawnByOp,
     PositiveContinuous,
     RandomVariable,
     UnitContinuous,
@@ -203,3 +206,58 @@ def test_a_wrong_shape_from_rng_fn_is_refused():
 
     with pytest.raises(pm.errors.ShapeError, match=r"TooFew.*shape \(2,\).*\(3,\)"):
         pm.draw(TooFew()(1.0, size=(3,)))
+
+
+def test_a_transform_is_registered_for_a_class_of_a_program():
+    """By distribution or by op, as with PyMC's `_default_transform`; the density is that along the line."""
+
+    class BeyondRV(RandomVariable):
+        name, signature, dtype = "beyond", "()->()", "floatX"
+
+        def rng_fn(self, rng, start, size):
+            return start + rng.exponential(size=size)
+
+    class Beyond(pm.Continuous):
+        rv_op = BeyondRV()
+
+        def logp(value, start):
+            return pt.switch(value < start, -np.inf, start - value)
+
+        def support_point(rv, size, start):
+            return start + 1.0
+
+    class FromStart(pm.distributions.transforms.Transform):
+        name = "from_start"
+
+        def forward(self, value, *inputs):
+            return pt.log(value - inputs[-1])
+
+        def backward(self, value, *inputs):
+            return pt.exp(value) + inputs[-1]
+
+        def log_jac_det(self, value, *inputs):
+            return value
+
+    for kind in (BeyondRV, Beyond):
+        own = DefaultTransforms()
+        before, registry.OF_DISTRIBUTIONS[DrawnByOp] = registry.OF_DISTRIBUTIONS[DrawnByOp], own.dispatch
+        try:
+
+            @own.register(kind)
+            def from_start(op, rv):
+                assert isinstance(op, BeyondRV)
+                return FromStart()
+
+            with pm.Model() as model:
+                Beyond("x", [3.0])
+                point = model.initial_point()
+                np.testing.assert_allclose(point["x_from_start__"], 0.0, atol=1e-12)
+                np.testing.assert_allclose(model.compile_logp()({"x_from_start__": 0.5}), -np.exp(0.5) + 0.5)
+                result = pm.sample(
+                    200, tune=200, chains=2, random_seed=1, progressbar=False, compute_convergence_checks=False
+                )
+        finally:
+            registry.OF_DISTRIBUTIONS[DrawnByOp] = before
+        assert result.posterior["x"].min() > 3.0
+    with pytest.raises(MissingRuleError, match="the default transform of Normal is this library's"):
+        own.register(pm.Normal, from_start)

@@ -372,7 +372,13 @@ def test_values_of_shared_variables_are_got_and_set() -> None:
     w.set_value([1, 2])
     taken = w.get_value()
     taken[0] = 9.0
-    np.testing.assert_array_equal(w.get_value(borrow=True), [1.0, 2.0])
+    held = w.get_value(borrow=True)
+    np.testing.assert_array_equal(held, [1.0, 2.0])
+    assert w.get_value(borrow=True) is held  # a program tells by it whether the value was set since
+    with pytest.raises(ValueError, match="read-only"):
+        held[0] = 9.0
+    w.set_value([1, 2])
+    assert w.get_value(borrow=True) is not held
     total = function([], [w.sum(), w.shape[0]])
     w.set_value(np.ones(5))
     assert [float(v) for v in total()] == [5.0, 5.0]

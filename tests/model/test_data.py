@@ -318,3 +318,19 @@ def test_texts_and_dates_are_refused_with_the_way_to_numbers(values: Any, messag
         with pytest.raises(DtypeError, match="must be an array of numbers"):
             pm.Normal("z", y, 1.0, observed=values)
     assert len(model.coords["row"] or ()) == len(values)
+
+
+def test_data_of_a_result_may_be_changed_without_a_change_of_the_model() -> None:
+    """Small data are copies; large ones that nobody can write to are those that the caller gave."""
+    large = np.zeros(1 << 20)
+    large.setflags(write=False)
+    with pm.Model() as model:
+        x = pm.Data("x", [1.0, 2.0])
+        pm.Data("large", large)
+        pm.Normal("y", x, 1.0)
+        result = pm.sample_prior_predictive(2, random_seed=1)
+    mine = result.constant_data["x"]
+    mine[0] = 9.0
+    assert mine.values.tolist() == [9.0, 2.0]
+    assert model["x"].get_value().tolist() == [1.0, 2.0]
+    assert np.shares_memory(result.constant_data["large"].values, large)

@@ -318,7 +318,7 @@ def test_nested_models_of_one_name_are_told_apart_or_refused() -> None:
             pm.Normal("x")
         with pm.Model("a"):
             pm.Normal("y")
-            with pytest.raises(pm.ModelError, match="has a variable `a::x` already"):
+            with pytest.raises(pm.ModelError, match="`a::x` already exists"):
                 pm.Normal("x")
     assert list(whole.named_vars) == ["a::x", "a::y"]
 

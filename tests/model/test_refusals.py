@@ -115,7 +115,7 @@ def test_names_are_unique(again: type) -> None:
             lambda: pm.Potential("x", x),
             lambda: pm.Data("x", [1]),
         ):
-            with pytest.raises(pm.ModelError, match="has a variable `x` already"):
+            with pytest.raises(pm.ModelError, match="`x` already exists"):
                 declare()
     assert len(model.free) == 1
 

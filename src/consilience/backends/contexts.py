@@ -223,9 +223,10 @@ def random_slot(seed: int, name: str | None = "seed") -> Node:
 
 
 @means("get_value")
-def get_value(slot: Node) -> npt.NDArray[Any]:
-    """A copy of the value of a shared variable in the default context."""
-    return np.array(DEFAULT.get(_checked(slot, "get_value")))
+def get_value(slot: Node, borrow: bool = False) -> npt.NDArray[Any]:
+    """The value of a shared variable in the default context: a copy, or the array that is held, which is read-only."""
+    held = DEFAULT.get(_checked(slot, "get_value"))
+    return held if borrow else np.array(held)
 
 
 @means("set_value")

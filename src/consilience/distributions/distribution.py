@@ -169,7 +169,7 @@ class Distribution(metaclass=DistributionType):
 
     def __init_subclass__(cls, parameterization: bool = False, **arguments: object) -> None:
         super().__init_subclass__(**arguments)
-        declared = [v for v in vars(cls).values() if getattr(v, "is_declared", False)]
+        declared = [v for v in vars(cls).values() if getattr(type(v), "is_declared", False)]
         if declared:
             cls.parameters = tuple(v for v in declared if isinstance(v, DistributionParameter))
             cls.static_parameters = tuple(v for v in declared if isinstance(v, StaticParameter))

@@ -472,8 +472,8 @@ class Arithmetic:
         return node
 
     def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
-        """The present value of a shared variable, a copy whatever PyTensor's settings say."""
-        return meaning("get_value")(self)
+        """The present value of a shared variable: a copy or, with `borrow`, the read-only array it holds until set."""
+        return meaning("get_value")(self, borrow)
 
     def set_value(self, new_value: Operand = None, borrow: bool = False, *, seed: Operand = None) -> None:
         """Give a shared variable another value of its dtype and shape; a random key also by its `seed`."""

@@ -43,9 +43,18 @@ class Kind(type):
         )
 
 
+HOLDERS: list[type[Any]] = []  # classes of what names the axes of a tensor, its `values`, and is of the tensor's kind
+
+
+def _is_shared(thing: Any) -> bool:
+    named = isinstance(thing, tuple(HOLDERS))
+    node = thing.values if named else thing
+    return isinstance(node, Node) and isinstance(node.op, Shared)
+
+
 SharedVariable = Kind.of(
     "SharedVariable",
-    lambda thing: isinstance(thing, Node) and isinstance(thing.op, Shared),
+    _is_shared,
     """Tensors whose value is kept between calls of functions, for `isinstance`; none is made by calling it.
 
 Parameters

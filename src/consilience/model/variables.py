@@ -404,7 +404,7 @@ class ModelVariables(metaclass=Declaring):
         for owner in self.lineage():
             owner._check_generated(full, "variable")
         if any(full in owner.named for owner in self.lineage()):
-            raise ModelError(f"the model has a variable `{full}` already; names must be unique.")
+            raise ModelError(f"`{full}` already exists in the model; names must be unique.")
         if full in self.coordinates:
             raise ModelError(f"`{full}` is a dimension of the model; give the variable another name.")
         return full

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from consilience.backends import reference
 from consilience.ir import dimension as dims
 from consilience.ir import topological
+from consilience.ir.leaves import stays
 from consilience.model.minibatch import has_batches
 from consilience.model.model import Model
 from consilience.model.observation import slot_values
@@ -17,10 +18,14 @@ Array = npt.NDArray[Any]
 
 
 def constant_data(model: Model) -> dict[str, Array]:
-    """Present values of the model's data by name, but for outcomes that do not fit the length of the predictors."""
+    """Present values of the model's data by name, but for outcomes that do not fit the length of the predictors.
+
+    Copies that their owner may change, as the model's own may not; large data that lie read-only in place stay there.
+    """
     slots, values, _, _ = slot_values(model, drawn=True)
     known = dict(zip(slots, values, strict=True))
-    return {name: known[slot] for name, slot in model.data.items() if slot in known}
+    mine = {name: known[slot] for name, slot in model.data.items() if slot in known}
+    return {name: array if stays(array, array.dtype) else array.copy() for name, array in mine.items()}
 
 
 def observed_data(model: Model) -> dict[str, Array]:

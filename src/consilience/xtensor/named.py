@@ -15,6 +15,7 @@ import numpy as np
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Node
 from consilience.ir.arithmetic import meaning
+from consilience.ir.kinds import HOLDERS
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.ir.types import TensorType
@@ -234,7 +235,7 @@ class Named:
         return self.values.dprint(**options)
 
     def get_value(self, borrow: bool = False) -> Any:
-        """The present value of a shared variable, a copy."""
+        """The present value of a shared variable: a copy or, with `borrow`, the read-only array it holds until set."""
         return self.values.get_value(borrow)
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
@@ -354,3 +355,6 @@ def apart(values: Sequence[Any]) -> tuple[list[Any], Dims]:
     nodes, dims = aligned([operand for operand in operands if isinstance(operand, Named)])
     rest = iter(nodes)
     return [next(rest) if isinstance(operand, Named) else operand for operand in operands], dims
+
+
+HOLDERS.append(Named)

@@ -93,6 +93,10 @@ def to_unconstrained(constraint: Constraint) -> Transform | None:
     return row(constraint)
 
 
+# Distributions of which more than the support tells the map: a function of the variable, None where the support does.
+OF_DISTRIBUTIONS: dict[type[Any], Callable[[Node], Callable[[], Transform | None] | None]] = {}
+
+
 def default_transform(rv: Node) -> Transform | None:
     """The map of a random variable that its value variable tells of, PyMC's; its bounds are nodes of its parameters.
 
@@ -117,7 +121,14 @@ def default_transform(rv: Node) -> Transform | None:
     >>> type(tr.default_transform(pm.Exponential.dist(1.0))).__name__
     'Log'
     """
-    return to_unconstrained(distribution_of(rv, "default_transform").mapped_support)
+    bound = distribution_of(rv, "default_transform")
+    own = _registered(rv)
+    return to_unconstrained(bound.mapped_support) if own is None else own()
+
+
+def _registered(rv: Node) -> Callable[[], Transform | None] | None:
+    find = OF_DISTRIBUTIONS.get(type(distribution_of(rv)))
+    return None if find is None else find(rv)
 
 
 def sampled_transform(rv: Node) -> Transform | None:
@@ -145,17 +156,25 @@ def sampled_transform(rv: Node) -> Transform | None:
     'Log'
     """
     support = distribution_of(rv, "sampled_transform").sampled_support
+    own = _registered(rv)
+    if own is not None:
+        return own()
     row = FOR_SAMPLERS.get(type(support))
     return to_unconstrained(support) if row is None else row(support)
+
+
+def inputs_of(node: Node) -> tuple[Node | None, ...]:
+    """Generator, size where it is known, and parameters of a variable, as PyMC's transforms take them."""
+    size = [length for length in batch_part(node.static_shape, distribution_of(node)) if isinstance(length, int)]
+    known = constant(np.array(size, int)) if len(size) == node.ndim - distribution_of(node).event_rank else None
+    return (node.inputs[0], known, *node.inputs[1:])
 
 
 def requested_transform(node: Node, given: Any, default: Any) -> Any:
     """What the model gets: DEFAULT, None, or the transform that the user's arguments mean."""
     if default is DEFAULT and (given is DEFAULT or given is None):
         return given
-    size = [length for length in batch_part(node.static_shape, distribution_of(node)) if isinstance(length, int)]
-    known = constant(np.array(size, int)) if len(size) == node.ndim - distribution_of(node).event_rank else None
-    inputs = (node.inputs[0], known, *node.inputs[1:])
+    inputs = inputs_of(node)
     given = given if given is DEFAULT or given is None else of_variable(given, inputs)
     base = default_transform(node) if default is DEFAULT else default
     base = base if base is None else of_variable(base, inputs)

@@ -27,7 +27,7 @@ _KINDS: Final[dict[str, type[Any]]] = {
 }
 
 _NAMES: Final = """
-    _change_dist_size _default_transform _logcdf _logprob _logprob_helper _support_point _vectorize_node
+    _change_dist_size _logcdf _logprob _logprob_helper _support_point _vectorize_node
     AdvancedIncSubtensor AdvancedSubtensor AdvancedSubtensor1 ArrayStep Blockwise CAReduce
     Competence DimShuffle Elemwise fgraph_from_model FunctionGraph Grad2F1Loop HasInnerGraph IncSubtensor
     MeasurableElemwise MeasurableOp MinibatchRandomVariable model_deterministic
@@ -54,11 +54,13 @@ _NOT_IMITATED: Final = frozenset(_NAMES.split()) | _DISTRIBUTIONS | _REGISTERS
 
 
 @functools.cache
-def find(name: str) -> type[Any] | None:
-    """The class of PyTensor's or PyMC's graphs with this name; None for a name of something else."""
+def find(name: str) -> Any:
+    """The class or table of functions of PyTensor's or PyMC's graphs with this name; None for something else."""
     if name in _ADAPTED:
         adapted: type[Any] = getattr(import_module("consilience.foreign.pymc_names.random_ops"), name)
         return adapted
+    if name == "_default_transform":
+        return import_module("consilience.foreign.pymc_names.random_ops").default_transforms
     if name == "ObjectiveFunction":
         return _ObjectiveFunction
     if name == "Variable":

@@ -26,7 +26,9 @@ from consilience.distributions.generator import GraphGenerator, made_with
 from consilience.distributions.random_variable import RandomVariable as RandomVariableRecord
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.simulator import as_vector, call_with_seed, generator_of
+from consilience.distributions.transforms import registry
 from consilience.distributions.transforms.registry import to_unconstrained
+from consilience.distributions.transforms.transform import Transform, of_variable
 from consilience.errors import MissingRuleError
 from consilience.ir import Node, Shape, TensorType, constant
 from consilience.ir.arithmetic import means
@@ -298,3 +300,40 @@ def variable_of_class(
     bound = distribution_of(kind.rv_op(*parameters, **named), kind.title)
     drawing = cast(DrawsOfOp, cast(DrawnByOp, bound).formulas.random)
     return variable(drawing.op, kind, bound.values, shape, size, drawing.dtype)
+
+
+class DefaultTransforms:
+    """PyMC's `_default_transform`: what a program enters for classes of its own, by op or by distribution."""
+
+    def __init__(self) -> None:
+        self.registry: dict[type, Callable[[Any, Node], Any]] = {}
+
+    def register(self, kind: type[Any], function: Callable[[Any, Node], Any] | None = None) -> Any:
+        """Enter a function of op and variable for a class that a program derived, directly or as a decorator."""
+        if function is None:
+            return lambda given: self.register(kind, given)
+        if kind.__module__.partition(".")[0] == "consilience":
+            raise MissingRuleError(
+                f"the default transform of {kind.__name__} is this library's; give `default_transform=` to a variable."
+            )
+        self.registry[kind] = function
+        return function
+
+    def dispatch(self, rv: Node) -> Callable[[], Transform | None] | None:
+        """The transform that was entered for the class of a variable or of its op, nearest first; None: none was."""
+        bound = cast(DrawnByOp, distribution_of(rv))
+        op = cast(DrawsOfOp, bound.formulas.random).op
+        for kind in (*(() if bound.kind is None else bound.kind.__mro__), *type(op).__mro__):
+            if kind in self.registry:
+                given = self.registry[kind](op, rv)
+                return lambda: None if given is None else of_variable(given, registry.inputs_of(rv))
+        return None
+
+    def __call__(self, op: object, rv: Node) -> Transform | None:
+        """The default transform of a variable."""
+        del op
+        return registry.default_transform(rv)
+
+
+default_transforms = DefaultTransforms()
+registry.OF_DISTRIBUTIONS[DrawnByOp] = default_transforms.dispatch
