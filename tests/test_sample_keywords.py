@@ -178,7 +178,8 @@ def test_predictive_functions_take_pymcs_keywords(function: Any) -> None:
             list(result.data_vars) if more else {name: list(group.data_vars) for name, group in result.children.items()}
         )
 
-    assert names(plain) and names(plain) == names(given)
+    assert names(plain)
+    assert names(plain) == names(given)
     with pytest.raises(TypeError, match=r"no argument `var_name`; did you mean `var_names`\?"):
         function(*trace, model=model(), var_name=["y"])
     assert inspect.signature(function).parameters["pymc"].kind is inspect.Parameter.VAR_KEYWORD
