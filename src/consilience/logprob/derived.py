@@ -18,7 +18,7 @@ from consilience.distributions.mathematics import isfinite
 from consilience.distributions.random_variable import fresh_key, fresh_keys, random_variables
 from consilience.distributions.shapes import same_shape, text, wanted_shape
 from consilience.distributions.unnamed_parameters import UnnamedParameters
-from consilience.errors import ShapeError
+from consilience.errors import MissingRuleError, ShapeError
 from consilience.ir import Node, Region, Shape, close, constant, is_leaf, tensor_input, topological
 from consilience.ir.arithmetic import means
 from consilience.ir.dimension import product
@@ -237,9 +237,8 @@ def generated_variable(
         As for `logp`.
     """
     stand_ins = [tensor_input(p.dtype, p.static_shape) for p in parameters]
-    trial = _made(title, function, stand_ins, None)
     with numeric_inverses(numeric_inverse):
-        rank = -min(derive(written_out([trial])[0]).event_axes, default=0)
+        trial, rank = _of_one_size(title, function, stand_ins)
     if shape is not None and size is not None:
         raise TypeError(f"{title}: give `shape` (with the axes of one event) or `size` (without), not both.")
     wanted = None if size is None else wanted_shape(title, size, "size")
@@ -252,6 +251,25 @@ def generated_variable(
         raise ShapeError(f"{title}: `dist` made {describe(graph)} where the shape {text(full)} was asked for.")
     replaced = dict(zip(stand_ins, parameters, strict=True))
     return Node(made.op, made.inputs[0], *(replaced.get(value, value) for value in made.inputs[1:]))
+
+
+def _of_one_size(title: str, function: Callable[..., Any], parameters: Sequence[Node]) -> tuple[Node, int]:
+    """What the function makes where no size is given, and the rank of an event.
+
+    Parameters may have a shape that its random variables lack, `mu + Gumbel.dist(0, 1, size=size)`: elements are
+    independent, as they are where that shape is given.
+    """
+    trial = _made(title, function, parameters, None)
+    try:
+        return trial, -min(derive(written_out([trial])[0]).event_axes, default=0)
+    except MissingRuleError:
+        full = _made(title, function, parameters, trial.static_shape) if trial.ndim else trial
+        if full is trial or not same_shape(full.static_shape, trial.static_shape):
+            raise
+        rank = -min(derive(written_out([full])[0]).event_axes, default=0)
+        if rank:
+            raise
+        return full, rank
 
 
 def _made(title: str, function: Callable[..., Any], parameters: Sequence[Node], size: Shape | None) -> Node:
