@@ -86,6 +86,7 @@ def summed_out(
     given: Mapping[Node, Node],
     values: Mapping[str, int],
     sampled: bool = False,
+    weights: Mapping[int, Node] | None = None,
 ) -> tuple[list[Node], list[Sum | Integral]]:
     """The factors without the variables, as many as before, and the sums in their order.
 
@@ -100,6 +101,8 @@ def summed_out(
     sampled : bool, default False
         Whether densities are lower, and no NaN, where these are too few: steps of samplers that lead there are rejected
         by their energy, and do not diverge.
+    weights : mapping of int to TensorVariable, optional
+        How many rows each row of a factor stands for, by the factor's place, as under `total_size`.
 
     Returns
     -------
@@ -110,8 +113,10 @@ def summed_out(
     Raises
     ------
     ModelError
-        Where a variable is none of numbers from a least one on, or has too many combinations.
+        Where a variable is none of numbers from a least one on, or has too many combinations, and where rows that stand
+        for several share a variable.
     """
+    weights = weights or {}
     from consilience.model.branches import hoisted  # few models need it
 
     integrals: list[Integral] = []
@@ -122,6 +127,9 @@ def summed_out(
 
         others = [given[v.node] for v in variables]
         others += substitute([supported_density(v.node, given[v.node]) for v in variables], given)
+        for variable in continuous:
+            if any(given[variable.node] in set(topological([factors[place]])) for place in weights):
+                raise _of_batches(variable)
         factors, integrals = integrated(factors, continuous, others, given)
     densities = substitute([supported_density(v.node, given[v.node]) for v in variables], given)
     from consilience.model.ranges import ranges_of  # few models need it
@@ -140,6 +148,10 @@ def summed_out(
         known = ranges[variable.node]
         if isinstance(known, ModelError) and dependent:
             raise known
+        weighted = {weights.get(i) for i in dependent}
+        by_rows = len(weighted) == 1 and all(_by_rows(part, leaf) for i in dependent for part in acting[i])
+        if weighted - {None} and not by_rows:
+            raise _of_batches(variable)
         if isinstance(known, ModelError) or (known.endless and not dependent):
             sums.append(Sum(variable, leaf, 0, 0, None))
         else:
@@ -154,7 +166,27 @@ def summed_out(
         pool[place] = []
         if factors and not dependent:
             pool[0] += _checks(variable, variables, given)
-    return [_whole(parts) for parts in pool[: len(factors)]], sums
+    summed = [_whole(parts) for parts in pool[: len(factors)]]
+    return [weights[i] * factor if i in weights else factor for i, factor in enumerate(summed)], sums
+
+
+def _by_rows(factor: Node, leaf: Node) -> bool:
+    """Whether each element of a variable acts on a row of its own, so that batches of rows give unbiased estimates."""
+    own = links(factor, leaf) or {}
+    return 0 in own and own[0].places is None
+
+
+def _of_batches(variable: FreeVariable) -> ModelError:
+    what = "an integral" if variable.continuous else "a sum"
+    return ModelError(
+        f"`{variable.name}` is shared by rows of data of which only a batch is there (`total_size`). The logarithm of "
+        f"{what} over it cannot be estimated from a batch without bias. Give the model all data"
+        + (
+            " or keep the variable."
+            if variable.continuous
+            else ", or one element of the variable per row of the batch."
+        )
+    )
 
 
 def _checks(variable: FreeVariable, variables: Sequence[FreeVariable], given: Mapping[Node, Node]) -> list[Node]:
