@@ -239,8 +239,8 @@ class CustomDist(UnnamedParameters):
         named = [n for n in random_variables([expression]) if name_of(n) is not None]
         if named:
             raise ModelError(
-                f"{self.title}: `random` uses {describe(named[0])}, which is none of its parameters, so draws would not "
-                "know its value. Pass it to the distribution as a parameter."
+                f"{self.title}: `random` uses {describe(named[0])}, which is none of its parameters, so draws would "
+                "not know its value. Pass it to the distribution as a parameter."
             )
         (made,) = realise([expression])
         if not same_shape(made.static_shape, shape):

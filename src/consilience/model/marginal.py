@@ -21,7 +21,7 @@ from consilience.distributions.mathematics import equal, less, less_equal, maxim
 from consilience.distributions.parameters import checks_parameters
 from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError
-from consilience.ir import Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
+from consilience.ir import Dim, Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
 from consilience.model.addends import addends, of_elements
 from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
 from consilience.model.separability import gathered, links
@@ -31,7 +31,7 @@ from consilience.ops.index import getitem
 from consilience.ops.parameter_check import released
 from consilience.ops.random import draw, fold_in
 from consilience.ops.reduce import cumulative, reduce, softmax
-from consilience.ops.shape import broadcast_to, expand_dims, moveaxis, reshape, transpose
+from consilience.ops.shape import Iota, broadcast_to, expand_dims, moveaxis, reshape, transpose
 from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
 
@@ -68,7 +68,7 @@ class Sum(Record):
     variable: FreeVariable
     leaf: Node
     least: int
-    count: int
+    count: Dim
     table: Node | None
     combined: Node | None = None
     chain: Weights | None = None
@@ -207,7 +207,7 @@ def _parts(factor: Node, variables: Sequence[FreeVariable], given: Mapping[Node,
     alike: dict[tuple[int, int], list[Node]] = {}
     for variable in acting if len(acting) > 1 else ():
         known = ranges[variable.node]
-        if not isinstance(known, ModelError):
+        if not isinstance(known, ModelError) and isinstance(known.count, int):
             alike.setdefault((known.least, known.count), []).append(given[variable.node])
     for (least, count), leaves in alike.items():
         parts = [one for part in parts for one in of_elements(part, leaves, least, count)]
@@ -245,16 +245,22 @@ def _summed(
     variable: FreeVariable, leaf: Node, factors: Sequence[Node], known: Range, sampled: bool
 ) -> tuple[Sum, Node]:
     """The sum over all values of a variable, given the factors that depend on it."""
-    least, count, greatest = known.least, known.count, known.least + known.count - 1
+    least, count = known.least, known.count
     shape = leaf.static_shape
     needed = {axis for axis, length in enumerate(shape) if length != 1}
     linked = [links(factor, leaf) or {} for factor in factors]
     if all(needed <= {link.axis for link in own.values()} for own in linked):
-        each = reshape(constant(np.arange(least, greatest + 1)), (count, *(1 for _ in shape)))
+        counted = constant(np.arange(least, least + count)) if isinstance(count, int) else Node(Iota(count)) + least
+        each = reshape(counted, (count, *(1 for _ in shape)))
         values = broadcast_to(each, (count, *shape))
         batched = vectorize(factors, {leaf: values})
         table = _added([gathered(f, own, leaf) for f, own in zip(batched, linked, strict=True)])
         return _of_table(variable, leaf, known, table, sampled)
+    if not isinstance(count, int):
+        raise ModelError(
+            f"the elements of `{variable.name}` (shape {shape}) act together on what depends on it, and the number of "
+            f"its values, {count!r}, is a length of data; `pm.freeze_dims_and_data` fixes it."
+        )
     if known.endless:
         raise ModelError(
             f"the elements of `{variable.name}` (shape {shape}), which has infinitely many values, act together on "
@@ -276,7 +282,7 @@ def _summed(
             "scalar variables one after the other. Chains need a known length; `pm.freeze_dims_and_data` fixes one "
             "that data decide."
         )
-    listed = np.array(list(itertools.product(range(least, greatest + 1), repeat=int(size))), int)
+    listed = np.array(list(itertools.product(range(least, least + count), repeat=int(size))), int)
     combined = constant(listed.reshape(len(listed), *(n for n in shape if isinstance(n, int))), leaf.dtype)
     batched = vectorize(factors, {leaf: combined})
     table = _added([reduce("sum", f, tuple(range(1, f.ndim))) if f.ndim > 1 else f for f in batched])
@@ -288,6 +294,7 @@ def _of_table(variable: FreeVariable, leaf: Node, known: Range, table: Node, sam
     total = reduce("logsumexp", table, 0)
     if not known.endless:
         return Sum(variable, leaf, known.least, known.count, table), total
+    assert isinstance(known.count, int)
     fewer = getitem(table, (slice(0, known.count * 2 // 3),))
     settled = less_equal(_excess(fewer, reduce("logsumexp", fewer, 0)), 0.0)
     made = Sum(variable, leaf, known.least, known.count, table, settled=settled)
@@ -380,7 +387,7 @@ def recovered(
 
 def _of_elements(one: Sum, log_p: Node) -> Node:
     """Log probabilities of the values of each element (count, *shape) from those of combinations."""
-    assert one.combined is not None
+    assert one.combined is not None and isinstance(one.count, int)
     listed = constant_value(one.combined)
     assert listed is not None
     values = np.arange(one.least, one.least + one.count).reshape(-1, *(1,) * listed.ndim)
