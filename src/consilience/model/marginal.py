@@ -181,11 +181,7 @@ def _of_batches(variable: FreeVariable) -> ModelError:
     return ModelError(
         f"`{variable.name}` is shared by rows of data of which only a batch is there (`total_size`). The logarithm of "
         f"{what} over it cannot be estimated from a batch without bias. Give the model all data"
-        + (
-            " or keep the variable."
-            if variable.continuous
-            else ", or one element of the variable per row of the batch."
-        )
+        + (" or keep the variable." if variable.continuous else ", or give the variable one element per row.")
     )
 
 
@@ -387,7 +383,8 @@ def recovered(
 
 def _of_elements(one: Sum, log_p: Node) -> Node:
     """Log probabilities of the values of each element (count, *shape) from those of combinations."""
-    assert one.combined is not None and isinstance(one.count, int)
+    assert one.combined is not None
+    assert isinstance(one.count, int)
     listed = constant_value(one.combined)
     assert listed is not None
     values = np.arange(one.least, one.least + one.count).reshape(-1, *(1,) * listed.ndim)
