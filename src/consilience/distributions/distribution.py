@@ -387,6 +387,13 @@ class Distribution(metaclass=DistributionType):
             own += [batch[: len(batch) - axes] for batch in batches]
         return own
 
+    def elements(self, places: Sequence[Node]) -> Node | None:
+        """A variable of some elements, at places along the first axes of the batch.
+
+        None where it has the same distribution, of these elements of the parameters and components.
+        """
+        return None
+
     def component_axes(self) -> tuple[int, ...]:
         """Per component parameter, how many of its last batch axes are none of this distribution's batch."""
         return (0,) * len(self.components)

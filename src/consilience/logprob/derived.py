@@ -30,6 +30,7 @@ from consilience.logprob.mixture import written_out
 from consilience.logprob.numeric_inverse import numeric_inverses
 from consilience.logprob.rearrangement import anywhere
 from consilience.ops.elementwise import TensorLike, as_tensor, cast
+from consilience.ops.index import getitem
 from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import Iota, reshape
@@ -169,6 +170,26 @@ class DerivedDistribution(UnnamedParameters):
         many = vectorize(realised_with([node], stand_in), {stand_in: fold_in(key, Node(Iota(product(lead))))})
         return self._given(reshape(many[0], shape))
 
+    def elements(self, places: Sequence[Node]) -> Node:
+        """A variable of some elements, at places along the first axes of the batch."""
+        own, index = self.generated, tuple(places)
+        stand_ins = [_stand_in(value) for value in self.values]
+        (graph,) = own.graph.apply(*stand_ins, *(fresh_key() for _ in range(own.keys)))
+
+        def support_point(*parameters: Node) -> Node:
+            assert own.support_point is not None
+            point = as_tensor(own.support_point(*parameters))
+            return getitem(point, index) if point.ndim else point
+
+        made = _variable(
+            own.title,
+            getitem(graph, index),
+            stand_ins[: own.arguments],
+            support_point=own.support_point and support_point,
+            numeric_inverse=own.numeric_inverse,
+        )
+        return _with_parameters(made, stand_ins, self.values)
+
     def support_point(self) -> Node:
         given = self.generated.support_point
         if given is None:
@@ -295,8 +316,12 @@ def generated_variable(
             f"{title}: `dist` made {describe(graph)} where the {'size' if shape is None else 'shape'} {text(full)} was "
             "asked for; give `size=size` to the random variables that it makes."
         )
+    return _with_parameters(made, stand_ins, parameters)
+
+
+def _with_parameters(variable: Node, stand_ins: Sequence[Node], parameters: Sequence[Node]) -> Node:
     replaced = dict(zip(stand_ins, parameters, strict=True))
-    return Node(made.op, made.inputs[0], *(replaced.get(value, value) for value in made.inputs[1:]))
+    return Node(variable.op, variable.inputs[0], *(replaced.get(value, value) for value in variable.inputs[1:]))
 
 
 def _of_one_size(title: str, function: Callable[..., Any], parameters: Sequence[Node]) -> tuple[Node, int]:

@@ -42,14 +42,18 @@ def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Mask]:
 def _elements(name: str, rv: Node, places: tuple[npt.NDArray[np.intp], ...], own: int = 0) -> Node:
     """The variable of some elements of another, along one axis; its last `own` axes belong to every element."""
     bound = distribution_of(rv)
-    if len(places) > rv.ndim - own - bound.event_rank or type(bound).batch_shapes is not Distribution.batch_shapes:
+    inside = len(places) <= rv.ndim - own - bound.event_rank
+    if not places:
+        return rv
+    part = bound.elements([constant(place) for place in places]) if inside else None
+    if part is not None:
+        return part
+    if not inside or type(bound).batch_shapes is not Distribution.batch_shapes:
         raise ModelError(
             f"`{name}` has missing values, but the elements of {bound.title} are tied to each other, so the ones that "
             "are there have no density of their own here. Leave out whole rows with missing values, or write the "
             "missing ones as a variable of their own."
         )
-    if not places:
-        return rv
     own += bound.event_rank
     lengths = rv.static_shape[: rv.ndim - own]
     values = [
