@@ -46,19 +46,23 @@ def made(names: Sequence[str]) -> Subject:
     for name in names:
         if use := FEATURES[name].use:
             use(subject)
+            subject.used = True
     return subject
 
 
-def check(subject: Subject) -> None:
-    """Ask in the ways of its features; without any, the density, and draws given parameters."""
+def check(subject: Subject, quick: bool = False) -> None:
+    """Ask in the ways of its features; without any, the density, and draws given parameters.
+
+    quick   whether the density is asked for at one point and in one way, and draws of models that were not used
+    """
     ways = subject.ways
     if "predictions" in ways:
         same_draws(subject)
     elif "resumed" in ways or ways >= {"shards", "threads"} or (subject.draft.batches and "shards" in ways):
         same_posterior(subject, sampled(subject, 400))
     else:
-        same_density(subject)
-        if subject.given is not None:
+        same_density(subject, quick)
+        if subject.given is not None and not (quick and subject.used):
             same_draws(subject)
 
 
@@ -91,13 +95,14 @@ def slopes(draft: Draft, point: dict[str, Any], step: float = 1e-3) -> Array:
 Evaluate = Callable[[dict[str, Any]], tuple[float, Array | None]]
 
 
-def evaluators(subject: Subject, executor: Any) -> Iterator[Evaluate]:
+def evaluators(subject: Subject, executor: Any, quick: bool) -> Iterator[Evaluate]:
     """Functions of a point that give the density and its gradient."""
     model, ways = subject.model, subject.ways
     draft = subject.draft
-    if not ways & {"backend", "shards"}:
+    if not ways & {"backend", "shards"} and (draft.batches or not quick):
         logp, dlogp = model.compile_logp(), model.compile_dlogp()
         yield lambda point: (float(logp(point)), None if draft.batches else np.asarray(dlogp(point)))
+    if draft.batches and not ways & {"backend"}:
         return
     for name in [n for n in installed() if n != "llvm"] if "backend" in ways else ["llvm"]:
         density = model_density(model, name, batches=draft.batches)
@@ -112,12 +117,12 @@ def evaluators(subject: Subject, executor: Any) -> Iterator[Evaluate]:
         yield at
 
 
-def same_density(subject: Subject) -> None:
+def same_density(subject: Subject, quick: bool) -> None:
     """Value and slopes at some points."""
     draft = subject.draft
-    places = list(points(subject.model, 4 if "threads" in subject.ways else 2))
+    places = list(points(subject.model, 4 if "threads" in subject.ways else 2 - quick))
     with ThreadPoolExecutor(4) as threads:
-        for evaluate in evaluators(subject, threads):
+        for evaluate in evaluators(subject, threads, quick):
             if draft.batches and "backend" in subject.ways:  # the first rows
                 np.testing.assert_allclose(evaluate(places[0])[0], draft.logps_of_batches(places[0])[1], rtol=1e-10)
                 continue

@@ -25,7 +25,8 @@ class Subject:
     draft: Draft
     model: pm.Model
     ways: frozenset[str] = frozenset()
-    given: Any = None  # a result with the same draw throughout, made before the model was used
+    given: Any = None  # a result made before the model was used
+    used: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,9 @@ def _(draft: Draft) -> None:
         dist = "dist=lambda mu, s, size: mu + s * pm.Gumbel.dist(0.0, 1.0, size=size)"
         draft.part, draft.law, draft.base = lambda mu: ("pm.CustomDist", f"{mu}, s, {dist}"), GUMBEL, False
         return
-    part, dist = draft.part, draft.dist("mu").replace("pm.dims.", "pm.")
+    dist = draft.dist("mu").replace("pm.dims.", "pm.")
     draft.part = lambda mu: ("pm.CustomDist", f"{mu}, s, dist=lambda mu, s, size: 0.25 + 1.5 * {dist[:-1]}, size=size)")
     draft.law, draft.low, draft.high = draft.law.affine(0.25, 1.5), 0.25 + 1.5 * draft.low, 0.25 + 1.5 * draft.high
-    assert part
 
 
 @written("custom distribution", "custom distribution by logp")
@@ -123,7 +123,12 @@ def _(draft: Draft) -> None:
 @written("loop")
 def _(draft: Draft) -> None:
     scan = "pt.scan(lambda e, last: e + 0.5 * last, {}, [pt.constant(0.0)], return_updates=False)"
-    draft.predictor.append((lambda: f"mu = {draft.with_names(scan.format(draft.plain('mu')))}", lambda mu, v, c: signal.lfilter([1.0], [1.0, -0.5], mu)))
+    draft.predictor.append(
+        (
+            lambda: f"mu = {draft.with_names(scan.format(draft.plain('mu')))}",
+            lambda mu, v, c: signal.lfilter([1.0], [1.0, -0.5], mu),
+        )
+    )
 
 
 @written("marginalised")
@@ -148,7 +153,7 @@ def _(draft: Draft) -> None:
 
 @written("ordered")
 def _(draft: Draft) -> None:
-    draft.options["m"] = ", dims=\"level\", transform=pm.distributions.transforms.ordered, initval=[-1.0, 1.0]"
+    draft.options["m"] = ', dims="level", transform=pm.distributions.transforms.ordered, initval=[-1.0, 1.0]'
     draft.coords["level"] = ["low", "high"]
     draft.columns["h"] = np.arange(draft.rows) % 2
     draft.level = lambda: draft.taken("m", "level", "h")
@@ -210,7 +215,9 @@ def _groups(draft: Draft) -> None:
     draft.columns["g"] = np.arange(draft.rows) % 3
     draft.priors["a"] = ('Normal("a", 0.0, 0.8, dims="group")', lambda v: stats.norm(0, 0.8).logpdf(v["a"]))
     draft.options["a"] = ""
-    draft.predictor.insert(0, (lambda: f"mu = mu + {draft.taken('a', 'group', 'g')}", lambda mu, v, c: mu + v["a"][c["g"]]))
+    draft.predictor.insert(
+        0, (lambda: f"mu = mu + {draft.taken('a', 'group', 'g')}", lambda mu, v, c: mu + v["a"][c["g"]])
+    )
 
 
 def _relabel(subject: Subject) -> None:

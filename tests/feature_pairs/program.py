@@ -126,7 +126,9 @@ class Draft:
         lines += [f"    {line}" for text, _ in self.predictor for line in text().splitlines()]
         family, arguments = self.part("mu")
         home = self.home
-        if self.named and re.search(r"CustomDist|Mixture", f"{family}({arguments}"):  # of plain tensors alone, as in PyMC
+        if self.named and re.search(
+            r"CustomDist|Mixture", f"{family}({arguments}"
+        ):  # of plain tensors alone, as in PyMC
             home, arguments = "pm", arguments.replace("pm.dims.", "pm.")
             given = "y" if self.missing and not self.shards else "y.values"
             lines.append(f"    mu, s, y = mu.values, s.values, {given}")
@@ -177,7 +179,10 @@ class Draft:
             mus.append(np.broadcast_to(mu, (count,)))
             logs.append(
                 sum(
-                    (np.sum(np.where(z, np.log(p), np.log1p(-p))) for (_, p, _), z in zip(self.latent, combination, strict=True)),
+                    (
+                        np.sum(np.where(z, np.log(p), np.log1p(-p)))
+                        for (_, p, _), z in zip(self.latent, combination, strict=True)
+                    ),
                     0.0,
                 )
             )
