@@ -110,7 +110,7 @@ class Draft:
         lines = [f"with pm.Model({f'coords={self.coords!r}' if self.coords else ''}) as model:"]
         for name in names:
             given = name == "y" and self.missing and not self.shards  # an array, whose gaps become variables
-            if (self.data or self.named and not self.batches) and not given:
+            if (self.data or (self.named and not self.batches)) and not given:
                 own = "" if self.batches else dims
                 lines.append(f'    {name} = {"pm" if self.batches else self.home}.Data("{name}", {name.upper()}{own})')
             else:

@@ -35,9 +35,10 @@ def test_parameters_with_a_shape_meet_random_numbers_of_a_size_in_a_custom_distr
 
 def test_missing_values_of_a_custom_distribution_become_variables() -> None:
     observed = np.where(ROWS == 2.0, np.nan, ROWS)
-    with pm.Model() as model, pytest.warns(pm.ImputationWarning):
+    with pm.Model() as model:
         m = pm.Normal("m")
-        pm.CustomDist("y", m + ROWS, dist=shifted, observed=observed, support_point=lambda mu: mu)
+        with pytest.warns(pm.ImputationWarning):
+            pm.CustomDist("y", m + ROWS, dist=shifted, observed=observed, support_point=lambda mu: mu)
     assert model.eval_rv_shapes()["y_unobserved"] == (1,)
     assert model.initial_point()["y_unobserved"] == [2.0]
     values = np.where(ROWS == 2.0, 7.0, ROWS)

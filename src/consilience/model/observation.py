@@ -6,7 +6,7 @@ Variables and `GivenData` or values of slots in; data in the type of their varia
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -150,8 +150,8 @@ def check_values(name: str, rv: Node, data: Node, slots: Mapping[Node, Array]) -
         if known is not None and known[0].dtype.kind == "f" and (lacking := np.isnan(known[0])).any():
             first = tuple(int(i) for i in np.argwhere(lacking)[0])
             raise SupportError(
-                f"`observed` of `{name}`: {int(lacking.sum())} values of the `Minibatch` are NaN, the first at {first}. "
-                f"Leave these rows out. {ONLY_ARRAYS}"
+                f"`observed` of `{name}`: {int(lacking.sum())} values of the `Minibatch` are NaN, the first at "
+                f"{first}. Leave these rows out. {ONLY_ARRAYS}"
             )
     refused = None if found is None else support_refusal(rv, f"`observed` of `{name}`", found[1])
     if refused is not None:
