@@ -475,6 +475,11 @@ class Distribution(metaclass=DistributionType):
         del error
         return value
 
+    def elements(self, index: tuple[Any, ...]) -> Node | None:
+        """A variable of some elements, for distributions whose parameters do not follow the batch; None for others."""
+        del index
+        return None
+
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: the declaration has no such formula."""
         available = [n for n in FORMULAS if self.has(n)]

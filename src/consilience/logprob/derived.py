@@ -17,9 +17,9 @@ from consilience.distributions.distribution import static
 from consilience.distributions.mathematics import isfinite
 from consilience.distributions.parameters import is_given
 from consilience.distributions.random_variable import fresh_key, fresh_keys, random_variables
-from consilience.distributions.shapes import same_shape, text, wanted_shape
+from consilience.distributions.shapes import broadcast, same_shape, text, wanted_shape
 from consilience.distributions.unnamed_parameters import UnnamedParameters
-from consilience.errors import ShapeError
+from consilience.errors import MissingRuleError, ShapeError
 from consilience.ir import Node, Region, Shape, close, constant, is_leaf, substitute, tensor_input, topological
 from consilience.ir.arithmetic import means
 from consilience.ir.dimension import product
@@ -30,6 +30,7 @@ from consilience.logprob.mixture import written_out
 from consilience.logprob.numeric_inverse import numeric_inverses
 from consilience.logprob.rearrangement import anywhere
 from consilience.ops.elementwise import TensorLike, as_tensor, cast
+from consilience.ops.index import getitem
 from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import Iota, reshape
@@ -169,6 +170,13 @@ class DerivedDistribution(UnnamedParameters):
         many = vectorize(realised_with([node], stand_in), {stand_in: fold_in(key, Node(Iota(product(lead))))})
         return self._given(reshape(many[0], shape))
 
+    def elements(self, index: tuple[Any, ...]) -> Node:
+        """A variable of some elements, where single numbers are events."""
+        measure, held = _measure(self.generated, self.values)
+        with numeric_inverses(self.generated.numeric_inverse):
+            made = _variable(self.title, getitem(measure.node, index), given=lambda node: False)
+        return Node(made.op, made.inputs[0], *(held.get(value, value) for value in made.inputs[1:]))
+
     def support_point(self) -> Node:
         given = self.generated.support_point
         if given is None:
@@ -278,17 +286,25 @@ def generated_variable(
         As for `logp`.
     """
     stand_ins = [_stand_in(p) for p in parameters]
-    trial = _made(title, function, stand_ins, None)
-    with numeric_inverses(numeric_inverse):
-        rank = -min(derive(written_out([held(trial)[0]])[0]).event_axes, default=0)
     if shape is not None and size is not None:
         raise TypeError(f"{title}: give `shape` (with the axes of one event) or `size` (without), not both.")
+    trial, rank = None, 0
+    try:
+        trial = _made(title, function, stand_ins, None)
+        with numeric_inverses(numeric_inverse):
+            rank = -min(derive(written_out([held(trial)[0]])[0]).event_axes, default=0)
+    except MissingRuleError:
+        # A parameter may have axes that the variables get by `size` alone.
+        if shape is None and size is None:
+            size = broadcast([p.static_shape for p in parameters], title)
+            if not size:
+                raise
     wanted = None if size is None else wanted_shape(title, size, "size")
     full = wanted
     if shape is not None:
         full = wanted_shape(title, shape, "shape")
         wanted = full[: len(full) - rank]
-    graph = trial if wanted is None else _made(title, function, stand_ins, wanted)
+    graph = trial if trial is not None and wanted is None else _made(title, function, stand_ins, wanted)
     made = _variable(title, graph, stand_ins, support_point=support_point, numeric_inverse=numeric_inverse)
     own = made.static_shape if size is None else made.static_shape[: made.ndim - rank]
     if full is not None and not same_shape(own, full):
