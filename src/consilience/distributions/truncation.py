@@ -87,6 +87,11 @@ class _Between(Distribution):
                 f"{self.title}: dist must be a distribution of numbers, got {inner.title}, whose events have rank "
                 f"{inner.event_rank}."
             )
+        if self._discrete and not isinstance(inner.bound_support, Whole):
+            raise ParameterError(
+                f"{self.title}: dist must be a distribution of whole numbers or of numbers with a density; the masses of "
+                f"{inner.title} may lie at other numbers. Truncate or censor the variables that it is made of."
+            )
         return ()
 
     def result_dtype(self) -> str:
@@ -306,6 +311,21 @@ class Censored(_Between):
     of = component(name="dist")
     lower = parameter(extended_real, default=-math.inf)
     upper = parameter(ExtendedReal("lower"), default=math.inf)
+
+    @classmethod
+    def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
+        """A variable outside any model; ParameterError for constant bounds of counts that are no whole numbers."""
+        rv = super().dist(*parameters, shape=shape, size=size, **named)
+        own = distribution_of(rv)
+        assert isinstance(own, Censored)
+        for name, bound in (("lower", own.lower), ("upper", own.upper)):
+            known = known_value(bound) if own._discrete else None
+            if known is not None and (np.isfinite(known) & (known != np.floor(known))).any():
+                raise ParameterError(
+                    f"{cls.title}: {name} must be a whole number for {distribution_of(own.of).title}, whose values are "
+                    f"counts recorded as the bound; got {known[()]}."
+                )
+        return rv
 
     @property
     def bound_support(self) -> Constraint:

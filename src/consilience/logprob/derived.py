@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from consilience.distributions.constraints import (
     Constraint,
     IntervalConstraint,
+    Whole,
     real,
     real_vector,
 )
@@ -107,7 +108,7 @@ class DerivedDistribution(UnnamedParameters):
     def bound_support(self) -> Constraint:
         measure = self.measure
         if measure.discrete:
-            return CountableVector() if self.event_rank else Countable()
+            return CountableVector() if self.event_rank else Whole() if measure.whole else Countable()
         if self.event_rank:
             return real_vector
         # No bijection to the real line keeps points of positive mass.
