@@ -89,8 +89,8 @@ class _Between(Distribution):
             )
         if self._discrete and not isinstance(inner.bound_support, Whole):
             raise ParameterError(
-                f"{self.title}: dist must be a distribution of whole numbers or of numbers with a density; the masses of "
-                f"{inner.title} may lie at other numbers. Truncate or censor the variables that it is made of."
+                f"{self.title}: dist must be a distribution of whole numbers or of numbers with a density; the masses "
+                f"of {inner.title} may lie at other numbers. Truncate or censor the variables that it is made of."
             )
         return ()
 
