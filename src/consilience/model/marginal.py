@@ -115,7 +115,9 @@ def summed_out(
     from consilience.model.branches import hoisted  # few models need it
 
     integrals: list[Integral] = []
-    continuous = [v for v in variables if v.continuous]
+    within = set(topological(factors))
+    alone = [v for v in variables if v.continuous and given[v.node] not in within]  # drawn from their distributions
+    continuous = [v for v in variables if v.continuous and v not in alone]
     variables = [v for v in variables if not v.continuous]
     if continuous:
         from consilience.model.gaussian_integral import integrated  # few models need it
@@ -154,6 +156,7 @@ def summed_out(
         pool[place] = []
         if factors and not dependent:
             pool[0] += _checks(variable, variables, given)
+    sums += [Sum(v, given[v.node], 0, 0, None) for v in alone]
     return [_whole(parts) for parts in pool[: len(factors)]], sums
 
 

@@ -256,14 +256,14 @@ def sample(
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     summed: tuple[str, ...] = ()
-    if not all(v.continuous for v in owner.free):
+    apart = type(executor).__name__ == "Shards"  # the rows are not here
+    if not all(v.continuous for v in owner.free) or (not apart and owner.has_steps()):
         from consilience.sample import summing  # few models need it
 
         summed, initvals = summing.summed_out(owner, step, initvals)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
     climbing = init == "lbfgs"
-    apart = type(executor).__name__ == "Shards"  # the rows are not here
     free = initvals is None and climbing
     alone = draws is None and free
     other = centred_hierarchies(owner) or fields(owner) or standard_variables(owner)  # coordinates there may be
