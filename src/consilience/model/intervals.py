@@ -1,8 +1,8 @@
 """Continuous variables that act through comparisons alone, as the intervals between the numbers they are compared with.
 
 A model and names enter, an equal model leaves in which a whole number, the interval, acts in the place of each. Its
-distribution is the mass that the variable's own has there; within an interval the variable follows its own distribution,
-and nothing depends on it. Sums over the intervals are those of any discrete variable.
+probabilities are the masses that the variable's distribution has there. Within an interval the variable follows its own
+distribution, and nothing depends on it. Sums over the intervals are those of any discrete variable.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from consilience.distributions.constraints import IntervalConstraint
+from consilience.distributions.constraints import Bound, IntervalConstraint
 from consilience.distributions.counts import Categorical
 from consilience.distributions.densities import support_of
 from consilience.distributions.parameters import known_value
@@ -54,12 +54,12 @@ def stepwise(model: Model) -> Mapping[str, npt.NDArray[np.float64]]:
 
 
 def _stepwise(model: Model) -> dict[str, npt.NDArray[np.float64]]:
-    outputs = [v.node for v in (*model.free, *model.marginalized, *model.observed)]
+    outputs = [v.node for v in model.free + model.marginalized] + [v.node for v in model.observed]
+    random = set(outputs)
     outputs += [n for v in model.observed for n in (v.data, v.weight) if n is not None]
     outputs += model.named_potentials.values()
     order = topological(outputs)
     conditions = {node for node in order if is_step(node)}
-    random = {v.node for v in (*model.free, *model.marginalized, *model.observed)}
     found: dict[str, npt.NDArray[np.float64]] = {}
     ends = set(outputs)
     for variable in model.free:
@@ -129,10 +129,9 @@ def _of_whole_numbers(
     support = support_of(variable.node)
     if not isinstance(support, IntervalConstraint):
         return None
-    bounds = [known_value(end) if isinstance(end, Node) else end for end in (support.lower, support.upper)]
-    if any(bound is None or isinstance(bound, str) or not np.isfinite(bound).all() for bound in bounds):
+    low, high = (_known_end(end) for end in (support.lower, support.upper))
+    if not np.isfinite(high - low):
         return None
-    low, high = float(np.min(bounds[0])), float(np.max(bounds[1]))
     found = []
     for a, b in np.unique(np.stack([start, slope], 1), axis=0):
         least, greatest = sorted((a + b * low, a + b * high))
@@ -141,6 +140,12 @@ def _of_whole_numbers(
         whole = np.arange(np.ceil(least - offset), np.floor(greatest - offset) + 1.0) + offset
         found.append((whole - a) / b)
     return _finite(np.concatenate(found)) if found else np.zeros(0)
+
+
+def _known_end(bound: Bound) -> float:
+    """An end of a support, infinite where it is no number."""
+    known = known_value(bound) if isinstance(bound, Node) else bound
+    return float(known) if isinstance(known, float) or (known is not None and np.ndim(known) == 0) else np.inf
 
 
 def _numbers(model: Model, nodes: Sequence[Node]) -> list[npt.NDArray[np.float64]] | None:
@@ -180,7 +185,7 @@ def _is_affine(node: Node, leaf: Node) -> bool:
 def in_intervals(model: Model, names: Collection[str]) -> tuple[Model, list[str]]:
     """The model with intervals in place of continuous variables, and the names of these intervals.
 
-    The variables are free in it as before, with the bounds of their interval; nothing but deterministics depends on them.
+    The variables are free in it as before, with the bounds of their interval; only deterministics depend on them.
 
     Raises
     ------
@@ -211,9 +216,8 @@ def _in_intervals(model: Model, name: str, edges: npt.NDArray[np.float64]) -> tu
     nodes = [model.named[own] for own in others]
     steps = [n for n in topological(nodes) if is_step(n) and leaf in set(topological([n]))]
     replaced = dict(zip(steps, substitute(steps, {leaf: acting}), strict=True))
-    for own, old, new in zip(others, nodes, substitute(nodes, replaced), strict=True):
-        if new is not old:
-            graphs[own] = new
+    changed = zip(others, nodes, substitute(nodes, replaced), strict=True)
+    graphs |= {own: new for own, old, new in changed if new is not old}
     rebuilt = Rebuilt(model, graphs, set())
     made = rebuilt.model()
     title = f"{name}_interval__"
@@ -227,7 +231,8 @@ def _in_intervals(model: Model, name: str, edges: npt.NDArray[np.float64]) -> tu
 def _apart(edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The edges without those so close to the one before that no number lies between them."""
     between = 0.5 * edges[1:] + 0.5 * edges[:-1]
-    return edges[np.append(True, (edges[:-1] < between) & (between < edges[1:]))]
+    apart = (edges[:-1] < between) & (between < edges[1:])
+    return np.concatenate([edges[:1], edges[1:][apart]])
 
 
 def _log_masses(prior: Node, bounds: Sequence[npt.NDArray[np.float64]]) -> Node:

@@ -1,4 +1,4 @@
-"""Which discrete variables of a model are summed out before it is sampled, by what that costs.
+"""Which variables of a model are summed out before it is sampled, by what that costs: discrete ones, and intervals.
 
 A model and the names of those that stay enter; names leave, and in words why others do not. Sums are in `marginal`.
 """
@@ -95,7 +95,7 @@ def summability(model: Model, staying: Collection[str] = ()) -> Summability:
 
 
 def _stepwise(model: Model) -> Collection[str]:
-    """Names of continuous variables that act by jumps alone: which interval between these they are in is summed over."""
+    """Names of continuous variables that act by jumps alone; the interval that each is in is summed over."""
     if not model.has_steps():
         return ()
     from consilience.model.intervals import stepwise  # few models need it
