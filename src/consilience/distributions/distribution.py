@@ -387,13 +387,6 @@ class Distribution(metaclass=DistributionType):
             own += [batch[: len(batch) - axes] for batch in batches]
         return own
 
-    def elements(self, places: Sequence[Node]) -> Node | None:
-        """A variable of some elements, at places along the first axes of the batch.
-
-        None where it has the same distribution, of these elements of the parameters and components.
-        """
-        return None
-
     def component_axes(self) -> tuple[int, ...]:
         """Per component parameter, how many of its last batch axes are none of this distribution's batch."""
         return (0,) * len(self.components)
@@ -481,6 +474,11 @@ class Distribution(metaclass=DistributionType):
         """Such a value in place of one that differs from it by no more than an error, as rounding leaves it."""
         del error
         return value
+
+    def elements(self, index: tuple[Any, ...]) -> Node | None:
+        """A variable of some elements, for distributions whose parameters do not follow the batch; None for others."""
+        del index
+        return None
 
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: the declaration has no such formula."""

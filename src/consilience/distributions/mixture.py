@@ -52,6 +52,20 @@ class Mixture(Distribution):
     w = parameter(simplex)
     comp_dists = components()
 
+    @classmethod
+    def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
+        """A variable outside any model; see the class."""
+        rv = super().dist(*parameters, shape=shape, size=size, **named)
+        own = distribution_of(rv)
+        assert isinstance(own, Mixture)
+        count = own.w.static_shape[-1]
+        if not own._one_batch or own.event_rank or not isinstance(count, int):
+            return rv
+        listed = [distribution_of(own.comp_dists[0]).elements((..., k)) for k in range(count)]
+        if None in listed:
+            return rv
+        return Mixture.variable(own.values, rv.static_shape, None, own.settings, [listed])
+
     # ---- what the components are
 
     @property

@@ -49,6 +49,7 @@ from consilience.distributions.quadrature import probability_points
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.real_line import Normal
 from consilience.distributions.set_operations import ends, known_bound, of_parameters, within
+from consilience.distributions.tails import log_difference
 from consilience.errors import ParameterError
 from consilience.ir import FLOATS, Node, Shape, constant
 from consilience.ops.elementwise import as_tensor, cast
@@ -86,6 +87,11 @@ class _Between(Distribution):
             raise ParameterError(
                 f"{self.title}: dist must be a distribution of numbers, got {inner.title}, whose events have rank "
                 f"{inner.event_rank}."
+            )
+        if self._discrete and not isinstance(inner.bound_support, Whole):
+            raise ParameterError(
+                f"{self.title}: dist must be a distribution of whole numbers or of numbers with a density; the masses "
+                f"of {inner.title} may lie at other numbers. Truncate or censor the variables that it is made of."
             )
         return ()
 
@@ -289,6 +295,14 @@ class Truncated(_Between):
         return cast(math.nan, self.of.dtype) if self.of.dtype in FLOATS else cast(-1, self.of.dtype)
 
 
+def log_probability(rv: Node, low: Node, high: Node) -> Node:
+    """log P(low < X <= high) of a continuous variable from the nearer tail; -inf, with finite slopes, where it is 0."""
+    own = Truncated.bound([low, high], (1,), [(rv,)])
+    below, above = own._tail(low, "logcdf"), own._tail(low, "logccdf")
+    by_cdf = log_difference(own._tail(high, "logcdf"), below)
+    return where(less(below, above), by_cdf, log_difference(above, own._tail(high, "logccdf")))
+
+
 class Censored(_Between):
     """A distribution whose values beyond a bound are recorded as the bound.
 
@@ -306,6 +320,21 @@ class Censored(_Between):
     of = component(name="dist")
     lower = parameter(extended_real, default=-math.inf)
     upper = parameter(ExtendedReal("lower"), default=math.inf)
+
+    @classmethod
+    def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
+        """A variable outside any model; ParameterError for constant bounds of counts that are no whole numbers."""
+        rv = super().dist(*parameters, shape=shape, size=size, **named)
+        own = distribution_of(rv)
+        assert isinstance(own, Censored)
+        for name, bound in (("lower", own.lower), ("upper", own.upper)):
+            known = known_value(bound) if own._discrete else None
+            if known is not None and (np.isfinite(known) & (known != np.floor(known))).any():
+                raise ParameterError(
+                    f"{cls.title}: {name} must be a whole number for {distribution_of(own.of).title}, whose values are "
+                    f"counts recorded as the bound; got {known[()]}."
+                )
+        return rv
 
     @property
     def bound_support(self) -> Constraint:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from consilience.distributions.constraints import (
     Constraint,
     IntervalConstraint,
+    Whole,
     real,
     real_vector,
 )
@@ -17,7 +18,7 @@ from consilience.distributions.distribution import static
 from consilience.distributions.mathematics import isfinite
 from consilience.distributions.parameters import is_given
 from consilience.distributions.random_variable import fresh_key, fresh_keys, random_variables
-from consilience.distributions.shapes import same_shape, text, wanted_shape
+from consilience.distributions.shapes import broadcast, same_shape, text, wanted_shape
 from consilience.distributions.unnamed_parameters import UnnamedParameters
 from consilience.errors import MissingRuleError, ShapeError
 from consilience.ir import Node, Region, Shape, close, constant, is_leaf, substitute, tensor_input, topological
@@ -107,7 +108,7 @@ class DerivedDistribution(UnnamedParameters):
     def bound_support(self) -> Constraint:
         measure = self.measure
         if measure.discrete:
-            return CountableVector() if self.event_rank else Countable()
+            return CountableVector() if self.event_rank else Whole() if measure.whole else Countable()
         if self.event_rank:
             return real_vector
         # No bijection to the real line keeps points of positive mass.
@@ -170,25 +171,26 @@ class DerivedDistribution(UnnamedParameters):
         many = vectorize(realised_with([node], stand_in), {stand_in: fold_in(key, Node(Iota(product(lead))))})
         return self._given(reshape(many[0], shape))
 
-    def elements(self, places: Sequence[Node]) -> Node:
-        """A variable of some elements, at places along the first axes of the batch."""
-        own, index = self.generated, tuple(places)
+    def elements(self, index: tuple[Any, ...]) -> Node:
+        """A variable of some elements, where single numbers are events."""
+        own, given = self.generated, self.generated.support_point
         stand_ins = [_stand_in(value) for value in self.values]
         (graph,) = own.graph.apply(*stand_ins, *(fresh_key() for _ in range(own.keys)))
 
-        def support_point(*parameters: Node) -> Node:
-            assert own.support_point is not None
-            point = as_tensor(own.support_point(*parameters))
+        def chosen(*parameters: Node) -> Node:
+            assert given is not None
+            point = as_tensor(given(*parameters))
             return getitem(point, index) if point.ndim else point
 
         made = _variable(
             own.title,
             getitem(graph, index),
             stand_ins[: own.arguments],
-            support_point=own.support_point and support_point,
+            support_point=given and chosen,
             numeric_inverse=own.numeric_inverse,
         )
-        return _with_parameters(made, stand_ins, self.values)
+        replaced = dict(zip(stand_ins, self.values, strict=True))
+        return Node(made.op, made.inputs[0], *(replaced.get(value, value) for value in made.inputs[1:]))
 
     def support_point(self) -> Node:
         given = self.generated.support_point
@@ -299,16 +301,25 @@ def generated_variable(
         As for `logp`.
     """
     stand_ins = [_stand_in(p) for p in parameters]
-    with numeric_inverses(numeric_inverse):
-        trial, rank = _of_one_size(title, function, stand_ins)
     if shape is not None and size is not None:
         raise TypeError(f"{title}: give `shape` (with the axes of one event) or `size` (without), not both.")
+    trial, rank = None, 0
+    try:
+        trial = _made(title, function, stand_ins, None)
+        with numeric_inverses(numeric_inverse):
+            rank = -min(derive(written_out([held(trial)[0]])[0]).event_axes, default=0)
+    except MissingRuleError:
+        # A parameter may have axes that the variables get by `size` alone.
+        if shape is None and size is None:
+            size = broadcast([p.static_shape for p in parameters], title)
+            if not size:
+                raise
     wanted = None if size is None else wanted_shape(title, size, "size")
     full = wanted
     if shape is not None:
         full = wanted_shape(title, shape, "shape")
         wanted = full[: len(full) - rank]
-    graph = trial if wanted is None else _made(title, function, stand_ins, wanted)
+    graph = trial if trial is not None and wanted is None else _made(title, function, stand_ins, wanted)
     made = _variable(title, graph, stand_ins, support_point=support_point, numeric_inverse=numeric_inverse)
     own = made.static_shape if size is None else made.static_shape[: made.ndim - rank]
     if full is not None and not same_shape(own, full):
@@ -316,32 +327,8 @@ def generated_variable(
             f"{title}: `dist` made {describe(graph)} where the {'size' if shape is None else 'shape'} {text(full)} was "
             "asked for; give `size=size` to the random variables that it makes."
         )
-    return _with_parameters(made, stand_ins, parameters)
-
-
-def _with_parameters(variable: Node, stand_ins: Sequence[Node], parameters: Sequence[Node]) -> Node:
     replaced = dict(zip(stand_ins, parameters, strict=True))
-    return Node(variable.op, variable.inputs[0], *(replaced.get(value, value) for value in variable.inputs[1:]))
-
-
-def _of_one_size(title: str, function: Callable[..., Any], parameters: Sequence[Node]) -> tuple[Node, int]:
-    """What the function makes where no size is given, and the rank of an event.
-
-    Parameters may have a shape that its random variables lack, `mu + Gumbel.dist(0, 1, size=size)`: elements are
-    independent, as they are where that shape is given.
-    """
-    trial = _made(title, function, parameters, None)
-    try:
-        return trial, _event_rank(trial)
-    except MissingRuleError:
-        full = _made(title, function, parameters, trial.static_shape) if trial.ndim else trial
-        if full is trial or not same_shape(full.static_shape, trial.static_shape) or _event_rank(full):
-            raise
-        return full, 0
-
-
-def _event_rank(graph: Node) -> int:
-    return -min(derive(written_out([held(graph)[0]])[0]).event_axes, default=0)
+    return Node(made.op, made.inputs[0], *(replaced.get(value, value) for value in made.inputs[1:]))
 
 
 def _made(title: str, function: Callable[..., Any], parameters: Sequence[Node], size: Shape | None) -> Node:

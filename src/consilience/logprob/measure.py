@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from consilience.distributions.constraints import Bound
 from consilience.distributions.mathematics import (
-    equal,
     less,
     log1mexp,
     logical_and,
@@ -23,6 +22,7 @@ from consilience.distributions.mathematics import (
     round_even,
     where,
 )
+from consilience.distributions.tails import log_difference
 from consilience.errors import MissingRuleError
 from consilience.ir import FLOATS, Node, Shape, constant
 from consilience.ir.side_tables import describe
@@ -145,14 +145,6 @@ class Measure(ABC):
         from_upper = self.logccdf(upper) if upper_included else self.log_from(upper)
         low = less(to_upper, from_lower)
         return log_difference(where(low, to_upper, from_lower), where(low, to_lower, from_upper))
-
-
-def log_difference(a: Node, b: Node) -> Node:
-    """log(exp(a) - exp(b)) for a >= b; -inf where both are -inf."""
-    empty = equal(a, -math.inf)
-    base = where(empty, 0.0, a)
-    gap = apply("minimum", where(empty, -1.0, b) - base, 0.0)
-    return where(empty, -math.inf, base + log1mexp(gap))
 
 
 def between(value: Node, ends: Ends) -> Node | None:

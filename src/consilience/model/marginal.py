@@ -24,6 +24,7 @@ from consilience.errors import ModelError
 from consilience.ir import Dim, Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
 from consilience.model.addends import addends, of_elements
 from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
+from consilience.model.running_sums import running_sums
 from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
 from consilience.ops.elementwise import StopGradient, cast
@@ -120,7 +121,9 @@ def summed_out(
     from consilience.model.branches import hoisted  # few models need it
 
     integrals: list[Integral] = []
-    continuous = [v for v in variables if v.continuous]
+    within = set(topological(factors))
+    alone = [v for v in variables if v.continuous and given[v.node] not in within]  # drawn from their distributions
+    continuous = [v for v in variables if v.continuous and v not in alone]
     variables = [v for v in variables if not v.continuous]
     if continuous:
         from consilience.model.gaussian_integral import integrated  # few models need it
@@ -167,6 +170,7 @@ def summed_out(
         if factors and not dependent:
             pool[0] += _checks(variable, variables, given)
     summed = [_whole(parts) for parts in pool[: len(factors)]]
+    sums += [Sum(v, given[v.node], 0, 0, None) for v in alone]
     return [weights[i] * factor if i in weights else factor for i, factor in enumerate(summed)], sums
 
 
@@ -249,8 +253,12 @@ def _summed(
         counted = constant(np.arange(least, least + count)) if isinstance(count, int) else Node(Iota(count)) + least
         each = reshape(counted, (count, *(1 for _ in shape)))
         values = broadcast_to(each, (count, *shape))
-        batched = vectorize(factors, {leaf: values})
-        table = _added([gathered(f, own, leaf) for f, own in zip(batched, linked, strict=True)])
+        written = np.arange(least, least + count) if isinstance(count, int) else None
+        running = [None if written is None else running_sums(factor, leaf, written) for factor in factors]
+        rest = [place for place, table in enumerate(running) if table is None]
+        batched = vectorize([factors[place] for place in rest], {leaf: values})
+        tables = [gathered(f, linked[place], leaf) for f, place in zip(batched, rest, strict=True)]
+        table = _added(tables + [table for table in running if table is not None])
         return _of_table(variable, leaf, known, table, sampled)
     if not isinstance(count, int):
         raise ModelError(

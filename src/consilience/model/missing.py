@@ -42,11 +42,10 @@ def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Mask]:
 def _elements(name: str, rv: Node, places: tuple[npt.NDArray[np.intp], ...], own: int = 0) -> Node:
     """The variable of some elements of another, along one axis; its last `own` axes belong to every element."""
     bound = distribution_of(rv)
-    inside = len(places) <= rv.ndim - own - bound.event_rank
     if not places:
         return rv
-    part = bound.elements([constant(place) for place in places]) if inside else None
-    if part is not None:
+    inside = len(places) <= rv.ndim - own - bound.event_rank
+    if inside and not bound.event_rank and (part := bound.elements(tuple(map(constant, places)))) is not None:
         return part
     if not inside or type(bound).batch_shapes is not Distribution.batch_shapes:
         raise ModelError(
