@@ -146,7 +146,7 @@ def check_values(name: str, rv: Node, data: Node, slots: Mapping[Node, Array]) -
         error = support_error(rv, f"`observed` of `{name}`", found[1], found[0])
         raise SupportError(f"{error} {ONLY_ARRAYS}") if np.isnan(found[1]).any() else error
     for rows in (n.inputs[0] for n in topological([data]) if any(map(is_rows, n.inputs[1:]))):
-        known = _known([rows], slots)
+        known = known_values([rows], slots)
         if known is not None and known[0].dtype.kind == "f" and (lacking := np.isnan(known[0])).any():
             first = tuple(int(i) for i in np.argwhere(lacking)[0])
             raise SupportError(
