@@ -46,6 +46,12 @@ def test_missing_values_of_a_custom_distribution_become_variables() -> None:
     assert model.compile_logp()({"m": 0.5, "y_unobserved": np.array([7.0])}) == pytest.approx(wanted, rel=1e-12)
 
 
+def test_one_number_that_is_missing_is_refused_by_name() -> None:
+    """It was an error of NumPy's."""
+    with pm.Model(), pytest.raises(pm.ModelError, match="`y` is one number, which is missing: leave `observed` out"):
+        pm.Normal("y", observed=np.ma.masked_array(1.0, True))
+
+
 def test_shards_on_threads_take_densities_given_by_functions_of_a_session() -> None:
     with pm.Model() as model:
         y = pm.Data("y", ROWS[:2])

@@ -44,7 +44,12 @@ def found(program: Program, built: Builder, natural: Mapping[str, Any], point: M
     arrays = program.arrays()
     alone = [d for d in program.data if d.name == line.observed and d.container == "array"]
     texts = [t for other in program.lines for t in other.expressions() if t is not line.observed]
-    if not alone or any(line.observed in t for t in texts) or not np.size(natural[line.observed]):
+    if (
+        not alone
+        or any(line.observed in t for t in texts)
+        or not np.size(natural[line.observed])
+        or not np.ndim(natural[line.observed])
+    ):
         chosen -= {"missing"}
     if "censored" in chosen:
         chosen -= {"missing"}  # a mass beside a density

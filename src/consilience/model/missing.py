@@ -26,8 +26,10 @@ def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Mask]:
     Raises
     ------
     ModelError
-        For distributions whose elements are neither independent nor can be parted.
+        For distributions whose elements are neither independent nor can be parted, and for a single number.
     """
+    if not mask.ndim:
+        raise ModelError(f"`{name}` is one number, which is missing: leave `observed` out, and it is a free variable.")
     bound = distribution_of(rv)
     rank = bound.event_rank
     whole = mask.reshape(*mask.shape[: mask.ndim - rank], -1)
