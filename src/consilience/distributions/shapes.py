@@ -150,8 +150,8 @@ def shape_from(
         if own and isinstance(length, int) and isinstance(own[axis], int) and length != own[axis]:
             raise ShapeError(
                 f"{title} `{name}`: the dim {dims[axis]!r} has length {length}, but its data of shape {text(own)} "
-                f"have {own[axis]} along it. Give data with one element per label; rows of a `Minibatch` have no labels, "
-                "so leave their dim out."
+                f"have {own[axis]} along it. Give data with one element per label; rows of a `Minibatch` have no "
+                "labels, so leave their dim out."
             )
         if length is not None:
             known.append(length)
