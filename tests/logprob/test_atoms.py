@@ -11,8 +11,10 @@ import consilience.tensor as pt
 from consilience import logprob
 from consilience.errors import MissingRuleError
 from consilience.ir import Node
+from consilience.logprob.derived import derived_variable
 from tests.logprob.laws import check_discrete, evaluated
 
+N = scipy.stats.norm()
 FROZEN = scipy.stats.norm(0.3, 1.8)
 
 
@@ -103,3 +105,58 @@ def test_dependent_truth_values_are_refused() -> None:
     x = normal()
     with pytest.raises(MissingRuleError, match=r"bitwise_and.*same random numbers twice"):
         logprob.logp((x > 0.0) & (x < 1.0), 1)
+
+
+MASSES = {
+    "hurdle": (lambda: pd.HurdleGamma.dist(0.6, 2.0, 1.0), 0.0, 0.4),
+    "censored": (lambda: pd.Censored.dist(pd.Normal.dist(), -1.25, 1.0), -1.25, N.cdf(-1.25)),
+    "derived": (lambda: derived_variable(pt.clip(pd.Normal.dist(), -1.25, 1.0)), 1.0, N.sf(1.0)),
+    "truncated": (
+        lambda: pd.Truncated.dist(pd.HurdleGamma.dist(0.6, 2.0, 1.0), 0.0, 2.0),
+        0.0,
+        0.4 / (0.4 + 0.6 * scipy.stats.gamma(2.0).cdf(2.0)),
+    ),
+    "censored where it has a mass": (lambda: pd.Censored.dist(pd.HurdleGamma.dist(0.6, 2.0, 1.0), 0.0, 2.0), 0.0, 0.4),
+}
+
+
+@pytest.mark.parametrize("name", MASSES)
+def test_a_mass_counts_alone(name: str) -> None:
+    """In mixtures and choices the densities of others do not count where one has a mass; functions keep masses."""
+    make, at, mass = MASSES[name]
+    point = np.array([at])
+    assert evaluated(logprob.logp, make(), point) == pytest.approx(np.log(mass))
+    mixture = pd.Mixture.dist([0.3, 0.7], [make(), pd.Normal.dist(0.0, 2.0)])
+    assert evaluated(logprob.logp, mixture, point) == pytest.approx(np.log(0.3 * mass))
+    beside = evaluated(logprob.logp, make(), [at + 0.125 * (1 if at < 1.0 else -1)])[0]
+    expected = np.log(0.3 * np.exp(beside) + 0.7 * scipy.stats.norm(0.0, 2.0).pdf(at + 0.125 * (1 if at < 1.0 else -1)))
+    assert evaluated(logprob.logp, mixture, [at + 0.125 * (1 if at < 1.0 else -1)]) == pytest.approx(expected)
+    choice = pt.switch(pd.Bernoulli.dist(0.3), make(), pd.Normal.dist(0.0, 2.0))
+    assert evaluated(logprob.logp, choice, point) == pytest.approx(np.log(0.3 * mass))
+    for function, image in ((lambda x: 1.7 * x - 0.3, 1.7 * at - 0.3), (lambda x: pt.exp(0.7 * x), np.exp(0.7 * at))):
+        assert evaluated(logprob.logp, function(make()), [image]) == pytest.approx(np.log(mass))
+        assert evaluated(logprob.logp, function(mixture), [image]) == pytest.approx(np.log(0.3 * mass))
+
+
+def test_masses_of_probability_zero_are_none() -> None:
+    """A component without weight, or whose mass is 0, leaves the density of the other."""
+    normal = scipy.stats.norm().pdf(0.0)
+    without = pd.Mixture.dist([0.3, 0.7], [pd.HurdleGamma.dist(1.0, 2.0, 1.0), pd.Normal.dist()])
+    assert evaluated(logprob.logp, without, [0.0]) == pytest.approx(np.log(0.7 * normal))
+    weightless = pd.Mixture.dist([0.0, 1.0], [pd.HurdleGamma.dist(0.6, 2.0, 1.0), pd.Normal.dist()])
+    assert evaluated(logprob.logp, weightless, [0.0]) == pytest.approx(np.log(normal))
+    none = pd.Mixture.dist([0.5, 0.5], [pd.Normal.dist(), pd.Normal.dist()])
+    assert evaluated(logprob.logp, none, [0.0]) == pytest.approx(np.log(normal))
+
+
+def test_components_of_one_batch_have_masses() -> None:
+    mixture = pd.Mixture.dist([0.25, 0.75], pd.HurdleGamma.dist([0.6, 0.9], 2.0, 1.0))
+    assert evaluated(logprob.logp, mixture, [0.0]) == pytest.approx(np.log(0.25 * 0.4 + 0.75 * 0.1))
+
+
+def test_tails_of_a_truncated_mass() -> None:
+    """P(X > x) of what is cut at a point of positive mass leaves that point out."""
+    cut = pd.Truncated.dist(pd.HurdleGamma.dist(0.6, 2.0, 1.0), 0.0, 2.0)
+    check = np.exp(evaluated(logprob.logcdf, cut, [0.0, 1.0, 2.0])), np.exp(evaluated(logprob.logccdf, cut, [0.0, 1.0]))
+    np.testing.assert_allclose(check[0][:2] + check[1], 1.0)
+    assert check[0][2] == pytest.approx(1.0)

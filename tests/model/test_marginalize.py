@@ -464,7 +464,6 @@ def test_what_cannot_be_summed_is_refused() -> None:
         "wide": r"`wide` \(Skellam\) has no least value",
         "many": r"`many` \(shape \(20,\)\) act together .* 2\^20; at most 10000",
         "inner": r"`inner` \(Binomial\) is bounded by .*, which is no constant",
-        "of_data": r"`of_data` \(Categorical\) is bounded by .* `pm\.freeze_dims_and_data`",
         "long": "Chains need a known length; `pm.freeze_dims_and_data` fixes one",
         "seen": "`seen` is observed",
         "sum": "`sum` is not a random variable",

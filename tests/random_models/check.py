@@ -29,8 +29,9 @@ from tests.backends.agreement import run_llvm
 from tests.random_models import beyond, gaps, lengths
 from tests.random_models.chains import hidden_markov, summed_out
 from tests.random_models.coordinates import difference, of_samplers
+from tests.random_models.derived import derived
 from tests.random_models.dialect import TENSOR, evaluate
-from tests.random_models.oracle import Truth, truth
+from tests.random_models.oracle import Truth, evaluated, truth
 from tests.random_models.program import Program
 
 Array = npt.NDArray[Any]
@@ -39,6 +40,9 @@ Array = npt.NDArray[Any]
 # matrices of condition 10^2; and the same with the 7 digits of float32 data.
 TOLERANCE = 1e-9
 TOLERANCE_FLOAT32 = 2e-5
+
+# What a line of a program calls that is no distribution of the library by itself.
+OWN_FAMILIES = {"hidden_markov": hidden_markov, "derived": derived}
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ def built(program: Program, arrays: dict[str, Array]) -> pm.Model:
                     given["shape"] = program.shape(line.shape)
                 if line.observed:
                     given["observed"] = evaluate(line.observed, TENSOR, values)
-                make = hidden_markov if line.family == "hidden_markov" else getattr(pm, line.family)
+                make = OWN_FAMILIES.get(line.family) or getattr(pm, line.family)
                 values[line.name] = make(line.name, **given)
     return summed_out(model)
 
@@ -111,6 +115,8 @@ def check(program: Program, known: Truth | None = None, draws: bool = False, eng
                 _same_on(engine, program, model, wanted)
             if engines:
                 return PASS  # what follows is the same on every engine
+            if program.number % 3 == 0 and not model.marginalized:
+                _each_term_moves(program, model, wanted, arrays)
             if program.number % 12 == 1:
                 _same_in_other_coordinates(program, model, wanted)
             if program.number % 2 == 0:
@@ -243,6 +249,33 @@ def _same_after_other_lengths(program: Program) -> None:
     name, value, wanted = found
     if not abs(value - wanted) <= 1e4 * tolerance_of(program) * (1 + abs(wanted)):
         raise _WrongError("wrong value", "data of another length", f"along `{name}`: {value!r}, built anew {wanted!r}")
+
+
+def _each_term_moves(program: Program, model: pm.Model, wanted: Truth, arrays: dict[str, Array]) -> None:
+    """Where one variable moves, the same terms move as in NumPy, and by as much."""
+    named = [line.name for line in program.lines if line.kind in ("variable", "observed", "potential")]
+    order = [v.name for v in (*model.free, *model.observed)] + list(model.named_potentials)
+    terms = model.compile_logp(sum=False)
+
+    def found(point: dict[str, Array]) -> dict[str, float]:
+        return {name: float(np.sum(term)) for name, term in zip(order, terms(point), strict=True)}
+
+    def expected(moved: dict[str, Array] | None) -> dict[str, complex]:
+        return {name: np.sum(t) for name, t in zip(named, evaluated(program, arrays, moved).terms, strict=True)}
+
+    with _quiet():
+        before, wanted_before = found(wanted.point), expected(None)
+        for key, value in wanted.point.items():
+            step = np.full(value.shape, 2.0**-6)
+            name = key[:-2].rsplit("_", 1)[0] if key.endswith("__") else key
+            after, wanted_after = found({**wanted.point, key: value + step}), expected({name: step})
+            for term in order:
+                change, due = after[term] - before[term], wanted_after[term] - wanted_before[term]
+                scale = 1 + abs(before[term]) + abs(after[term]) + wanted.magnitude
+                if np.isfinite(due) and not abs(change - due) <= 10 * tolerance_of(program) * scale:
+                    raise _WrongError("wrong value", "a term that moves", f"`{term}` with `{key}`: {change}, not {due}")
+                if np.isfinite(due) and (change == 0.0) != (due == 0.0) and abs(due - change) > 1e-13 * scale:
+                    raise _WrongError("wrong value", "a term that stays", f"`{term}` with `{key}`: {change}, not {due}")
 
 
 def _same_with_other_data(program: Program, model: pm.Model, wanted: Truth) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tests.random_models import chains as chains  # fills the table
+from tests.random_models import derived as derived  # fills the table
 from tests.random_models import idioms as idioms  # fills the table
 from tests.random_models.composed import WRITERS
 from tests.random_models.densities import FAMILIES

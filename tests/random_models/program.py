@@ -180,6 +180,8 @@ def text(program: Program, point: dict[str, Array] | None = None) -> str:
     chains = any(line.family == "hidden_markov" for line in program.lines)
     if chains:
         head.append("from tests.random_models.chains import hidden_markov, summed_out")
+    if any(line.family == "derived" for line in program.lines):
+        head.append("from tests.random_models.derived import derived")
     if components:
         head.append(f"from consilience import {', '.join(components)}")
     head += ["", *[code for word, code in _OWN.items() if word in words]]
@@ -215,7 +217,7 @@ def statement(line: Line) -> str:
         parts.append(f"shape=({''.join(axis + ', ' for axis in line.shape).rstrip()})")
     if line.observed:
         parts.append(f"observed={line.observed}")
-    home = "" if line.family == "hidden_markov" else "pm."
+    home = "" if line.family in ("hidden_markov", "derived") else "pm."
     return f"{line.name} = {home}{line.family}({', '.join(parts)})"
 
 

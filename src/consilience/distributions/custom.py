@@ -9,13 +9,14 @@ from consilience.distributions.constraints import Constraint, Whole, real, real_
 from consilience.distributions.densities import realise, realised_with, support_point
 from consilience.distributions.distribution import static
 from consilience.distributions.generator import GraphGenerator
+from consilience.distributions.parameters import is_given
 from consilience.distributions.random_variable import distribution_of, fresh_keys, is_random, random_variables
-from consilience.distributions.shapes import same_shape, text
+from consilience.distributions.shapes import same_shape, summed_axes, text
 from consilience.distributions.unnamed_parameters import UnnamedParameters
-from consilience.errors import DtypeError, MissingRuleError, ShapeError
-from consilience.ir import INTEGERS, Dim, Node, Shape, constant, substitute
+from consilience.errors import DtypeError, MissingRuleError, ModelError, ShapeError
+from consilience.ir import INTEGERS, Dim, Node, Shape, constant, substitute, topological
 from consilience.ir.arithmetic import known_meaning
-from consilience.ir.side_tables import describe
+from consilience.ir.side_tables import describe, name_of
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.shape import as_shape, length_of
 from consilience.record import Record
@@ -26,7 +27,10 @@ Formula: TypeAlias = Callable[..., TensorLike]
 
 
 class Formulas(Record):
-    """What the user gave, with the rank of one value of each parameter and the shape of one event."""
+    """What the user gave, with the rank of one value of each parameter and the shape of one event.
+
+    `captured` are variables of the model that `dist` uses without having them as parameters; they follow these.
+    """
 
     title: str
     logp: Formula | None
@@ -37,6 +41,7 @@ class Formulas(Record):
     parameter_ranks: tuple[int, ...]
     event: Shape
     dtype: str
+    captured: tuple[Node, ...] = ()
 
 
 class CustomDist(UnnamedParameters):
@@ -45,13 +50,15 @@ class CustomDist(UnnamedParameters):
     Parameters
     ----------
     logp : callable, optional
-        Function (value, *parameters) -> log density, one number per event; a scalar is the sum for the whole variable.
+        Function (value, *parameters) -> log density, one number per event, or sums of these over some axes: one number
+        per row of a matrix, or a scalar for the whole variable.
     logcdf : callable, optional
         Function (value, *parameters) -> log P(X <= value), one number per event.
     dist : callable, optional
         Function (*parameters, size) -> an expression of random variables made by `....dist(..., size=size)`, from which
-        density, draws and support follow. With `logp`, the density is that function's on all numbers, and draws alone
-        follow.
+        density, draws and support follow. The density is that of the result given the parameters, whatever these are,
+        and given variables of the model that the function uses besides. With `logp`, the density is that function's
+        on all numbers, and draws alone follow.
     numeric_inverse : bool, default False
         Whether the density of `dist` may invert monotone functions numerically, as for `logp`.
     random : callable, optional
@@ -166,9 +173,10 @@ class CustomDist(UnnamedParameters):
         core, event_axes = core_axes(title, values, signature, event_rank, ranks)
         event = event_lengths(title, values, core, event_axes, trial.static_shape if shape is None else shape)
         dtype = "int64" if trial.dtype == "bool" else trial.dtype
-        own = tuple(len(axes) for axes in core)
-        formulas = Formulas(title, logp, logcdf, None, dist, support_point, own, event, dtype)
-        return cls.variable(values, shape, size, (formulas,))
+        captured = tuple(n for n in topological([trial], stop=is_given) if is_given(n) and n not in values)
+        own = (*(len(axes) for axes in core), *(n.ndim for n in captured))
+        formulas = Formulas(title, logp, logcdf, None, dist, support_point, own, event, dtype, captured)
+        return cls.variable([*values, *captured], shape, size, (formulas,))
 
     @classmethod
     def title_of(cls, settings: Sequence[Any]) -> str:
@@ -198,20 +206,28 @@ class CustomDist(UnnamedParameters):
     def result_dtype(self) -> str:
         return self.formulas.dtype
 
+    def _applied(self, function: Formula, *first: Node, **named: Any) -> Node:
+        """A function of the user's at the parameters."""
+        captured = self.formulas.captured
+        number = len(self.values) - len(captured)
+        made = as_tensor(function(*first, *self.values[:number], **named))
+        return substitute([made], dict(zip(captured, self.values[number:], strict=True)))[0] if captured else made
+
     def logp(self, value: Node) -> Node:
         if self.formulas.logp is None:
             self._not_given("logp")
-        return as_tensor(self.formulas.logp(value, *self.values))
+        return self._applied(self.formulas.logp, value)
 
     def logcdf(self, value: Node) -> Node:
         if self.formulas.logcdf is None:
             self._not_given("logcdf")
-        return as_tensor(self.formulas.logcdf(value, *self.values))
+        return self._applied(self.formulas.logcdf, value)
 
     def draw(self, key: Node, shape: Shape) -> Node:
         if self.formulas.dist is not None:
             size = as_size(shape[: len(shape) - self.event_rank])
-            expression = as_tensor(self.formulas.dist(*self.values, size))
+            dist = self.formulas.dist
+            expression = self._applied(lambda *values: dist(*values, size))
             keys = fresh_keys([expression])
             if len(keys) == 1:  # the draws that this variable would have by itself
                 return realise(substitute([expression], {keys[0]: key}))[0]
@@ -219,7 +235,14 @@ class CustomDist(UnnamedParameters):
         if self.formulas.random is None:
             self._not_given("random")
         size = as_size(shape)
-        (made,) = realise([as_tensor(self.formulas.random(*self.values, rng=GraphGenerator(key), size=size))])
+        expression = self._applied(self.formulas.random, rng=GraphGenerator(key), size=size)
+        named = [n for n in random_variables([expression]) if name_of(n) is not None]
+        if named:
+            raise ModelError(
+                f"{self.title}: `random` uses {describe(named[0])}, which is none of its parameters, so draws would "
+                "not know its value. Pass it to the distribution as a parameter."
+            )
+        (made,) = realise([expression])
         if not same_shape(made.static_shape, shape):
             raise ShapeError(f"{self.title}: `random` must give draws of shape {text(shape)}, got {describe(made)}.")
         return made
@@ -227,9 +250,9 @@ class CustomDist(UnnamedParameters):
     def over_batch(self, result: Node, shape: Shape, formula: str, name: str) -> Node:
         if result.dtype == "bool":
             raise DtypeError(f"{name}: `{formula}` must give numbers, got truth values: {describe(result)}.")
-        if same_shape(result.static_shape, shape) or (formula == "logp" and result.ndim == 0):
+        if same_shape(result.static_shape, shape) or (formula == "logp" and summed_axes(result, shape) is not None):
             return result
-        each = ", or a scalar, the sum for the whole variable" if formula == "logp" else ""
+        each = ", or sums of these over some axes" if formula == "logp" else ""
         raise ShapeError(
             f"{name}: `{formula}` must give one number per event, of shape {text(shape)}{each}; got {describe(result)}."
         )
@@ -238,12 +261,13 @@ class CustomDist(UnnamedParameters):
         if self.formulas.support_point is None:
             if self.formulas.dist is None:
                 return constant(0, self.formulas.dtype)
-            made = as_tensor(self.formulas.dist(*self.values, None))
+            dist = self.formulas.dist
+            made = self._applied(lambda *values: dist(*values, None))
             points: dict[Node, Node] = {}
             for rv in random_variables([made]):
                 points[rv] = substitute([support_point(rv)], points)[0]
             return substitute([made], points)[0]
-        return as_tensor(self.formulas.support_point(*self.values))
+        return self._applied(self.formulas.support_point)
 
     def _not_given(self, argument: str) -> NoReturn:
         raise MissingRuleError(f"{self.title} was made without `{argument}=`; give it to use this.")

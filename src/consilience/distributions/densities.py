@@ -16,7 +16,7 @@ from consilience.distributions.constraints import Constraint, Counts, IntervalCo
 from consilience.distributions.mathematics import floor, greater_equal, less, logical_and, where
 from consilience.distributions.parameters import checks_parameters, first_outside, is_known, nan_outside
 from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, fresh_keys
-from consilience.distributions.shapes import broadcast, spread
+from consilience.distributions.shapes import broadcast, spread, summed_axes
 from consilience.errors import DtypeError, ShapeError, SupportError
 from consilience.ir import FLOATS, Node, Shape, constant_value, rebuild, substitute, topological, with_regions
 from consilience.ir.arithmetic import means
@@ -101,9 +101,8 @@ def supported_density(rv: Node, value: TensorLike) -> Node:
     if isinstance(support, Real | RealVector):
         return formula
     inside = support.holds(node)
-    if formula.ndim == 0 and inside.ndim:  # one number for the whole variable
-        inside = reduce("all", inside)
-    return where(inside, formula, -np.inf)
+    summed = summed_axes(formula, inside.static_shape)
+    return where(reduce("all", inside, summed) if summed else inside, formula, -np.inf)
 
 
 def density_of_data(rv: Node, value: TensorLike) -> Node:

@@ -464,6 +464,22 @@ class Distribution(metaclass=DistributionType):
         """Whether single values have positive probability beside a density, as the bound of a censored variable."""
         return any(distribution_of(node).has_atoms() for group in self.components for node in group)
 
+    def atoms(self, value: Node) -> Node | None:
+        """Where a value has a positive probability beside a density; None if nowhere."""
+        if self.has_atoms():
+            self.missing("atoms")
+        return None
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        """Such a value in place of one that differs from it by no more than an error, as rounding leaves it."""
+        del error
+        return value
+
+    def elements(self, index: tuple[Any, ...]) -> Node | None:
+        """A variable of some elements, for distributions whose parameters do not follow the batch; None for others."""
+        del index
+        return None
+
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: the declaration has no such formula."""
         available = [n for n in FORMULAS if self.has(n)]

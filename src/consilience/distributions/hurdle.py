@@ -23,8 +23,10 @@ from consilience.distributions.mathematics import (
     log,
     log1mexp,
     log1p,
+    logical_and,
     maximum,
     minimum,
+    near,
     square,
     where,
     zero_of,
@@ -64,6 +66,12 @@ class Hurdle(Distribution):
 
     def has_atoms(self) -> bool:
         return not self.bound_support.discrete
+
+    def atoms(self, value: Node) -> Node | None:
+        return logical_and(equal(value, 0.0), less(self.psi, 1.0)) if self.has_atoms() else None
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        return near(value, as_tensor(0.0), error) if self.has_atoms() else value
 
     def log_positive(self) -> Node:
         """Log probability that a number of it is positive."""

@@ -96,6 +96,11 @@ beta_binomial_quantile = _row("beta_binomial_quantile")
 beta_binomial_sum = _row("beta_binomial_sum")
 
 
+def near(value: Node, point: Node, error: Node) -> Node:
+    """The point where a value is near it, else the value."""
+    return where(less_equal(absolute(value - point), minimum(error, 0.25)), point, value)
+
+
 def zero_of(*values: Node) -> Node:
     """0, but NaN where one of the values is NaN or infinite: for formulas of which a part does not depend on them."""
     result = 0.0 * values[0]

@@ -6,6 +6,7 @@ shape, and are all continuous or all discrete.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -19,11 +20,11 @@ from consilience.distributions.parameters import named_arguments
 from consilience.distributions.random_variable import batch_part, distribution_of
 from consilience.distributions.real_line import Normal
 from consilience.distributions.set_operations import hull, of_parameters
-from consilience.distributions.shapes import same_shape, text
+from consilience.distributions.shapes import broadcast, same_shape, spread, text
 from consilience.distributions.whole_quantile import between
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import FLOATS, Node, Shape
-from consilience.ops.elementwise import cast
+from consilience.ops.elementwise import apply, as_tensor, cast
 from consilience.ops.random import draw, fold_in
 from consilience.ops.reduce import arg_reduce, cumulative, reduce
 from consilience.ops.shape import Iota, broadcast_arrays, expand_dims, moveaxis, stack
@@ -50,6 +51,20 @@ class Mixture(Distribution):
 
     w = parameter(simplex)
     comp_dists = components()
+
+    @classmethod
+    def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
+        """A variable outside any model; see the class."""
+        rv = super().dist(*parameters, shape=shape, size=size, **named)
+        own = distribution_of(rv)
+        assert isinstance(own, Mixture)
+        count = own.w.static_shape[-1]
+        if not own._one_batch or own.event_rank or not isinstance(count, int):
+            return rv
+        listed = [distribution_of(own.comp_dists[0]).elements((..., k)) for k in range(count)]
+        if None in listed:
+            return rv
+        return Mixture.variable(own.values, rv.static_shape, None, own.settings, [listed])
 
     # ---- what the components are
 
@@ -113,9 +128,11 @@ class Mixture(Distribution):
             return moment(self.comp_dists[0])
         return stack(broadcast_arrays(*(moment(c) for c in self.comp_dists)), -1 - self.event_rank)
 
-    def _log_mean(self, formula: Callable[[Node, Node], Node], value: Node) -> Node:
-        """log sum_k w_k exp(f_k(value))."""
+    def _log_mean(self, formula: Callable[[Node, Node], Node], value: Node, left_out: Node | None = None) -> Node:
+        """log sum_k w_k exp(f_k(value)); where a component is left out, it does not count."""
         values = self._of_components(formula, value)
+        if left_out is not None:
+            values = where(left_out, -math.inf, values)
         return reduce("logsumexp", _last_axis_first(log(self.w), 0, values.ndim) + values, 0)
 
     def _of_components(self, formula: Callable[[Node, Node], Node], value: Node) -> Node:
@@ -142,7 +159,25 @@ class Mixture(Distribution):
     # ---- formulas
 
     def logp(self, value: Node) -> Node:
-        return self._log_mean(supported_density, value)
+        if self.bound_support.discrete or not self.has_atoms():
+            return self._log_mean(supported_density, value)
+        # Where a component has a mass, the densities of the others do not count.
+        masses = self._masses(value)
+        elsewhere = logical_and(reduce("any", masses, 0), apply("logical_not", masses))
+        return self._log_mean(supported_density, value, elsewhere)
+
+    def _masses(self, value: Node) -> Node:
+        """Where each component has a mass at a value; they are the first axis."""
+        found = self._of_components(_mass_at, value)
+        return logical_and(found, greater(_last_axis_first(self.w, 0, found.ndim), 0.0))
+
+    def atoms(self, value: Node) -> Node | None:
+        return reduce("any", self._masses(value), 0) if self.has_atoms() else None
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        for component in self.comp_dists:
+            value = distribution_of(component).snapped(value, error)
+        return value
 
     def logcdf(self, value: Node) -> Node:
         return self._log_mean(lambda c, x: log_tail(c, x, "logcdf"), value)
@@ -195,6 +230,12 @@ class Mixture(Distribution):
     def support_point(self) -> Node:
         # Between components there may be nothing.
         return self._picked(self._each(point_of), arg_reduce("max", self.w, -1))
+
+
+def _mass_at(rv: Node, value: Node) -> Node:
+    """Where a value has a mass, if not everywhere."""
+    found = distribution_of(rv).atoms(value)
+    return spread(as_tensor(False) if found is None else found, broadcast([rv.static_shape, value.static_shape], "x"))
 
 
 def _components_first(rv: Node, batch_rank: int, behind: int = 0) -> Node:

@@ -23,7 +23,7 @@ from consilience.backends.reference import evaluate
 from consilience.distributions import context
 from consilience.distributions.constraints import Constraint
 from consilience.distributions.mathematics import where
-from consilience.distributions.random_variable import distribution_of, is_random, random_variables
+from consilience.distributions.random_variable import distribution_of, is_random, is_rows, random_variables
 from consilience.errors import ParameterError
 from consilience.ir import FLOATS, Dim, Dimension, Node, constant, constant_value, is_leaf, topological
 from consilience.ir.arithmetic import known_meaning
@@ -179,6 +179,17 @@ def length(title: str, name: str, given: Any) -> Dim:
     return whole(0)(title, name, given)
 
 
+def is_given(node: Node) -> bool:
+    """Whether a random variable has a value of its own, as those of the model and the rows of a batch have.
+
+    Elsewhere in an expression whose distribution is asked for it is then held fixed.
+    """
+    if not is_random(node):
+        return False
+    model = context.current_or_none()
+    return is_rows(node) or (model is not None and model.named.get(name_of(node) or "") is node)
+
+
 class ComponentParameter:
     """A parameter that is itself a distribution, given as `Normal.dist(...)`; on an instance, a random variable.
 
@@ -224,8 +235,7 @@ class ComponentParameter:
                 elsewhere(node)
                 or f"{title}: {self.name} must be a distribution such as `Normal.dist(0, 1)`, got {node!r}."
             )
-        model = context.current_or_none()
-        if model is not None and model.named.get(name_of(node) or "") is node:
+        if is_given(node):
             raise ParameterError(
                 f"{title}: {self.name} must be a distribution outside any model, `….dist(...)`, got {describe(node)}, "
                 "which is a variable of this model."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from consilience.distributions.shapes import batch_shape_constraints
 from consilience.errors import DtypeError, MissingRuleError
@@ -16,6 +16,10 @@ from consilience.ops.random import fold_in
 
 if TYPE_CHECKING:
     from consilience.distributions.distribution import Distribution
+
+
+# Name of the variable that draws the rows of a batch.
+ROWS: Final = "minibatch rows"
 
 
 class RandomVariable(Op):
@@ -89,6 +93,11 @@ class RandomVariable(Op):
 def is_random(node: Node) -> bool:
     """Whether a node is a random variable."""
     return isinstance(node.op, RandomVariable)
+
+
+def is_rows(node: Node) -> bool:
+    """Whether a random variable draws the rows of a batch."""
+    return name_of(node) == ROWS
 
 
 def batch_part(shape: Shape, distribution: Distribution) -> Shape:

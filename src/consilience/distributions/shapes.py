@@ -155,3 +155,15 @@ def shape_from(
                 f"{title} `{name}`: the dim {dims[axis]!r} has no length; add it to the model's coords or give `shape`."
             )
     return tuple(known)
+
+
+def summed_axes(sums: Node, shape: Shape) -> tuple[int, ...] | None:
+    """Axes of a shape that are not among those of sums over some of them; None where it is no such sum."""
+    left = list(sums.static_shape)
+    found = []
+    for axis, length in enumerate(shape):
+        if left and same_shape((left[0],), (length,)):
+            del left[0]
+        else:
+            found.append(axis)
+    return None if left else tuple(found)

@@ -35,10 +35,12 @@ from consilience.distributions.mathematics import (
     less,
     less_equal,
     log1mexp,
+    logaddexp,
     logical_and,
     logical_or,
     maximum,
     minimum,
+    near,
     square,
     where,
 )
@@ -68,6 +70,13 @@ class _Between(Distribution):
     def bound_support(self) -> Constraint:
         return within(distribution_of(self.of).bound_support, self.lower, self.upper)
 
+    def atoms(self, value: Node) -> Node | None:
+        found = distribution_of(self.of).atoms(value)
+        return None if found is None else logical_and(found, greater(self.logp(value), -math.inf))
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        return distribution_of(self.of).snapped(value, error)
+
     @property
     def _discrete(self) -> bool:
         return distribution_of(self.of).bound_support.discrete
@@ -78,6 +87,11 @@ class _Between(Distribution):
             raise ParameterError(
                 f"{self.title}: dist must be a distribution of numbers, got {inner.title}, whose events have rank "
                 f"{inner.event_rank}."
+            )
+        if self._discrete and not isinstance(inner.bound_support, Whole):
+            raise ParameterError(
+                f"{self.title}: dist must be a distribution of whole numbers or of numbers with a density; the masses "
+                f"of {inner.title} may lie at other numbers. Truncate or censor the variables that it is made of."
             )
         return ()
 
@@ -94,6 +108,19 @@ class _Between(Distribution):
             return value
         return -floor(-value) - 1.0 if value.dtype in FLOATS else value - 1
 
+    def _tail_before(self, value: Node, formula: str) -> Node:
+        """log P(X < value) of the component, or log P(X >= value), by the name of the formula that this resembles."""
+        beyond, mass = self._tail(self._before(value), formula), None
+        if not self._discrete:
+            mass = distribution_of(self.of).atoms(value)
+        if mass is None:
+            return beyond
+        mass = where(mass, supported_density(self.of, value), -math.inf)
+        if formula == "logccdf":
+            return logaddexp(beyond, mass)
+        none = equal(beyond, -math.inf)
+        return where(none, -math.inf, beyond + log1mexp(minimum(mass - where(none, 0.0, beyond), 0.0)))
+
     def _tail(self, value: Node, formula: str) -> Node:
         """`logcdf` or `logccdf` of the component, at infinite values and at the ends of its support too.
 
@@ -102,21 +129,22 @@ class _Between(Distribution):
         below, above = (-math.inf, 0.0) if formula == "logcdf" else (0.0, -math.inf)
         low, high = ends(distribution_of(self.of).bound_support)
         number = known_bound(value)
+        massive = self._discrete or distribution_of(self.of).has_atoms()
         if isinstance(number, float) and isinstance(low, float) and isinstance(high, float):
-            if number < low or (number == low and not (self._discrete and math.isfinite(low))):
+            if number < low or (number == low and not (massive and math.isfinite(low))):
                 return as_tensor(below)
             return as_tensor(above) if number >= high else log_tail(self.of, value, formula)
-        before = less(value, low) if self._discrete else less_equal(value, low)
+        before = less(value, low) if massive else less_equal(value, low)
         if value.dtype in FLOATS:
             before = logical_or(before, equal(value, -math.inf))
         beyond = greater_equal(value, high)
         inside = where(logical_or(before, beyond), cast(point_of(self.of), value.dtype), value)
         return where(before, below, where(beyond, above, log_tail(self.of, inside, formula)))
 
-    def _log_probability(self, low: Node, high: Node) -> Node:
-        """log P(low < X <= high)."""
-        below = self._tail(low, "logcdf")
-        above = self._tail(low, "logccdf")
+    def _log_probability(self, low: Node, high: Node, *, included: bool = True) -> Node:
+        """log P(low <= X <= high) of the component, or of low < X where the low end is not included."""
+        tail = self._tail_before if included else self._tail
+        below, above = tail(low, "logcdf"), tail(low, "logccdf")
         by_cdf = self._tail(high, "logcdf")
         by_cdf = by_cdf + log1mexp(below - by_cdf)
         by_ccdf = above + log1mexp(self._tail(high, "logccdf") - above)
@@ -174,10 +202,10 @@ class Truncated(_Between):
         return supported_density(self.of, value) - self._log_mass()
 
     def logcdf(self, value: Node) -> Node:
-        return self._log_probability(self._before(self.lower), value) - self._log_mass()
+        return self._log_probability(self.lower, value) - self._log_mass()
 
     def logccdf(self, value: Node) -> Node:
-        return self._log_probability(value, self.upper) - self._log_mass()
+        return self._log_probability(value, self.upper, included=False) - self._log_mass()
 
     def icdf(self, q: Node) -> Node:
         return self._quantile(1.0 - q, q)
@@ -187,9 +215,8 @@ class Truncated(_Between):
 
     def _quantile(self, above: Node, below: Node) -> Node:
         """The value below which lies the second of two probabilities whose sum is 1."""
-        low = self._before(self.lower)
         by_cdf, by_ccdf = (
-            above * exp(self._tail(low, formula)) + below * exp(self._tail(self.upper, formula))
+            above * exp(self._tail_before(self.lower, formula)) + below * exp(self._tail(self.upper, formula))
             for formula in ("logcdf", "logccdf")
         )
         left = less(by_cdf, 0.5)
@@ -261,7 +288,7 @@ class Truncated(_Between):
 
     def _log_mass(self) -> Node:
         """log P(lower <= X <= upper), NaN for 0."""
-        mass = self._log_probability(self._before(self.lower), self.upper)
+        mass = self._log_probability(self.lower, self.upper)
         return where(greater(mass, -math.inf), mass, math.nan)
 
     def _none(self) -> Node:
@@ -294,6 +321,21 @@ class Censored(_Between):
     lower = parameter(extended_real, default=-math.inf)
     upper = parameter(ExtendedReal("lower"), default=math.inf)
 
+    @classmethod
+    def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
+        """A variable outside any model; ParameterError for constant bounds of counts that are no whole numbers."""
+        rv = super().dist(*parameters, shape=shape, size=size, **named)
+        own = distribution_of(rv)
+        assert isinstance(own, Censored)
+        for name, bound in (("lower", own.lower), ("upper", own.upper)):
+            known = known_value(bound) if own._discrete else None
+            if known is not None and (np.isfinite(known) & (known != np.floor(known))).any():
+                raise ParameterError(
+                    f"{cls.title}: {name} must be a whole number for {distribution_of(own.of).title}, whose values are "
+                    f"counts recorded as the bound; got {known[()]}."
+                )
+        return rv
+
     @property
     def bound_support(self) -> Constraint:
         support = distribution_of(self.of).bound_support
@@ -303,9 +345,20 @@ class Censored(_Between):
     def has_atoms(self) -> bool:
         return not self.bound_support.discrete
 
+    def atoms(self, value: Node) -> Node | None:
+        if not self.has_atoms():
+            return None
+        found, inner = logical_or(equal(value, self.lower), equal(value, self.upper)), super().atoms(value)
+        found = logical_and(found, greater(self.logp(value), -math.inf))
+        return found if inner is None else logical_or(found, inner)
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        value = super().snapped(value, error)
+        return near(near(value, self.lower, error), self.upper, error) if self.has_atoms() else value
+
     def logp(self, value: Node) -> Node:
         at_lower = self._tail(self.lower, "logcdf")
-        at_upper = self._tail(self._before(self.upper), "logccdf")
+        at_upper = self._tail_before(self.upper, "logccdf")
         below_upper = where(less(value, self.upper), supported_density(self.of, value), at_upper)
         return where(less_equal(value, self.lower), at_lower, below_upper)
 
@@ -344,7 +397,7 @@ class Censored(_Between):
         inner = self._inner()
         if not inner.has("mean"):
             self.missing("mean")
-        below, above = exp(self._tail(self.lower, "logcdf")), exp(self._tail(self.upper, "logccdf"))
+        below, above = exp(self._tail_before(self.lower, "logcdf")), exp(self._tail(self.upper, "logccdf"))
         return below, exp(self._log_probability(self.lower, self.upper)), above, inner
 
     def support_point(self) -> Node:

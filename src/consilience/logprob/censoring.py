@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from consilience.distributions.mathematics import equal, greater, less, where
+from consilience.distributions.mathematics import equal, greater, less, near, where
 from consilience.ir import FLOATS, Node
 from consilience.logprob.derivation import derive, require_not_repeated, rule, sole_random
-from consilience.logprob.measure import Measure, near
+from consilience.logprob.measure import Measure
 from consilience.ops.elementwise import Elementwise, apply, cast
 
 

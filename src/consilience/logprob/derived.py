@@ -9,26 +9,29 @@ from typing import Any, ClassVar
 from consilience.distributions.constraints import (
     Constraint,
     IntervalConstraint,
+    Whole,
     real,
     real_vector,
 )
 from consilience.distributions.densities import realised_with
 from consilience.distributions.distribution import static
 from consilience.distributions.mathematics import isfinite
+from consilience.distributions.parameters import is_given
 from consilience.distributions.random_variable import fresh_key, fresh_keys, random_variables
-from consilience.distributions.shapes import same_shape, text, wanted_shape
+from consilience.distributions.shapes import broadcast, same_shape, text, wanted_shape
 from consilience.distributions.unnamed_parameters import UnnamedParameters
-from consilience.errors import ShapeError
-from consilience.ir import Node, Region, Shape, close, constant, is_leaf, tensor_input, topological
+from consilience.errors import MissingRuleError, ShapeError
+from consilience.ir import Node, Region, Shape, close, constant, is_leaf, substitute, tensor_input, topological
 from consilience.ir.arithmetic import means
 from consilience.ir.dimension import product
-from consilience.ir.side_tables import describe
+from consilience.ir.side_tables import describe, name_of, pass_on
 from consilience.logprob.derivation import derive, direct_variables, is_measurable
 from consilience.logprob.measure import Measure, refusal
 from consilience.logprob.mixture import written_out
 from consilience.logprob.numeric_inverse import numeric_inverses
 from consilience.logprob.rearrangement import anywhere
 from consilience.ops.elementwise import TensorLike, as_tensor, cast
+from consilience.ops.index import getitem
 from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import Iota, reshape
@@ -93,18 +96,25 @@ class DerivedDistribution(UnnamedParameters):
 
     @property
     def measure(self) -> Measure:
-        """The measure of the graph with its parameters."""
-        return _measure(self.generated, self.values)
+        """The measure of the graph; inputs stand for parameters that are random."""
+        return _measure(self.generated, self.values)[0]
+
+    def _given(self, result: Node) -> Node:
+        """A formula of the measure with the parameters in it."""
+        held = _measure(self.generated, self.values)[1]
+        return substitute([result], held)[0] if held else result
 
     @property
     def bound_support(self) -> Constraint:
         measure = self.measure
         if measure.discrete:
-            return CountableVector() if self.event_rank else Countable()
+            return CountableVector() if self.event_rank else Whole() if measure.whole else Countable()
         if self.event_rank:
             return real_vector
         # No bijection to the real line keeps points of positive mass.
-        return real if measure.atoms(constant(0.5)) is not None else IntervalConstraint(*measure.ends)
+        if measure.atoms(constant(0.5)) is not None:
+            return real
+        return IntervalConstraint(*(self._given(end) if isinstance(end, Node) else end for end in measure.ends))
 
     def has_atoms(self) -> bool:
         return self.measure.atomic and not self.measure.discrete
@@ -131,17 +141,24 @@ class DerivedDistribution(UnnamedParameters):
         measure = self.measure
         rest = [axis for axis in range(-self.event_rank, 0) if axis not in measure.event_axes]
         places = [axis + sum(1 for own in measure.event_axes if own > axis) for axis in rest]
-        density = measure.logp(value)
+        density = self._given(measure.logp(value))
         return reduce("sum", density, places) if rest else density
 
+    def atoms(self, value: Node) -> Node | None:
+        found = self.measure.atoms(value)
+        return None if found is None else self._given(found)
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        return self._given(self.measure.snapped(value, error))
+
     def logcdf(self, value: Node) -> Node:
-        return self.measure.logcdf(value)
+        return self._given(self.measure.logcdf(value))
 
     def logccdf(self, value: Node) -> Node:
-        return self.measure.logccdf(value)
+        return self._given(self.measure.logccdf(value))
 
     def icdf(self, q: Node) -> Node:
-        return self.measure.quantile(q)
+        return self._given(self.measure.quantile(q))
 
     def draw(self, key: Node, shape: Shape) -> Node:
         node = self.measure.node
@@ -149,32 +166,44 @@ class DerivedDistribution(UnnamedParameters):
         if not same_shape(own, shape[len(lead) :]):
             raise ShapeError(f"{self.title}: draws of shape {text(own)} or batches of them, not of {text(shape)}.")
         if not lead:
-            return realised_with([node], key)[0]
+            return self._given(realised_with([node], key)[0])
         stand_in = tensor_input("key", ())
         many = vectorize(realised_with([node], stand_in), {stand_in: fold_in(key, Node(Iota(product(lead))))})
-        return reshape(many[0], shape)
+        return self._given(reshape(many[0], shape))
+
+    def elements(self, index: tuple[Any, ...]) -> Node:
+        """A variable of some elements, where single numbers are events."""
+        measure, held = _measure(self.generated, self.values)
+        with numeric_inverses(self.generated.numeric_inverse):
+            made = _variable(self.title, getitem(measure.node, index), given=lambda node: False)
+        return Node(made.op, made.inputs[0], *(held.get(value, value) for value in made.inputs[1:]))
 
     def support_point(self) -> Node:
         given = self.generated.support_point
         if given is None:
-            return anywhere(self.measure.node)
+            return self._given(anywhere(self.measure.node))
         return as_tensor(given(*self.values[: self.generated.arguments]))
 
 
 @functools.lru_cache(maxsize=1024)
-def _measure(generated: Generated, values: tuple[Node, ...]) -> Measure:
+def _measure(generated: Generated, values: tuple[Node, ...]) -> tuple[Measure, dict[Node, Node]]:
+    """The measure of a graph in which inputs stand for random parameters, and what each of these stands for."""
     keys = [fresh_key() for _ in range(generated.keys)]
-    (graph,) = generated.graph.apply(*values, *keys)
+    inputs = {value: _stand_in(value) for value in values if random_variables([value])}
+    (graph,) = generated.graph.apply(*(inputs.get(value, value) for value in values), *keys)
     with numeric_inverses(generated.numeric_inverse):
-        return derive(graph)
+        return derive(graph), {own: value for value, own in inputs.items()}
+
+
+def _stand_in(node: Node) -> Node:
+    return tensor_input(node.dtype, node.static_shape, name_of(node))
 
 
 def _variable(
     title: str,
     graph: Node,
-    parameters: Sequence[Node],
-    shape: Any = None,
-    size: Any = None,
+    parameters: Sequence[Node] = (),
+    given: Callable[[Node], bool] = is_given,
     support_point: Callable[..., TensorLike] | None = None,
     numeric_inverse: bool = False,
 ) -> Node:
@@ -184,7 +213,10 @@ def _variable(
     ----------
     parameters : sequence of TensorVariable
         Leaves that the user's functions take, first of all.
+    given : callable, optional
+        Which nodes are held fixed and become parameters; by default variables of the model and rows of a batch.
     """
+    graph, fixed = held(graph, given)
     (graph,) = written_out([cast(graph, "int64") if graph.dtype == "bool" else graph])
     with numeric_inverses(numeric_inverse):
         derive(graph)  # errors name the user's nodes, which the region has no lines of
@@ -199,21 +231,37 @@ def _variable(
     keys = fresh_keys([graph])
     leaves = [n for n in topological([graph]) if is_leaf(n) and n not in keys and n not in parameters]
     region, operands = close([graph], [*parameters, *leaves, *keys])
-    values = operands[: len(operands) - len(keys)]
+    values = [fixed.get(value, value) for value in operands[: len(operands) - len(keys)]]
     generated = Generated(title, region, len(keys), len(parameters), support_point, numeric_inverse)
-    return DerivedDistribution.variable(values, shape, size, (generated,))
+    return DerivedDistribution.variable(values, None, None, (generated,))
+
+
+def held(graph: Node, given: Callable[[Node], bool] = is_given) -> tuple[Node, dict[Node, Node]]:
+    """The graph with an input in place of each node that is given, and what each input stands for."""
+    inputs = {n: _stand_in(n) for n in topological([graph], stop=given) if given(n)}
+    if not inputs:
+        return graph, {}
+    (result,) = substitute([graph], inputs)
+    pass_on(graph, result)
+    return result, {own: n for n, own in inputs.items()}
 
 
 @means("derived_variable")
-def derived_variable(graph: Node) -> Node:
+def derived_variable(graph: Node, given: Callable[[Node], bool] = is_given) -> Node:
     """A random variable that has the distribution of an expression of random variables outside any model.
+
+    Parameters
+    ----------
+    given : callable, optional
+        Which nodes are held fixed, and stay parameters of the result; by default variables of the model and rows of a
+        batch.
 
     Raises
     ------
     MissingRuleError
         That names the node whose density cannot be derived.
     """
-    return _variable("a derived distribution", graph, ())
+    return _variable("a derived distribution", graph, given=given)
 
 
 @means("generated_variable")
@@ -228,6 +276,8 @@ def generated_variable(
 ) -> Node:
     """A random variable that has the distribution of what a function makes.
 
+    Its parameters, variables of the model and rows of a batch are held fixed.
+
     Parameters
     ----------
     function : callable
@@ -236,29 +286,43 @@ def generated_variable(
     numeric_inverse : bool
         As for `logp`.
     """
-    stand_ins = [tensor_input(p.dtype, p.static_shape) for p in parameters]
-    trial = _made(title, function, stand_ins, None)
-    with numeric_inverses(numeric_inverse):
-        rank = -min(derive(written_out([trial])[0]).event_axes, default=0)
+    stand_ins = [_stand_in(p) for p in parameters]
     if shape is not None and size is not None:
         raise TypeError(f"{title}: give `shape` (with the axes of one event) or `size` (without), not both.")
+    trial, rank = None, 0
+    try:
+        trial = _made(title, function, stand_ins, None)
+        with numeric_inverses(numeric_inverse):
+            rank = -min(derive(written_out([held(trial)[0]])[0]).event_axes, default=0)
+    except MissingRuleError:
+        # A parameter may have axes that the variables get by `size` alone.
+        if shape is None and size is None:
+            size = broadcast([p.static_shape for p in parameters], title)
+            if not size:
+                raise
     wanted = None if size is None else wanted_shape(title, size, "size")
+    full = wanted
     if shape is not None:
         full = wanted_shape(title, shape, "shape")
         wanted = full[: len(full) - rank]
-    graph = trial if wanted is None else _made(title, function, stand_ins, wanted)
+    graph = trial if trial is not None and wanted is None else _made(title, function, stand_ins, wanted)
     made = _variable(title, graph, stand_ins, support_point=support_point, numeric_inverse=numeric_inverse)
-    if shape is not None and not same_shape(made.static_shape, full):
-        raise ShapeError(f"{title}: `dist` made {describe(graph)} where the shape {text(full)} was asked for.")
+    own = made.static_shape if size is None else made.static_shape[: made.ndim - rank]
+    if full is not None and not same_shape(own, full):
+        raise ShapeError(
+            f"{title}: `dist` made {describe(graph)} where the {'size' if shape is None else 'shape'} {text(full)} was "
+            "asked for; give `size=size` to the random variables that it makes."
+        )
     replaced = dict(zip(stand_ins, parameters, strict=True))
     return Node(made.op, made.inputs[0], *(replaced.get(value, value) for value in made.inputs[1:]))
 
 
 def _made(title: str, function: Callable[..., Any], parameters: Sequence[Node], size: Shape | None) -> Node:
     made = function(*parameters, size)
-    if not isinstance(made, Node) or not is_measurable(made):
-        raise TypeError(
-            f"{title}: `dist` must return an expression of random variables such as `pm.Normal.dist(mu, size=size)`, "
-            f"got {describe(made) if isinstance(made, Node) else repr(made)}."
-        )
-    return made
+    if isinstance(made, Node) and is_measurable(held(made)[0]):
+        return made
+    raise TypeError(
+        f"{title}: `dist` must return an expression of random variables such as `pm.Normal.dist(mu, size=size)`, "
+        f"got {describe(made) if isinstance(made, Node) else repr(made)}."
+        + (" Variables of the model are held fixed in it." if isinstance(made, Node) and is_measurable(made) else "")
+    )

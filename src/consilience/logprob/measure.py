@@ -15,11 +15,10 @@ import numpy.typing as npt
 
 from consilience.distributions.constraints import Bound
 from consilience.distributions.mathematics import (
-    absolute,
     less,
-    less_equal,
     log1mexp,
     logical_and,
+    near,
     round_even,
     where,
 )
@@ -146,11 +145,6 @@ class Measure(ABC):
         from_upper = self.logccdf(upper) if upper_included else self.log_from(upper)
         low = less(to_upper, from_lower)
         return log_difference(where(low, to_upper, from_lower), where(low, to_lower, from_upper))
-
-
-def near(value: Node, atom: Node, error: Node) -> Node:
-    """The atom where the value is near it, else the value."""
-    return where(less_equal(absolute(value - atom), apply("minimum", error, 0.25)), atom, value)
 
 
 def between(value: Node, ends: Ends) -> Node | None:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 from consilience.distributions.constraints import IntervalConstraint, Whole
 from consilience.distributions.densities import log_tail, quantile, supported_density
-from consilience.distributions.mathematics import equal, where
+from consilience.distributions.mathematics import equal, near, where
 from consilience.distributions.random_variable import RandomVariable, distribution_of
 from consilience.ir import Node
 from consilience.logprob.derivation import rule
-from consilience.logprob.measure import EVERYWHERE, Ends, Measure, Sources, near
+from consilience.logprob.measure import EVERYWHERE, Ends, Measure, Sources
 from consilience.ops.elementwise import as_tensor, cast
 
 # Of random variables that stand for parts, sums or other transforms of the user's: those that they are made of.
@@ -34,6 +34,7 @@ class VariableMeasure(Measure):
             node,
             _sources.get(node) or {node: None},
             discrete=bound.bound_support.discrete,
+            atomic=bound.has_atoms(),
             event_axes=tuple(range(-bound.event_rank, 0)),
             ends=_ends(node),
         )
@@ -46,6 +47,12 @@ class VariableMeasure(Measure):
 
     def logccdf(self, value: Node) -> Node:
         return log_tail(self.node, value, "logccdf")
+
+    def atoms(self, value: Node) -> Node | None:
+        return super().atoms(value) if self.discrete else distribution_of(self.node).atoms(value)
+
+    def snapped(self, value: Node, error: Node) -> Node:
+        return super().snapped(value, error) if self.whole else distribution_of(self.node).snapped(value, error)
 
     def origins(self, value: Node) -> Mapping[Node, Node]:
         return {} if self.node in _sources else {self.node: value}

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from consilience.absent import elsewhere
 from consilience.backends.shapes import Lengths
 from consilience.distributions import context
-from consilience.distributions.random_variable import random_variables
+from consilience.distributions.random_variable import is_rows, random_variables
 from consilience.distributions.transforms.registry import requested_transform
 from consilience.distributions.transforms.transform import rewritten
 from consilience.errors import ModelError, ShapeError
@@ -174,21 +174,22 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
 
 def _random(model: Model, name: str) -> Node:
     """A deterministic as a random variable, given the named variables of which it is made."""
-    from consilience.logprob.derived import derived_variable  # few models need it
+    from consilience.logprob.derived import derived_variable, held  # few models need it
 
     own = model.named[name]
-    others = set(model.named.values()) - {own}
-    given = [n for n in topological([own], stop=others.__contains__) if n in others and n.inputs]
-    stand_ins = {n: tensor_input(n.dtype, n.static_shape, name_of(n)) for n in given}
-    (graph,) = substitute([own], stand_ins)
+    others = {n for n in model.named.values() if n is not own and n.inputs}
+
+    def given(node: Node) -> bool:
+        return node in others or is_rows(node)
+
+    graph, fixed = held(own, given)
     if not random_variables([graph]):
+        listed = ", ".join(f"`{name_of(n)}`" for n in fixed.values()) or "data"
         raise ModelError(
-            f"`{name}` cannot be observed: it follows from {', '.join(f'`{name_of(n)}`' for n in given) or 'data'} "
+            f"`{name}` cannot be observed: it follows from {listed} "
             "without any chance, so it has no density given these. Observe a distribution around it."
         )
-    made = derived_variable(graph)
-    back = {leaf: n for n, leaf in stand_ins.items()}
-    return Node(made.op, made.inputs[0], *(back.get(n, n) for n in made.inputs[1:]))
+    return derived_variable(own, given)
 
 
 def named_in(model: Model, key: Any) -> str:

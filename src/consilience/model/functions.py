@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.function import function
-from consilience.distributions.random_variable import RandomVariable
+from consilience.distributions.random_variable import RandomVariable, is_rows
 from consilience.errors import ConsilienceError, InitialPointError, LinearAlgebraError, ModelError
 from consilience.ir import FLOATS, Input, Node, topological
 from consilience.ir.arithmetic import like, plain, without_dims
@@ -24,7 +24,6 @@ from consilience.model.extension import check_fit
 from consilience.model.joint_function import LogpDlogp
 from consilience.model.keywords import check_compile_kwargs
 from consilience.model.layout import known_shape, point_arrays
-from consilience.model.minibatch import is_rows
 from consilience.model.observation import check_data, slot_values
 from consilience.model.predictive import predict
 from consilience.model.starting_point import initial_point, layout_with_data, starting_position

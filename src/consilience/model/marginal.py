@@ -21,7 +21,7 @@ from consilience.distributions.mathematics import equal, less, less_equal, maxim
 from consilience.distributions.parameters import checks_parameters
 from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError
-from consilience.ir import Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
+from consilience.ir import Dim, Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
 from consilience.model.addends import addends, of_elements
 from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
 from consilience.model.running_sums import running_sums
@@ -32,7 +32,7 @@ from consilience.ops.index import getitem
 from consilience.ops.parameter_check import released
 from consilience.ops.random import draw, fold_in
 from consilience.ops.reduce import cumulative, reduce, softmax
-from consilience.ops.shape import broadcast_to, expand_dims, moveaxis, reshape, transpose
+from consilience.ops.shape import Iota, broadcast_to, expand_dims, moveaxis, reshape, transpose
 from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
 
@@ -69,7 +69,7 @@ class Sum(Record):
     variable: FreeVariable
     leaf: Node
     least: int
-    count: int
+    count: Dim
     table: Node | None
     combined: Node | None = None
     chain: Weights | None = None
@@ -87,6 +87,7 @@ def summed_out(
     given: Mapping[Node, Node],
     values: Mapping[str, int],
     sampled: bool = False,
+    weights: Mapping[int, Node] | None = None,
 ) -> tuple[list[Node], list[Sum | Integral]]:
     """The factors without the variables, as many as before, and the sums in their order.
 
@@ -101,6 +102,8 @@ def summed_out(
     sampled : bool, default False
         Whether densities are lower, and no NaN, where these are too few: steps of samplers that lead there are rejected
         by their energy, and do not diverge.
+    weights : mapping of int to TensorVariable, optional
+        How many rows each row of a factor stands for, by the factor's place, as under `total_size`.
 
     Returns
     -------
@@ -111,8 +114,10 @@ def summed_out(
     Raises
     ------
     ModelError
-        Where a variable is none of numbers from a least one on, or has too many combinations.
+        Where a variable is none of numbers from a least one on, or has too many combinations, and where rows that stand
+        for several share a variable.
     """
+    weights = weights or {}
     from consilience.model.branches import hoisted  # few models need it
 
     integrals: list[Integral] = []
@@ -125,6 +130,9 @@ def summed_out(
 
         others = [given[v.node] for v in variables]
         others += substitute([supported_density(v.node, given[v.node]) for v in variables], given)
+        for variable in continuous:
+            if any(given[variable.node] in set(topological([factors[place]])) for place in weights):
+                raise _of_batches(variable)
         factors, integrals = integrated(factors, continuous, others, given)
     densities = substitute([supported_density(v.node, given[v.node]) for v in variables], given)
     from consilience.model.ranges import ranges_of  # few models need it
@@ -143,6 +151,10 @@ def summed_out(
         known = ranges[variable.node]
         if isinstance(known, ModelError) and dependent:
             raise known
+        weighted = {weights.get(i) for i in dependent}
+        by_rows = len(weighted) == 1 and all(_by_rows(part, leaf) for i in dependent for part in acting[i])
+        if weighted - {None} and not by_rows:
+            raise _of_batches(variable)
         if isinstance(known, ModelError) or (known.endless and not dependent):
             sums.append(Sum(variable, leaf, 0, 0, None))
         else:
@@ -157,8 +169,24 @@ def summed_out(
         pool[place] = []
         if factors and not dependent:
             pool[0] += _checks(variable, variables, given)
+    summed = [_whole(parts) for parts in pool[: len(factors)]]
     sums += [Sum(v, given[v.node], 0, 0, None) for v in alone]
-    return [_whole(parts) for parts in pool[: len(factors)]], sums
+    return [weights[i] * factor if i in weights else factor for i, factor in enumerate(summed)], sums
+
+
+def _by_rows(factor: Node, leaf: Node) -> bool:
+    """Whether each element of a variable acts on a row of its own, so that batches of rows give unbiased estimates."""
+    own = links(factor, leaf) or {}
+    return 0 in own and own[0].places is None
+
+
+def _of_batches(variable: FreeVariable) -> ModelError:
+    what = "an integral" if variable.continuous else "a sum"
+    return ModelError(
+        f"`{variable.name}` is shared by rows of data of which only a batch is there (`total_size`). The logarithm of "
+        f"{what} over it cannot be estimated from a batch without bias. Give the model all data"
+        + (" or keep the variable." if variable.continuous else ", or give the variable one element per row.")
+    )
 
 
 def _checks(variable: FreeVariable, variables: Sequence[FreeVariable], given: Mapping[Node, Node]) -> list[Node]:
@@ -179,7 +207,7 @@ def _parts(factor: Node, variables: Sequence[FreeVariable], given: Mapping[Node,
     alike: dict[tuple[int, int], list[Node]] = {}
     for variable in acting if len(acting) > 1 else ():
         known = ranges[variable.node]
-        if not isinstance(known, ModelError):
+        if not isinstance(known, ModelError) and isinstance(known.count, int):
             alike.setdefault((known.least, known.count), []).append(given[variable.node])
     for (least, count), leaves in alike.items():
         parts = [one for part in parts for one in of_elements(part, leaves, least, count)]
@@ -217,19 +245,26 @@ def _summed(
     variable: FreeVariable, leaf: Node, factors: Sequence[Node], known: Range, sampled: bool
 ) -> tuple[Sum, Node]:
     """The sum over all values of a variable, given the factors that depend on it."""
-    least, count, greatest = known.least, known.count, known.least + known.count - 1
+    least, count = known.least, known.count
     shape = leaf.static_shape
     needed = {axis for axis, length in enumerate(shape) if length != 1}
     linked = [links(factor, leaf) or {} for factor in factors]
     if all(needed <= {link.axis for link in own.values()} for own in linked):
-        each = reshape(constant(np.arange(least, greatest + 1)), (count, *(1 for _ in shape)))
+        counted = constant(np.arange(least, least + count)) if isinstance(count, int) else Node(Iota(count)) + least
+        each = reshape(counted, (count, *(1 for _ in shape)))
         values = broadcast_to(each, (count, *shape))
-        running = [running_sums(factor, leaf, np.arange(least, greatest + 1)) for factor in factors]
+        written = np.arange(least, least + count) if isinstance(count, int) else None
+        running = [None if written is None else running_sums(factor, leaf, written) for factor in factors]
         rest = [place for place, table in enumerate(running) if table is None]
         batched = vectorize([factors[place] for place in rest], {leaf: values})
         tables = [gathered(f, linked[place], leaf) for f, place in zip(batched, rest, strict=True)]
         table = _added(tables + [table for table in running if table is not None])
         return _of_table(variable, leaf, known, table, sampled)
+    if not isinstance(count, int):
+        raise ModelError(
+            f"the elements of `{variable.name}` (shape {shape}) act together on what depends on it, and the number of "
+            f"its values, {count!r}, is a length of data; `pm.freeze_dims_and_data` fixes it."
+        )
     if known.endless:
         raise ModelError(
             f"the elements of `{variable.name}` (shape {shape}), which has infinitely many values, act together on "
@@ -251,7 +286,7 @@ def _summed(
             "scalar variables one after the other. Chains need a known length; `pm.freeze_dims_and_data` fixes one "
             "that data decide."
         )
-    listed = np.array(list(itertools.product(range(least, greatest + 1), repeat=int(size))), int)
+    listed = np.array(list(itertools.product(range(least, least + count), repeat=int(size))), int)
     combined = constant(listed.reshape(len(listed), *(n for n in shape if isinstance(n, int))), leaf.dtype)
     batched = vectorize(factors, {leaf: combined})
     table = _added([reduce("sum", f, tuple(range(1, f.ndim))) if f.ndim > 1 else f for f in batched])
@@ -263,6 +298,7 @@ def _of_table(variable: FreeVariable, leaf: Node, known: Range, table: Node, sam
     total = reduce("logsumexp", table, 0)
     if not known.endless:
         return Sum(variable, leaf, known.least, known.count, table), total
+    assert isinstance(known.count, int)
     fewer = getitem(table, (slice(0, known.count * 2 // 3),))
     settled = less_equal(_excess(fewer, reduce("logsumexp", fewer, 0)), 0.0)
     made = Sum(variable, leaf, known.least, known.count, table, settled=settled)
@@ -356,6 +392,7 @@ def recovered(
 def _of_elements(one: Sum, log_p: Node) -> Node:
     """Log probabilities of the values of each element (count, *shape) from those of combinations."""
     assert one.combined is not None
+    assert isinstance(one.count, int)
     listed = constant_value(one.combined)
     assert listed is not None
     values = np.arange(one.least, one.least + one.count).reshape(-1, *(1,) * listed.ndim)

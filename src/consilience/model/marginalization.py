@@ -24,6 +24,9 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
     potential. Elements that act together otherwise are summed over all combinations (10,000 at most).
     `pm.recover_marginals` draws the variables afterwards.
 
+    Where a batch of rows stands for all data (`total_size`), each row needs its own elements. The factor by which
+    `total_size` scales a row then multiplies the logarithm of its sum, so the density stays unbiased.
+
     Parameters
     ----------
     model : Model

@@ -6,15 +6,15 @@ Every evaluation of a compiled function draws other rows.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from consilience.backends import reference
 from consilience.backends.shapes import Lengths
-from consilience.distributions.random_variable import random_variables
+from consilience.distributions.random_variable import ROWS, is_rows, random_variables
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant, substitute, topological
 from consilience.ir import dimension as dims
-from consilience.ir.side_tables import name_of, set_name
+from consilience.ir.side_tables import set_name
 from consilience.lower.specialise import specialise
 from consilience.model.data import given_data
 from consilience.ops import cast
@@ -22,8 +22,6 @@ from consilience.ops.index import getitem
 from consilience.ops.shape import length_of
 from consilience.record import Record
 from consilience.rewrite.rules import simplify
-
-ROWS: Final = "minibatch rows"
 
 
 def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
@@ -94,11 +92,6 @@ def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
 def has_batches(outputs: Iterable[Node]) -> bool:
     """Whether expressions depend on rows drawn at random."""
     return any(is_rows(node) for node in random_variables(list(outputs)))
-
-
-def is_rows(node: Node) -> bool:
-    """Whether a random variable draws the rows of a batch."""
-    return name_of(node) == ROWS
 
 
 def check_length(batch: int, data: int) -> None:

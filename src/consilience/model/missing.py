@@ -42,6 +42,8 @@ def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Mask]:
 def _elements(name: str, rv: Node, places: tuple[npt.NDArray[np.intp], ...], own: int = 0) -> Node:
     """The variable of some elements of another, along one axis; its last `own` axes belong to every element."""
     bound = distribution_of(rv)
+    if not own and not bound.event_rank and (part := bound.elements(tuple(map(constant, places)))) is not None:
+        return part
     if len(places) > rv.ndim - own - bound.event_rank or type(bound).batch_shapes is not Distribution.batch_shapes:
         raise ModelError(
             f"`{name}` has missing values, but the elements of {bound.title} are tied to each other, so the ones that "

@@ -15,7 +15,7 @@ from consilience.backends import contexts, reference
 from consilience.backends.shapes import Lengths, bind_lengths
 from consilience.distributions.densities import parameter_violation, support_error, support_refusal, support_violation
 from consilience.distributions.parameters import first_outside
-from consilience.distributions.random_variable import variable_of
+from consilience.distributions.random_variable import is_rows, variable_of
 from consilience.errors import DtypeError, ParameterError, ShapeError, SupportError
 from consilience.ir import Node, Shared, constant, is_leaf, topological
 from consilience.ir import dimension as dims
@@ -23,7 +23,6 @@ from consilience.ir.side_tables import name_of
 from consilience.ir.types import FLOATS
 from consilience.lower.specialise import specialise
 from consilience.model.data import GivenData
-from consilience.model.minibatch import is_rows
 from consilience.ops import LengthOf
 from consilience.ops.dtypes import kind_of
 from consilience.ops.elementwise import Cast, as_tensor, cast

@@ -16,8 +16,9 @@ from consilience.distributions.densities import support_of
 from consilience.distributions.parameters import known_value
 from consilience.distributions.random_variable import RandomVariable
 from consilience.errors import ModelError
-from consilience.ir import Node, topological
+from consilience.ir import Dim, Node, topological
 from consilience.model.variables import FreeVariable
+from consilience.ops.shape import LengthOf, length_of
 from consilience.record import Record
 from consilience.rewrite.bounds import UNKNOWN, Bounds, bounds_of
 
@@ -26,10 +27,12 @@ VALUES: Final = 32
 
 
 class Range(Record):
-    """Whole numbers from `least` on, `count` of them; `endless`: there are more, and these were chosen."""
+    """Whole numbers from `least` on, `count` of them, which a length of data may be; `endless`: there are more, and
+    these were chosen.
+    """
 
     least: int
-    count: int
+    count: Dim
     endless: bool = False
 
 
@@ -58,6 +61,8 @@ def ranges_of(variables: Sequence[FreeVariable], values: Mapping[str, int]) -> R
 def range_of(variable: FreeVariable) -> tuple[int, int]:
     """Smallest and greatest value; ModelError where they are not known numbers."""
     known = _range(variable, {}, 0)
+    if not isinstance(known.count, int):
+        raise _not_constant(variable, length_of(known.count))
     if known.endless:
         raise ModelError(f"`{variable.name}` ({variable.node.op!r}) has infinitely many values.")
     return known.least, known.least + known.count - 1
@@ -70,6 +75,8 @@ def _range(variable: FreeVariable, others: Ranges, values: int) -> Range:
             f"`{variable.name}` ({variable.node.op!r}) is not a discrete variable of numbers; only such ones can be "
             "marginalized."
         )
+    if isinstance(support.upper, Node) and isinstance(support.upper.op, LengthOf) and support.lower == 0:
+        return Range(0, support.upper.op.length + 1)
     least, greatest = (_end(variable, bound, end, others) for bound, end in ((support.lower, 0), (support.upper, 1)))
     if not math.isfinite(least):
         raise ModelError(
@@ -90,12 +97,16 @@ def _end(variable: FreeVariable, bound: Any, upper: int, others: Ranges) -> floa
     end = math.floor(inside.high) if upper and inside.high < math.inf else inside.high
     end = end if upper else (math.ceil(inside.low) if inside.low > -math.inf else inside.low)
     if not math.isfinite(end):
-        raise ModelError(
-            f"`{variable.name}` ({variable.node.op!r}) is bounded by {bound!r}, which is no constant; give numbers to "
-            "marginalize it, or marginalize what the bound depends on together with it; lengths that data decide are "
-            "fixed by `pm.freeze_dims_and_data`."
-        )
+        raise _not_constant(variable, bound)
     return float(end)
+
+
+def _not_constant(variable: FreeVariable, bound: Any) -> ModelError:
+    return ModelError(
+        f"`{variable.name}` ({variable.node.op!r}) is bounded by {bound!r}, which is no constant; give numbers to "
+        "marginalize it, or marginalize what the bound depends on together with it; lengths that data decide are "
+        "fixed by `pm.freeze_dims_and_data`."
+    )
 
 
 def _bounds(graph: Node, others: Ranges) -> Bounds:
@@ -103,7 +114,7 @@ def _bounds(graph: Node, others: Ranges) -> Bounds:
     known: dict[Node, Bounds] = {}
     for node in topological([graph], stop=lambda node: isinstance(node.op, RandomVariable)):
         own = others.get(node)
-        if isinstance(own, Range):
+        if isinstance(own, Range) and isinstance(own.count, int):
             known[node] = Bounds(
                 float(own.least), float(own.least + own.count - 1), finite=True, not_nan=True, whole=True
             )

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from consilience.distributions.densities import density, density_of_data, supported_density
 from consilience.distributions.parameters import parameter_checks
-from consilience.distributions.random_variable import RandomVariable, fresh_keys
+from consilience.distributions.random_variable import RandomVariable, fresh_keys, is_rows
 from consilience.errors import ModelError
 from consilience.ir import Node, substitute, tensor_input, topological
 from consilience.model.marginal import Sum, placeholders, summed_out
-from consilience.model.minibatch import is_rows
 from consilience.model.variables import ModelVariables, ObservedVariable
 from consilience.ops import cast
 from consilience.ops.formulas import number, where
@@ -99,14 +98,23 @@ def _terms(model: ModelVariables, jacobian: bool, sampled: bool) -> Terms:
         formula = density if inside else supported_density
         term = formula(variable.node, constrained[variable.node])
         priors.append(with_jacobian(term, correction) if jacobian and correction is not None else term)
-    likelihoods = [_likelihood(v) for v in model.observed]
+    # The logarithm of a sum over batches of rows is weighted, not what is summed.
+    weights = {
+        len(priors) + place: v.weight
+        for place, v in enumerate(model.observed)
+        if model.marginalized and v.weight is not None and v.weight.dtype != "bool"
+    }
+    likelihoods = [
+        density_of_data(v.node, v.data) if len(priors) + place in weights else _likelihood(v)
+        for place, v in enumerate(model.observed)
+    ]
     replacements = {**constrained, **data, **placeholders(model.marginalized)}
     groups = [priors, likelihoods, list(model.named_potentials.values()), list(model.named_deterministics.values())]
     sums: list[Sum | Integral] = []
     done = [released(substitute(group, replacements)) for group in groups]
     if model.marginalized:
         factors, sums = summed_out(
-            [*done[0], *done[1], *done[2]], model.marginalized, replacements, model.summed_values, sampled
+            [*done[0], *done[1], *done[2]], model.marginalized, replacements, model.summed_values, sampled, weights
         )
         rest = iter(factors)
         done[:3] = [[next(rest) for _ in group] for group in done[:3]]
