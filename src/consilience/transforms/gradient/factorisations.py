@@ -1,6 +1,6 @@
 """Pullbacks of factorisations, on the last two axes of batches.
 
-Cotangents of symmetric matrices are symmetric, as in `linalg`. Vectors of equal eigenvalues or singular values have no
+Cotangents of symmetric matrices lie in the triangle that is read, as in `linalg`. Vectors of equal eigenvalues or singular values have no
 derivative: there a difference in a denominator is 0, and the derivative infinite or NaN. Values of such matrices have
 one if they enter alike. Sources: M. Giles (2008), "Collected matrix derivative results"; S. Walter and L. Lehmann
 (2018), "Algorithmic differentiation of linear algebra functions"; G. Golub and V. Pereyra (1973), "The differentiation
@@ -43,7 +43,7 @@ from consilience.ops.index import getitem, index_set
 from consilience.ops.order import argsort
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, length_of
-from consilience.transforms.gradient.linalg import positions, symmetric, triangle
+from consilience.transforms.gradient.linalg import folded, positions, symmetric, triangle
 from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import Cotangents, no_derivative, partial_of, pullback_of
 
@@ -85,19 +85,20 @@ def _upper_solve(r: Node, right: Node, transposed: bool = False) -> Node:
 
 @pullback_of(Eigh)
 def _eigh(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
+    assert isinstance(node.op, Eigh)
     values, vectors = _items(node, 2)
     inner = _diagonal_matrix(_given(g[0], values))
     if g[1] is not None:
         turning = vectors.mT @ g[1]
         inner = inner + 0.5 * (turning - turning.mT) / _differences(values)
-    return [vectors @ inner @ vectors.mT]
+    return [folded(vectors @ inner @ vectors.mT, node.op.lower)]
 
 
 @partial_of(Eigvalsh)
 def _eigvalsh(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, Eigvalsh)
     vectors = Node(Item(1), Node(Eigh(node.op.lower), node.inputs[0]))
-    return (vectors * _columns(g)) @ vectors.mT
+    return folded((vectors * _columns(g)) @ vectors.mT, node.op.lower)
 
 
 @pullback_of(LDL)
@@ -117,7 +118,7 @@ def _ldl(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
     found = Node(solve, factor, Node(solve, factor, inner).mT).mT
     back = argsort(order)
     found = take_along_axis(found, expand_dims(back, back.ndim), -2)
-    return [symmetric(take_along_axis(found, _columns(back), -1))]
+    return [folded(take_along_axis(found, _columns(back), -1))]
 
 
 # ---- singular values
@@ -171,7 +172,8 @@ def _pseudo_inverse(node: Node, g: Node, position: int) -> Node | None:
         x, h = where(i >= j, x, x.mT), symmetric(h)
     left, right = h @ node, node @ h
     found = (left - x @ (node @ left)) @ p + p @ (right - (right @ node) @ x) - p @ h.mT @ p
-    return (symmetric(found) if op.hermitian else found) + _of_values_left_out(op, x, h, share)
+    found = found + _of_values_left_out(op, x, h, share)
+    return folded(found) if op.hermitian else found
 
 
 @pullback_of(LeastSquares)

@@ -1,10 +1,9 @@
 """Pullbacks of linear algebra, on the last two axes of batches.
 
-A function of a symmetric matrix has no unique derivative entry by entry. Here the cotangent of a matrix
-that is assumed symmetric (`Cholesky`, and `Solve`, `Inverse`, `LogAbsDet` of positive definite matrices) is
-symmetric: half of a slope falls on each of two mirrored entries, so that <cotangent, dA> is right for
-symmetric dA. Sources: M. Giles (2008), "Collected matrix derivative results"; I. Murray (2016),
-"Differentiation of the Cholesky decomposition".
+Ops on symmetric matrices (`Cholesky`, `InverseQuadratic`, and `Solve`, `Inverse`, `LogAbsDet` of positive definite
+ones) read the lower triangle, and the cotangent of their matrix lies in it: an entry below the diagonal stands for two.
+So slopes are those of what is computed, whatever the other triangle holds. Sources: M. Giles (2008), "Collected matrix
+derivative results"; I. Murray (2016), "Differentiation of the Cholesky decomposition".
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from consilience.ops import (
     SolveTriangular,
 )
 from consilience.ops.shape import expand_dims, reshape, squeeze
+from consilience.transforms.gradient.mask import keep
 from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import no_derivative, partial_of
 
@@ -60,6 +60,13 @@ def symmetric(x: Node) -> Node:
     return 0.5 * (x + x.mT)
 
 
+def folded(x: Node, lower: bool = True) -> Node:
+    """The cotangent of the triangle that is read of a symmetric matrix, from that of the whole matrix."""
+    i, j = positions(x)
+    inside = i > j if lower else i < j
+    return keep(i >= j if lower else i <= j, where(inside, x + x.mT, x))
+
+
 def triangle(x: Node, lower: bool) -> Node:
     """x with zeros outside of one triangle."""
     i, j = positions(x)
@@ -80,7 +87,7 @@ def _cholesky(node: Node, g: Node, position: int) -> Node:
     phi = where(i > j, inner, where(eq(i, j), 0.5 * inner, 0.0))
     solve = SolveTriangular(lower=True, transposed=True)
     half = Node(solve, node, phi)
-    return symmetric(Node(solve, node, half.mT))
+    return folded(Node(solve, node, half.mT))
 
 
 @partial_of(SolveTriangular)
@@ -99,7 +106,7 @@ def _solve(node: Node, g: Node, position: int) -> Node:
     a = node.inputs[0]
     if node.op.assume == "positive definite":
         right = Node(node.op, a, g)
-        return right if position == 1 else symmetric(-(right @ node.mT))
+        return right if position == 1 else folded(-(right @ node.mT))
     right = Node(node.op, a.mT, g)
     return right if position == 1 else -(right @ node.mT)
 
@@ -109,14 +116,14 @@ def _inverse_quadratic(node: Node, g: Node, position: int) -> Node:
     a, b = node.inputs
     solved = Node(Solve("positive definite"), a, b)
     scaled = solved * expand_dims(g, -2)
-    return -(scaled @ solved.mT) if position == 0 else 2.0 * scaled
+    return folded(-(scaled @ solved.mT)) if position == 0 else 2.0 * scaled
 
 
 @partial_of(Inverse)
 def _inverse(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, Inverse)
     if node.op.assume == "positive definite":
-        return symmetric(-(node @ g @ node))
+        return folded(-(node @ g @ node))
     return -(node.mT @ g @ node.mT)
 
 
@@ -124,7 +131,7 @@ def _inverse(node: Node, g: Node, position: int) -> Node:
 def _log_abs_det(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, LogAbsDet)
     inverse = Node(Inverse(node.op.assume), node.inputs[0])
-    return _on_matrices(g) * (inverse if node.op.assume == "positive definite" else inverse.mT)
+    return folded(_on_matrices(g) * inverse) if node.op.assume == "positive definite" else _on_matrices(g) * inverse.mT
 
 
 @partial_of(Det)

@@ -1,8 +1,8 @@
-"""Cotangents of the form where(c, h, 0), and sums over stretched axes.
+"""Cotangents of the form where(c, h, 0), what is chosen of a value, and sums over stretched axes.
 
 A pullback is linear in the cotangent, and a scalar function's works element by element, so it commutes with
 a mask: f(where(c, h, 0)) = where(c, f(h), 0). Keeping the mask outermost is what makes the derivative of
-`where(x > 0, log(x), 0)` zero instead of 0 * inf at x = 0.
+`where(x > 0, log(x), 0)` zero instead of 0 * inf at x = 0. What indices choose is in `choices`.
 """
 
 from __future__ import annotations
@@ -49,11 +49,6 @@ def keep(condition: Node, value: Node, inverted: bool = False) -> Node:
         own = apply("logical_not", condition) if inverted else condition
         return apply("where", apply("logical_and", own, inner.holds()), inner.inner, 0)
     return apply("where", condition, 0, value) if inverted else apply("where", condition, value, 0)
-
-
-def without_weight(cotangent: Node) -> Node:
-    """A cotangent that stays 0 where it is, whatever slopes it meets: masked by itself, if by nothing else."""
-    return cotangent if masked(cotangent) is not None else keep(apply("neq", cotangent, 0), cotangent)
 
 
 def through_mask(cotangent: Node, rule: Callable[[Node], Node | None]) -> Node | None:

@@ -4,9 +4,9 @@ In a row `g` is the cotangent of the result `y`; the arguments follow. Broadcast
 
 Conventions at kinks and ends of domains. The slope of `abs` and `sign` at 0 is 0; `maximum` and `minimum`
 share a tie evenly; `hypot(0, 0)` has slope 0; `x ** p` has slope 0 in p at x = 0. Elsewhere rows tell the
-truth: `sqrt` and `log` have slope inf at 0. `where(c, a, b)` keeps the branch not taken out of the result
-even then, because masks stay outermost (see `mask`) through chains of elementwise functions and reductions;
-the mask is lost behind indexing, matrix products and values that are also used outside of the branch.
+truth: `sqrt` and `log` have slope inf at 0. What is not chosen does not count even then, be it by `where`, an index, a
+triangle or as an extreme: masks stay outermost through scalar functions and reductions (see `mask`), and are written
+again behind all that moves elements (see `choices`).
 """
 
 from __future__ import annotations
@@ -227,9 +227,10 @@ derivative("log1p_square", lambda g, y, x: g * _slope_of_log1p_square(x))
 
 
 def _share(g: Node, a: Node, b: Node, base: float) -> Node:
-    """g exp(a) / (exp(a) + exp(b)), at any size of a and b. What is -inf has no weight, nor have its derivatives."""
+    """g exp(a) / (exp(a) + exp(b)), at any size of a and b. Derivatives of what has no weight do not count."""
     gap = where(eq(a, b), 0.0, a - b)
-    return keep(eq(a, -math.inf), g * apply("sigmoid", gap if base == math.e else gap * math.log(base)), inverted=True)
+    share = apply("sigmoid", gap if base == math.e else gap * math.log(base))
+    return keep(either(eq(a, -math.inf), eq(share, 0.0)), g * share, inverted=True)
 
 
 derivative(
