@@ -12,7 +12,7 @@ from consilience.backends.reference import evaluate
 from consilience.ir import Node, constant, tensor_input, topological
 from consilience.ops import Elementwise
 from consilience.transforms.gradient import gradient, hessian, pushforward
-from tests.transforms.laws import Array, check_derivatives
+from tests.transforms.laws import check_derivatives
 
 POINT = np.array([[0.16, 0.0], [1.0, 0.49]])  # the slope of sqrt, log, … is infinite at [0, 1]
 HALF = np.array([[1.25, 0.0], [0.5, 0.5 / 0.7]])  # that of sqrt elsewhere

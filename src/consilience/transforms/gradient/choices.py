@@ -43,8 +43,7 @@ Chosen: TypeAlias = Node | None
 # Functions whose slopes are finite at any arguments, and those at finite arguments. The values of both are finite there.
 FLAT: Final = frozenset(["abs", "add", "maximum", "minimum", "neg", "sub", "where"])
 SMOOTH: Final = FLAT.union(
-    "arcsinh arctan cos cosh erf erfc erfcx exp exp2 expm1 hypot log1p_square log_ndtr logaddexp mul sigmoid sin sinh "
-    "softplus square tanh".split()
+    ["arcsinh", "arctan", "cos", "cosh", "erf", "erfc", "erfcx", "exp", "exp2", "expm1", "hypot", "log1p_square", "log_ndtr", "logaddexp", "mul", "sigmoid", "sin", "sinh", "softplus", "square", "tanh"]
 )
 LARGEST: Final = 1 << 20  # positions that are looked at while derivatives are taken
 

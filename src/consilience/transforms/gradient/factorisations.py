@@ -91,14 +91,14 @@ def _eigh(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
     if g[1] is not None:
         turning = vectors.mT @ g[1]
         inner = inner + 0.5 * (turning - turning.mT) / _differences(values)
-    return [folded(vectors @ inner @ vectors.mT, node.op.lower)]
+    return [folded(vectors @ inner @ vectors.mT, node.inputs[0], node.op.lower, even=True)]
 
 
 @partial_of(Eigvalsh)
 def _eigvalsh(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, Eigvalsh)
     vectors = Node(Item(1), Node(Eigh(node.op.lower), node.inputs[0]))
-    return folded((vectors * _columns(g)) @ vectors.mT, node.op.lower)
+    return folded((vectors * _columns(g)) @ vectors.mT, node.inputs[0], node.op.lower, even=True)
 
 
 @pullback_of(LDL)
@@ -118,7 +118,7 @@ def _ldl(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
     found = Node(solve, factor, Node(solve, factor, inner).mT).mT
     back = argsort(order)
     found = take_along_axis(found, expand_dims(back, back.ndim), -2)
-    return [folded(take_along_axis(found, _columns(back), -1))]
+    return [folded(take_along_axis(found, _columns(back), -1), node.inputs[0])]
 
 
 # ---- singular values
@@ -173,7 +173,7 @@ def _pseudo_inverse(node: Node, g: Node, position: int) -> Node | None:
     left, right = h @ node, node @ h
     found = (left - x @ (node @ left)) @ p + p @ (right - (right @ node) @ x) - p @ h.mT @ p
     found = found + _of_values_left_out(op, x, h, share)
-    return folded(found) if op.hermitian else found
+    return folded(found, node.inputs[0]) if op.hermitian else found
 
 
 @pullback_of(LeastSquares)

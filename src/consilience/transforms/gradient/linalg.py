@@ -2,8 +2,8 @@
 
 Ops on symmetric matrices (`Cholesky`, `InverseQuadratic`, and `Solve`, `Inverse`, `LogAbsDet` of positive definite
 ones) read the lower triangle, and the cotangent of their matrix lies in it: an entry below the diagonal stands for two.
-So slopes are those of what is computed, whatever the other triangle holds. Sources: M. Giles (2008), "Collected matrix
-derivative results"; I. Murray (2016), "Differentiation of the Cholesky decomposition".
+So slopes are those of what is computed, whatever the other triangle holds (see `folded`). Sources: M. Giles (2008),
+"Collected matrix derivative results"; I. Murray (2016), "Differentiation of the Cholesky decomposition".
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from consilience.ops import (
     SolveTriangular,
 )
 from consilience.ops.shape import expand_dims, reshape, squeeze
+from consilience.rewrite.structure import is_symmetric
 from consilience.transforms.gradient.mask import keep
 from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import no_derivative, partial_of
@@ -60,11 +61,21 @@ def symmetric(x: Node) -> Node:
     return 0.5 * (x + x.mT)
 
 
-def folded(x: Node, lower: bool = True) -> Node:
-    """The cotangent of the triangle that is read of a symmetric matrix, from that of the whole matrix."""
+def folded(x: Node, matrix: Node, lower: bool = True, even: bool = False) -> Node:
+    """The cotangent of a matrix of which one triangle is read, from that of a matrix that is symmetric.
+
+    A matrix that is symmetric whatever its parts are has both: half of a slope on each of two mirrored entries.
+
+    Parameters
+    ----------
+    even : bool, default False
+        Whether the cotangent is symmetric.
+    """
+    if is_symmetric(matrix):
+        return x if even else symmetric(x)
     i, j = positions(x)
-    inside = i > j if lower else i < j
-    return keep(i >= j if lower else i <= j, where(inside, x + x.mT, x))
+    both = where(i > j if lower else i < j, 2.0 * x if even else x + x.mT, x)
+    return keep(i >= j if lower else i <= j, both)
 
 
 def triangle(x: Node, lower: bool) -> Node:
@@ -87,7 +98,7 @@ def _cholesky(node: Node, g: Node, position: int) -> Node:
     phi = where(i > j, inner, where(eq(i, j), 0.5 * inner, 0.0))
     solve = SolveTriangular(lower=True, transposed=True)
     half = Node(solve, node, phi)
-    return folded(Node(solve, node, half.mT))
+    return folded(Node(solve, node, half.mT), node.inputs[0])
 
 
 @partial_of(SolveTriangular)
@@ -106,7 +117,7 @@ def _solve(node: Node, g: Node, position: int) -> Node:
     a = node.inputs[0]
     if node.op.assume == "positive definite":
         right = Node(node.op, a, g)
-        return right if position == 1 else folded(-(right @ node.mT))
+        return right if position == 1 else folded(-(right @ node.mT), a)
     right = Node(node.op, a.mT, g)
     return right if position == 1 else -(right @ node.mT)
 
@@ -116,22 +127,25 @@ def _inverse_quadratic(node: Node, g: Node, position: int) -> Node:
     a, b = node.inputs
     solved = Node(Solve("positive definite"), a, b)
     scaled = solved * expand_dims(g, -2)
-    return folded(-(scaled @ solved.mT)) if position == 0 else 2.0 * scaled
+    return folded(-(scaled @ solved.mT), a, even=True) if position == 0 else 2.0 * scaled
 
 
 @partial_of(Inverse)
 def _inverse(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, Inverse)
     if node.op.assume == "positive definite":
-        return folded(-(node @ g @ node))
+        return folded(-(node @ g @ node), node.inputs[0])
     return -(node.mT @ g @ node.mT)
 
 
 @partial_of(LogAbsDet)
 def _log_abs_det(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, LogAbsDet)
-    inverse = Node(Inverse(node.op.assume), node.inputs[0])
-    return folded(_on_matrices(g) * inverse) if node.op.assume == "positive definite" else _on_matrices(g) * inverse.mT
+    a = node.inputs[0]
+    inverse = Node(Inverse(node.op.assume), a)
+    if node.op.assume == "positive definite":
+        return folded(_on_matrices(g) * inverse, a, even=True)
+    return _on_matrices(g) * inverse.mT
 
 
 @partial_of(Det)
