@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.distributions.constraints import Constraint, Counts, IntervalConstraint, Real, RealVector, Whole
-from consilience.distributions.mathematics import floor, greater_equal, less, logical_and, where
+from consilience.distributions.mathematics import floor, greater_equal, less, less_equal, logical_and, where
 from consilience.distributions.parameters import checks_parameters, first_outside, is_known, nan_outside
 from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, fresh_keys
 from consilience.distributions.shapes import broadcast, spread
@@ -141,7 +141,9 @@ def log_tail(rv: Node, value: TensorLike, formula: str) -> Node:
         if node.dtype in FLOATS or not _infinite(support.upper):
             result = where(greater_equal(node, support.upper), beyond, result)
         if not _infinite(support.lower):
-            result = where(less(node, support.lower), before, result)
+            # At the end itself formulas have slopes of 0 times infinity, unless there is a mass.
+            below = less if support.discrete or bound.has_atoms() else less_equal
+            result = where(below(node, support.lower), before, result)
     return _over_batch(_where_valid(rv, result), rv, bound, node, 0, formula)
 
 

@@ -69,8 +69,9 @@ def _specialised(outputs: Sequence[Node], lengths: Mapping[dims.Atom, Dim]) -> d
             op: Op = settled
         else:
             op = replaced(node.op, lengths, region)
-        if isinstance(op, LengthOf) and not isinstance(op.length, Dimension):
-            memo[node] = constant(op.length, "int64")
+        known = op.settled()
+        if known is not None:
+            memo[node] = known
         elif isinstance(op, BroadcastTo) and op.shape == inputs[0].static_shape:
             memo[node] = inputs[0]  # lengths that were two are one
         elif op is node.op and all(a is b for a, b in zip(inputs, node.inputs, strict=True)):

@@ -331,7 +331,7 @@ def norm(
     node = node if node.dtype in ("float64", "float32", *_COMPLEXES) else cast(node, "float64")
     size = apply("abs", node)
     if axis is None and ord is None:
-        return apply("sqrt", sum(apply("square", size), None, None, keepdims))
+        return _root(sum(apply("square", size), None, None, keepdims), 2)
     given = range(node.ndim) if axis is None else integers(axis)
     axes = tuple(one_axis(i, node) for i in given)
     if len(axes) == 1:
@@ -339,7 +339,7 @@ def norm(
     if len(axes) != 2 or axes[0] == axes[1]:
         raise ShapeError(f"a norm goes over one axis or two, got {axes} for {describe(node)}.")
     if ord in (None, "fro", "f"):
-        return apply("sqrt", sum(apply("square", size), axes, None, keepdims))
+        return _root(sum(apply("square", size), axes, None, keepdims), 2)
     if ord in (2, -2, "nuc"):
         return _spectral_norm(node, ord, axes, keepdims)
     if ord not in (1, -1, math.inf, -math.inf):
@@ -351,6 +351,13 @@ def norm(
 
 
 _COMPLEXES = ("complex128", "complex64")
+
+
+def _root(total: Node, order: float) -> Node:
+    """The root of a sum of powers; its slope at 0, which has no direction, is taken to be 0."""
+    none = apply("eq", total, 0)
+    some = apply("where", none, 1, total)
+    return apply("where", none, total, apply("sqrt", some) if order == 2 else apply("pow", some, 1.0 / order))
 
 
 def _spectral_norm(node: Node, ord: float | str | None, axes: tuple[int, ...], keepdims: bool) -> Node:
@@ -365,11 +372,11 @@ def _vector_norm(size: Node, ord: float | str | None, axis: Axis, keepdims: bool
     if isinstance(ord, str):
         raise ValueError(f"a vector norm has a number as ord, got {ord!r}.")
     if ord is None or ord == 2:
-        return apply("sqrt", sum(apply("square", size), axis, None, keepdims))
+        return _root(sum(apply("square", size), axis, None, keepdims), 2)
     if math.isinf(ord):
         return (max if ord > 0 else min)(size, axis, keepdims)
     if ord == 0:
         return sum(apply("neq", size, 0), axis, size.dtype, keepdims)
     if ord == 1:
         return sum(size, axis, None, keepdims)
-    return apply("pow", sum(apply("pow", size, float(ord)), axis, None, keepdims), 1.0 / ord)
+    return _root(sum(apply("pow", size, float(ord)), axis, None, keepdims), ord)

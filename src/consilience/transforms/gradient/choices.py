@@ -1,8 +1,8 @@
 """Where cotangents are 0 because something else was chosen: 0 times an infinite slope is 0 there.
 
-A cotangent's own numbers do not tell. They are 0 by chance, too, and then their derivatives count. What tells is how it
-was made: an index writes it into zeros, a mask lies on it. A mask is written only where a slope may be infinite, so that
-the derivatives of other functions stay as they are.
+A cotangent's own numbers do not tell. They are 0 by chance, too, and then their derivatives count. What tells is how
+it was made: an index writes it into zeros, a mask lies on it. A mask is written only where a slope may be infinite, so
+that the derivatives of other functions stay as they are.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ from consilience.transforms.gradient.mask import keep, masked
 # True where an element was chosen, of the shape of the cotangent; None where all may have been.
 Chosen: TypeAlias = Node | None
 
-# Functions whose slopes are finite at any arguments, and those at finite arguments. The values of both are finite there.
-FLAT: Final = frozenset(["abs", "add", "maximum", "minimum", "neg", "sub", "where"])
+# Functions with slopes that are finite at any arguments, and those with ones that are at finite arguments. So are values.
+FLAT: Final = frozenset("abs add maximum minimum neg sub where".split())
 SMOOTH: Final = FLAT.union(
-    ["arcsinh", "arctan", "cos", "cosh", "erf", "erfc", "erfcx", "exp", "exp2", "expm1", "hypot", "log1p_square", "log_ndtr", "logaddexp", "mul", "sigmoid", "sin", "sinh", "softplus", "square", "tanh"]
+    "arcsinh arctan cos cosh erf erfc erfcx exp exp2 expm1 hypot log1p_square log_ndtr logaddexp mul sigmoid sin "  # fmt: skip
+    "sinh softplus square tanh".split()
 )
 LARGEST: Final = 1 << 20  # positions that are looked at while derivatives are taken
 
@@ -100,6 +101,12 @@ class Choices:
                     self._finite[top] = all(self._finite[operand] for operand in top.inputs)
             stack.pop()
         return self._finite[node]
+
+
+def chosen_columns(cotangent: Node) -> Chosen:
+    """Which columns of matrices were chosen."""
+    chosen = Choices(()).of(cotangent)
+    return None if chosen is None else reduce("any", chosen, -2)
 
 
 def _smooth(node: Node) -> bool:

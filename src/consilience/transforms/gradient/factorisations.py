@@ -1,15 +1,17 @@
 """Pullbacks of factorisations, on the last two axes of batches.
 
-Cotangents of symmetric matrices lie in the triangle that is read, as in `linalg`. Vectors of equal eigenvalues or singular values have no
-derivative: there a difference in a denominator is 0, and the derivative infinite or NaN. Values of such matrices have
-one if they enter alike. Sources: M. Giles (2008), "Collected matrix derivative results"; S. Walter and L. Lehmann
+Cotangents of symmetric matrices lie in the triangle that is read, as in `linalg`. Vectors of equal eigenvalues or
+singular values have no derivative: there a difference in a denominator is 0, and the derivative infinite or NaN. Values
+of such matrices have one if they enter alike, and other vectors if they are chosen by an index. Sources: M. Giles (2008), "Collected matrix derivative results"; S. Walter and L. Lehmann
 (2018), "Algorithmic differentiation of linear algebra functions"; G. Golub and V. Pereyra (1973), "The differentiation
 of pseudo-inverses".
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 from consilience.errors import MissingRuleError
@@ -43,7 +45,9 @@ from consilience.ops.index import getitem, index_set
 from consilience.ops.order import argsort
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, length_of
+from consilience.transforms.gradient.choices import chosen_columns
 from consilience.transforms.gradient.linalg import folded, positions, symmetric, triangle
+from consilience.transforms.gradient.mask import keep
 from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import Cotangents, no_derivative, partial_of, pullback_of
 
@@ -71,6 +75,11 @@ def _differences(values: Node) -> Node:
     return where(eq(i, j), 1.0, _columns(values) - expand_dims(values, values.ndim))
 
 
+def _among(chosen: Node | None, x: Node) -> Node:
+    """What turns one vector to another, where one of them was chosen: others may have equal values."""
+    return x if chosen is None else keep(apply("logical_or", expand_dims(chosen, chosen.ndim), _columns(chosen)), x)
+
+
 def _diagonal_matrix(values: Node) -> Node:
     i, j = positions(values)
     return where(eq(i, j), _columns(values), 0.0)
@@ -90,7 +99,7 @@ def _eigh(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
     inner = _diagonal_matrix(_given(g[0], values))
     if g[1] is not None:
         turning = vectors.mT @ g[1]
-        inner = inner + 0.5 * (turning - turning.mT) / _differences(values)
+        inner = inner + _among(chosen_columns(g[1]), 0.5 * (turning - turning.mT) / _differences(values))
     return [folded(vectors @ inner @ vectors.mT, node.inputs[0], node.op.lower, even=True)]
 
 
@@ -140,13 +149,15 @@ def _svd(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
     gaps = _differences(s * s)
     rest: list[Node] = []
     if g[0] is not None:
-        turning = u.mT @ g[0]
-        inner = inner + (turning - turning.mT) / gaps * _columns(s)
-        rest.append(((g[0] - u @ turning) / _columns(s)) @ v.mT)
+        turning, chosen = u.mT @ g[0], chosen_columns(g[0])
+        inner = inner + _among(chosen, (turning - turning.mT) / gaps * _columns(s))
+        beside = (g[0] - u @ turning) / _columns(s)
+        rest.append((beside if chosen is None else keep(_columns(chosen), beside)) @ v.mT)
     if g[2] is not None:
-        turning = v.mT @ g[2].mT
-        inner = inner + expand_dims(s, s.ndim) * (turning - turning.mT) / gaps
-        rest.append((u / _columns(s)) @ (g[2].mT - v @ turning).mT)
+        turning, chosen = v.mT @ g[2].mT, chosen_columns(g[2].mT)
+        inner = inner + _among(chosen, expand_dims(s, s.ndim) * (turning - turning.mT) / gaps)
+        beside = (g[2].mT - v @ turning) / _columns(s)
+        rest.append(u @ (beside if chosen is None else keep(_columns(chosen), beside)).mT)
     found = u @ inner @ v.mT
     for part in rest:
         found = found + part
@@ -305,8 +316,10 @@ def _eig(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
         off = apply("neq", i, j)
         d, e = _differences(re), where(off, _columns(im) - expand_dims(im, im.ndim), 0.0)
         size = d * d + e * e
-        diagonal = diagonal + where(off, (first * d - second * e) / size, 0.0)
-        other = other + where(off, (first * e + second * d) / size, 0.0)
+        parts = [chosen_columns(part) for part in g[2:] if part is not None]
+        chosen = None if any(part is None for part in parts) else functools.reduce(partial(apply, "logical_or"), parts)
+        diagonal = diagonal + _among(chosen, where(off, (first * d - second * e) / size, 0.0))
+        other = other + _among(chosen, where(off, (first * e + second * d) / size, 0.0))
     return [_back(diagonal, other, x, y)]
 
 

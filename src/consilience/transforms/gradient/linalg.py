@@ -8,7 +8,9 @@ So slopes are those of what is computed, whatever the other triangle holds (see 
 
 from __future__ import annotations
 
-from consilience.ir import Node
+import numpy as np
+
+from consilience.ir import Node, constant
 from consilience.ir.dimension import product
 from consilience.ops import (
     Cholesky,
@@ -17,14 +19,22 @@ from consilience.ops import (
     Inverse,
     InverseQuadratic,
     Iota,
+    Item,
     LogAbsDet,
     MatMul,
     Solve,
     SolveTriangular,
+    cast,
+    cond,
 )
+from consilience.ops.arrangement import full_like
+from consilience.ops.factorisations import SVD
+from consilience.ops.index import getitem
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import expand_dims, reshape, squeeze
 from consilience.rewrite.structure import is_symmetric
 from consilience.transforms.gradient.mask import keep
+from consilience.transforms.gradient.reduce import product_of_others
 from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import no_derivative, partial_of
 
@@ -150,8 +160,38 @@ def _log_abs_det(node: Node, g: Node, position: int) -> Node:
 
 @partial_of(Det)
 def _det(node: Node, g: Node, position: int) -> Node:
-    """Jacobi's formula; asks for the inverse, so it fails for a singular matrix."""
-    return _on_matrices(g * node) * Node(Inverse(), node.inputs[0]).mT
+    """Jacobi's formula: the cofactors, which are det(A) inv(A)' for regular matrices."""
+    x = node.inputs[0]
+    n = x.static_shape[-1]
+    if n in (1, 2, 3):
+        cofactors = _few_cofactors(x, n)
+    else:
+        some = reduce("any", eq(node, 0.0))
+        cofactors = cond(some, _cofactors_by_values(x), _on_matrices(node) * Node(Inverse(), x).mT)
+    assert isinstance(cofactors, Node)
+    return _on_matrices(g) * cofactors
+
+
+def _few_cofactors(x: Node, n: int) -> Node:
+    """Those of 1, 2 or 3 rows, from elements further down and to the right, round and round."""
+    if n == 1:
+        return full_like(x, 1.0)
+
+    def at(i: int, j: int) -> Node:
+        rows, columns = (constant((np.arange(n) + k) % n) for k in (i, j))
+        return getitem(getitem(x, (..., rows, slice(None))), (..., columns))
+
+    if n == 2:
+        return at(1, 1) * constant(np.asarray([[1, -1], [-1, 1]], x.dtype))
+    return at(1, 1) * at(2, 2) - at(1, 2) * at(2, 1)
+
+
+def _cofactors_by_values(x: Node) -> Node:
+    """With x = U diag(s) V': det(U V') U C V', where C has on its diagonal the products of the other values."""
+    made = Node(SVD(), cast(x, "float64"))
+    u, s, v = (cast(Node(Item(i), made), x.dtype) for i in range(3))
+    others = product_of_others(s, (s.ndim - 1,))
+    return _on_matrices(Node(DetSign(), u @ v)) * ((u * expand_dims(others, -2)) @ v)
 
 
 def _on_matrices(x: Node) -> Node:

@@ -46,7 +46,7 @@ def _extreme(g: Node, y: Node, x: Node, axes: Sequence[int]) -> Node:
 def _product(g: Node, y: Node, x: Node, axes: Sequence[int]) -> Node:
     if all(x.static_shape[a] == 1 for a in axes):
         return g
-    return g * _product_of_others(x, axes)
+    return g * product_of_others(x, axes)
 
 
 _SPREADS: dict[str, _Spread] = {
@@ -58,7 +58,7 @@ _SPREADS: dict[str, _Spread] = {
 }
 
 
-def _product_of_others(x: Node, axes: Sequence[int]) -> Node:
+def product_of_others(x: Node, axes: Sequence[int]) -> Node:
     """For every element the product of the others in the reduced axes: right with any number of zeros."""
     order = [*(i for i in range(x.ndim) if i not in axes), *axes]
     moved = transpose(x, order)
