@@ -31,7 +31,7 @@ from consilience.ops.arrangement import full_like
 from consilience.ops.factorisations import SVD
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import expand_dims, reshape, squeeze
+from consilience.ops.shape import broadcast_to, expand_dims, reshape, squeeze
 from consilience.rewrite.structure import is_symmetric
 from consilience.transforms.gradient.mask import keep
 from consilience.transforms.gradient.reduce import product_of_others
@@ -167,7 +167,8 @@ def _det(node: Node, g: Node, position: int) -> Node:
         cofactors = _few_cofactors(x, n)
     else:
         some = reduce("any", eq(node, 0.0))
-        cofactors = cond(some, _cofactors_by_values(x), _on_matrices(node) * Node(Inverse(), x).mT)
+        by_inverse = _on_matrices(node) * Node(Inverse(), x).mT
+        cofactors = cond(some, *(broadcast_to(c, x.static_shape) for c in (_cofactors_by_values(x), by_inverse)))
     assert isinstance(cofactors, Node)
     return _on_matrices(g) * cofactors
 
