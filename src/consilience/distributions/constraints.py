@@ -500,7 +500,7 @@ class PositiveDefinite(Constraint):
 
 
 class PositiveSemidefinite(PositiveDefinite):
-    """Covariances of normal vectors, which may lie in a plane: symmetric, with eigenvalues not below 0 but by rounding."""
+    """Symmetric matrices without eigenvalues below 0, but by rounding: covariances, also of what lies in a plane."""
 
     rule = "symmetric and positive semidefinite"
 

@@ -22,12 +22,14 @@ from consilience.ir import FLOATS, Node, Shape, constant_value, rebuild, substit
 from consilience.ir.arithmetic import means
 from consilience.ir.lengths import sources_of, with_sources
 from consilience.ir.side_tables import describe, name_of, without_sources
+from consilience.ops.assertion import Require
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import expand_dims
+from consilience.record import replace
 
 if TYPE_CHECKING:
     from consilience.distributions.distribution import Distribution
@@ -335,12 +337,21 @@ def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) ->
         for node in topological([*outputs, *sources_of(outputs)]):
             current = rebuild(node, tuple(made[operand] for operand in node.inputs))
             if isinstance(node.op, RandomVariable):
-                current = drawn(current, keys.get(node))
+                current = drawn(_with_shapes_checked(current, node), keys.get(node))
             else:
                 op = with_regions(node.op, realise)
                 current = current if op is node.op else Node(op, *current.inputs)
             made[node] = current
         return with_sources([made[output] for output in outputs], made)
+
+
+def _with_shapes_checked(variable: Node, written: Node) -> Node:
+    """The variable, whose parameters say themselves that their lengths fit, before a formula of its draws does."""
+    owed = tuple(replace(c, where=describe(written)) for c in variable.op.shape_constraints(*variable.inputs))
+    if not owed:
+        return variable
+    key, *parameters = variable.inputs
+    return Node(variable.op, key, *(Node(Require(owed), p) if p.type != key.type else p for p in parameters))
 
 
 @means("realised_with")

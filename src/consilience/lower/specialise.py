@@ -12,21 +12,19 @@ from typing import Any
 from consilience.errors import ShapeError
 from consilience.ir import (
     Dim,
-    Dimension,
     Input,
     Node,
     Op,
     ShapeConstraint,
     Shared,
     computed_atoms,
-    constant,
     constant_value,
     topological,
 )
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import lengths_in, replaced, source_of
 from consilience.ir.side_tables import carry, name_of, set_name
-from consilience.ops import BroadcastTo, Cond, Item, LengthOf, apply
+from consilience.ops import BroadcastTo, Cond, Item, apply
 from consilience.ops.assertion import require
 from consilience.ops.parameter_check import Asserted
 

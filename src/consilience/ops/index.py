@@ -23,7 +23,16 @@ from consilience.ops.dtypes import fitted, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast
 from consilience.ops.parameter_check import Asserted
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import arange, as_integer, broadcast_to, expand_dims, length_of, lengths_listed, reshape, stack
+from consilience.ops.shape import (
+    arange,
+    as_integer,
+    broadcast_to,
+    expand_dims,
+    length_of,
+    lengths_listed,
+    reshape,
+    stack,
+)
 from consilience.record import Record
 
 
@@ -298,8 +307,8 @@ def parse_index(x: Node, index: Any) -> tuple[Node, Specification, list[Node]]:
         elif isinstance(item, slice) and isinstance(item.step, Dimension):
             if has_array or any(isinstance(entry, Gather) for entry in entries):
                 raise ShapeError(
-                    f"the step of a slice is known at run time here, `{item.step!r}`: such a slice stands beside slices "
-                    "with other steps and integers only; index in two steps, `x[::k][..., i]`."
+                    f"the slice with the step `{item.step!r}`, which is known at run time, stands beside another one or "
+                    "beside an index array; index in two steps, `x[::k][..., i]`."
                 )
             arrays.append(_stepped(item, x.static_shape[axis]))
             entries.append(Gather())

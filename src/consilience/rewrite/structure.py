@@ -274,7 +274,7 @@ def _of_differences(x: Node) -> bool:
 
 
 def _turns_sign(x: Node) -> bool:
-    """Whether x is the negative of its transpose: differences of a vector's elements, over numbers, and odd functions."""
+    """Whether x is the negative of its transpose: differences of a vector's elements, scaled, and odd functions."""
     function = function_of(x)
     if function in ("mul", "true_div"):
         (first, *others) = [i for i in x.inputs if any(n != 1 for n in i.static_shape)] or [x]

@@ -40,12 +40,12 @@ from consilience.transforms.gradient.mask import keep, masked
 # True where an element was chosen, of the shape of the cotangent; None where all may have been.
 Chosen: TypeAlias = Node | None
 
-# Functions with slopes that are finite at any arguments, and those with ones that are at finite arguments. So are values.
-FLAT: Final = frozenset("abs add maximum minimum neg sub where".split())
-SMOOTH: Final = FLAT.union(
-    "arcsinh arctan cos cosh erf erfc erfcx exp exp2 expm1 hypot log1p_square log_ndtr logaddexp mul sigmoid sin "  # fmt: skip
-    "sinh softplus square tanh".split()
-)
+# Functions whose slopes, like their values, are finite at any arguments, and those of which they are at finite ones.
+FLAT: Final = frozenset(("abs", "add", "maximum", "minimum", "neg", "sub", "where"))
+SMOOTH: Final = FLAT | {
+    "arcsinh", "arctan", "cos", "cosh", "erf", "erfc", "erfcx", "exp", "exp2", "expm1", "hypot", "log1p_square",
+    "log_ndtr", "logaddexp", "mul", "sigmoid", "sin", "sinh", "softplus", "square", "tanh",
+}  # fmt: skip
 LARGEST: Final = 1 << 20  # positions that are looked at while derivatives are taken
 
 

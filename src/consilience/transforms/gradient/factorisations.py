@@ -2,9 +2,9 @@
 
 Cotangents of symmetric matrices lie in the triangle that is read, as in `linalg`. Vectors of equal eigenvalues or
 singular values have no derivative: there a difference in a denominator is 0, and the derivative infinite or NaN. Values
-of such matrices have one if they enter alike, and other vectors if they are chosen by an index. Sources: M. Giles (2008), "Collected matrix derivative results"; S. Walter and L. Lehmann
-(2018), "Algorithmic differentiation of linear algebra functions"; G. Golub and V. Pereyra (1973), "The differentiation
-of pseudo-inverses".
+of such matrices have one if they enter alike, and other vectors if an index chooses them. Sources: M. Giles (2008),
+"Collected matrix derivative results"; S. Walter and L. Lehmann (2018), "Algorithmic differentiation of linear algebra
+functions"; G. Golub and V. Pereyra (1973), "The differentiation of pseudo-inverses".
 """
 
 from __future__ import annotations
