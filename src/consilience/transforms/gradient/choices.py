@@ -56,13 +56,19 @@ class Choices:
         # The graph itself has no cotangents.
         self._chosen: dict[Node, Chosen] = dict.fromkeys(forward)
         self._finite: dict[Node, bool] = {}
+        self._whole: set[Node] = set()  # masks that leave out all that was not chosen
 
     def kept(self, node: Node, cotangent: Node) -> Node:
         """The cotangent of a scalar function, masked by what was chosen if the function may have infinite slopes."""
-        if masked(cotangent) is not None or self._bounded(node):
+        mask = masked(cotangent)
+        if (mask is not None and mask.condition in self._whole) or self._bounded(node):
             return cotangent
-        chosen = self.of(cotangent)
-        return cotangent if chosen is None else keep(chosen, cotangent)
+        chosen = self.of(cotangent if mask is None else mask.inner)
+        if chosen is None:
+            return cotangent
+        found = keep(chosen, cotangent)
+        self._whole.add(found.inputs[0])
+        return found
 
     def of(self, cotangent: Node) -> Chosen:
         """Where a cotangent is not 0 by choice."""

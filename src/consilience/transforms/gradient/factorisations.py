@@ -80,6 +80,13 @@ def _among(chosen: Node | None, x: Node) -> Node:
     return x if chosen is None else keep(apply("logical_or", expand_dims(chosen, chosen.ndim), _columns(chosen)), x)
 
 
+def _weighted(vectors: Node, weights: Node) -> Node:
+    """Columns times numbers; those that were not chosen do not count when derivatives are taken again."""
+    chosen = chosen_columns(expand_dims(weights, weights.ndim - 1))
+    found = vectors * _columns(weights)
+    return found if chosen is None else keep(_columns(chosen), found)
+
+
 def _diagonal_matrix(values: Node) -> Node:
     i, j = positions(values)
     return where(eq(i, j), _columns(values), 0.0)
@@ -107,7 +114,7 @@ def _eigh(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
 def _eigvalsh(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, Eigvalsh)
     vectors = Node(Item(1), Node(Eigh(node.op.lower), node.inputs[0]))
-    return folded((vectors * _columns(g)) @ vectors.mT, node.inputs[0], node.op.lower, even=True)
+    return folded(_weighted(vectors, g) @ vectors.mT, node.inputs[0], node.op.lower, even=True)
 
 
 @pullback_of(LDL)
@@ -167,7 +174,7 @@ def _svd(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
 @partial_of(SingularValues)
 def _singular_values(node: Node, g: Node, position: int) -> Node:
     u, _, v = _items(Node(SVD(), node.inputs[0]), 3)
-    return (u * _columns(g)) @ v
+    return _weighted(u, g) @ v
 
 
 @partial_of(PseudoInverse)
