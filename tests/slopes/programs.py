@@ -1,8 +1,7 @@
-"""Programs and points of the oracle: every row of the tables of functions and distributions, without a name of its own."""
+"""Programs and points of the oracle: every row of the tables of functions and distributions, none named again."""
 
 from __future__ import annotations
 
-import functools
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -181,6 +180,3 @@ def _is_float(value: object) -> bool:
             len(shapes) == 1 or np.asarray(value, object).ndim == 2
         )
     return isinstance(value, float)
-
-
-__all__ = ["EXAMPLES", "STRUCTURES", "distributions", "functions", "functools", "points_of_row"]

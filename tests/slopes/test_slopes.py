@@ -25,6 +25,10 @@ NO_DERIVATIVE = {
     "tridiagonal_lu_factor": "is not known",
     "qr: raw": "the derivative of `Householder` is not known",
 }
+# Quantiles that are found by a search have first derivatives alone: Newton's last step knows no more of itself.
+SEARCHED = ("ExGaussian", "Wald", "SkewNormal", "VonMises", "SkewStudentT", "Rice", "PolyaGamma", "BetaBinomial")
+# Quantiles of 0 and 1 at ends that are parameters have no slope in the probability.
+ENDS = "[0.0, 0.5, 1.0]"
 # Functions that have derivatives at ordinary points, and none at some structured ones.
 ORDINARY_ALONE = {
     **dict.fromkeys(
@@ -46,13 +50,16 @@ def cases() -> Iterator[tuple[Program, list[Point]]]:
         name = program.name.split(":")[0].rpartition(".")[2]
         points = list(points_of_row(row))
         yield program, [p for p in points if name not in ORDINARY_ALONE or p.title in STRUCTURE_FREE]
-    yield from distributions()
+    for program, points in distributions():
+        at_ends = program.name.endswith(".icdf")
+        yield program, [p for p in points if not (at_ends and p.title in (ENDS, "one of them"))]
 
 
 def law(program: Program, points: Iterable[Point], backend: str, second: bool = True) -> Counter[str]:
     """The law at some points of a program; one without a derivative says so."""
     done: Counter[str] = Counter()
     name = program.name.split(":")[0].rpartition(".")[2]
+    second = second and not (program.name.startswith(SEARCHED) and program.name.endswith(".icdf"))
     for point in points:
         if name in NO_DERIVATIVE:
             with pytest.raises(MissingRuleError, match=NO_DERIVATIVE[name]):

@@ -174,7 +174,15 @@ def quantile(rv: Node, q: TensorLike, formula: str = "icdf") -> Node:
     node = as_tensor(q)
     node = node if node.dtype in FLOATS else cast(node, "float64")
     inside = logical_and(greater_equal(node, 0.0), apply("le", node, 1.0))
-    result = where(inside, getattr(bound, formula)(node), np.nan)
+    result: Node = getattr(bound, formula)(node)
+    support = distribution_of(rv).bound_support
+    if isinstance(support, IntervalConstraint) and not (support.discrete or bound.has_atoms()):
+        # At ends that are numbers formulas have slopes of 0 times infinity.
+        ends = (support.lower, support.upper) if formula == "icdf" else (support.upper, support.lower)
+        for probability, end in zip((0.0, 1.0), ends, strict=True):
+            if isinstance(end, float):
+                result = where(apply("eq", node, probability), end, result)
+    result = where(inside, result, np.nan)
     return _over_batch(_where_valid(rv, result), rv, bound, node, 0, formula)
 
 

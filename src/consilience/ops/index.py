@@ -307,8 +307,8 @@ def parse_index(x: Node, index: Any) -> tuple[Node, Specification, list[Node]]:
         elif isinstance(item, slice) and isinstance(item.step, Dimension):
             if has_array or any(isinstance(entry, Gather) for entry in entries):
                 raise ShapeError(
-                    f"the slice with the step `{item.step!r}`, which is known at run time, stands beside another one or "
-                    "beside an index array; index in two steps, `x[::k][..., i]`."
+                    f"the slice with the step `{item.step!r}`, which is known at run time, stands beside another such "
+                    "slice or an index array; index in two steps, `x[::k][..., i]`."
                 )
             arrays.append(_stepped(item, x.static_shape[axis]))
             entries.append(Gather())

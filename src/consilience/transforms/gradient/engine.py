@@ -15,8 +15,7 @@ from consilience.ir.types import FLOATS
 from consilience.ops import Elementwise, Item, StopGradient
 from consilience.ops.scalar import DRAWS
 from consilience.transforms.complex_pairs import without_complex
-from consilience.transforms.gradient.choices import Choices
-from consilience.transforms.gradient.mask import total, unbroadcast
+from consilience.transforms.gradient.mask import Choices, total, unbroadcast
 from consilience.transforms.gradient.table import pullback_row
 
 

@@ -45,9 +45,8 @@ from consilience.ops.index import getitem, index_set
 from consilience.ops.order import argsort
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, length_of
-from consilience.transforms.gradient.choices import chosen_columns
 from consilience.transforms.gradient.linalg import folded, positions, symmetric, triangle
-from consilience.transforms.gradient.mask import keep
+from consilience.transforms.gradient.mask import chosen_columns, keep
 from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import Cotangents, no_derivative, partial_of, pullback_of
 

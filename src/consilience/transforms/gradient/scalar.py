@@ -6,8 +6,8 @@ Conventions at kinks and ends of domains. The slope of `abs` and `sign` at 0 is 
 share a tie evenly; `hypot(0, 0)` and
 `arctan2(0, 0)` have slope 0; `x ** p` has slope 0 in p at x = 0. Elsewhere rows tell the
 truth: `sqrt` and `log` have slope inf at 0. What is not chosen does not count even then, be it by `where`, an index, a
-triangle or as an extreme: masks stay outermost through scalar functions and reductions (see `mask`), and are written
-again behind all that moves elements (see `choices`).
+triangle or as an extreme: masks stay outermost through scalar functions and reductions, and are written again behind
+all that moves elements (see `mask`).
 """
 
 from __future__ import annotations
@@ -244,7 +244,8 @@ derivative(
     lambda g, y, a, b: _share(g, a, b, 2.0),
     lambda g, y, a, b: _share(g, b, a, 2.0),
 )
-derivative("log1mexp", lambda g, y, x: -g / apply("abs", apply("expm1", -x)))  # -inf at 0.0 too
+# It is -inf at 0.0 too, and 0 before the exponential overflows.
+derivative("log1mexp", lambda g, y, x: -g / apply("abs", apply("expm1", apply("minimum", -x, 700.0))))
 derivative("softplus", lambda g, y, x: g * apply("sigmoid", x))
 derivative("sigmoid", lambda g, y, x: g * (y * (1.0 - y)))
 derivative("logit", lambda g, y, x: g / (x * (1.0 - x)))
