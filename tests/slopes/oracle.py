@@ -83,7 +83,7 @@ BACKENDS: dict[str, Run] = {
 
 
 class Difference(NamedTuple):
-    """The derivative of a function of one number at 0, and how far it may be off; `error` is inf at a kink or an end."""
+    """The derivative of a function of one number at 0, and how far it may be off: inf at a kink or an end."""
 
     value: float
     error: float

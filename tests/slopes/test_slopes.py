@@ -39,7 +39,7 @@ ORDINARY_ALONE = {
         ["qr", "lu", "lu_factor", "ldl", "pinv", "lstsq", "matrix_rank"], "factors of singular matrices jump",
     ),
     **dict.fromkeys(["nonzero_values", "nonzero", "argwhere"], "lengths of results depend on values"),
-    **dict.fromkeys(["partition", "sort", "quantile", "percentile", "median"], "elements that tie exchange their places"),
+    **dict.fromkeys(["partition", "sort", "quantile", "percentile", "median"], "elements that tie exchange places"),
 }  # fmt: skip
 STRUCTURE_FREE = ("ordinary", "one of them", "one element", "empty")
 
