@@ -19,12 +19,15 @@ from tests.slopes.programs import distributions, functions, points_of_row
 
 # Functions without a derivative, and how they say so.
 NO_DERIVATIVE = {
-    "schur": "the derivative of `.*Schur` is not known",
-    "qz": "has no derivative",
-    "ordqz": "has no derivative",
-    "tridiagonal_lu_factor": "is not known",
-    "qr: raw": "the derivative of `Householder` is not known",
+    "schur:": "derivative",
+    "qz:": "has no derivative",
+    "ordqz:": "has no derivative",
+    "tridiagonal_lu": "is not known",
+    "qr:la.qr(x, 'raw')": "the derivative of `Householder` is not known",
+    "qr:la.qr(x, pivoting=True)": "columns of Q beyond those of .* have no derivative",
 }
+# What says itself that its slopes are no differences.
+DECLARED = ("stop_gradient:", "zero_grad:", "disconnected_grad:", "grad_", "consider_constant:", "custom_")
 # Quantiles that are found by a search have first derivatives alone: Newton's last step knows no more of itself.
 SEARCHED = ("ExGaussian", "Wald", "SkewNormal", "VonMises", "SkewStudentT", "Rice", "PolyaGamma", "BetaBinomial")
 # Quantiles of 0 and 1 at ends that are parameters have no slope in the probability.
@@ -38,7 +41,8 @@ ORDINARY_ALONE = {
     **dict.fromkeys(
         ["qr", "lu", "lu_factor", "ldl", "pinv", "lstsq", "matrix_rank"], "factors of singular matrices jump",
     ),
-    **dict.fromkeys(["nonzero_values", "nonzero", "argwhere"], "lengths of results depend on values"),
+    **dict.fromkeys(["nonzero_values", "nonzero", "argwhere", "unique"], "lengths of results depend on values"),
+    "std": "the root of a variance of 0 has a kink",
     **dict.fromkeys(["partition", "sort", "quantile", "percentile", "median"], "elements that tie exchange places"),
 }  # fmt: skip
 STRUCTURE_FREE = ("ordinary", "one of them", "one element", "empty")
@@ -47,6 +51,8 @@ STRUCTURE_FREE = ("ordinary", "one of them", "one element", "empty")
 def cases() -> Iterator[tuple[Program, list[Point]]]:
     """All programs with their points."""
     for program, row in functions():
+        if program.name.startswith(DECLARED):
+            continue
         name = program.name.split(":")[0].rpartition(".")[2]
         points = list(points_of_row(row))
         yield program, [p for p in points if name not in ORDINARY_ALONE or p.title in STRUCTURE_FREE]
@@ -58,11 +64,11 @@ def cases() -> Iterator[tuple[Program, list[Point]]]:
 def law(program: Program, points: Iterable[Point], backend: str, second: bool = True) -> Counter[str]:
     """The law at some points of a program; one without a derivative says so."""
     done: Counter[str] = Counter()
-    name = program.name.split(":")[0].rpartition(".")[2]
+    reason = next((r for start, r in NO_DERIVATIVE.items() if program.name.startswith(start)), None)
     second = second and not (program.name.startswith(SEARCHED) and program.name.endswith(".icdf"))
     for point in points:
-        if name in NO_DERIVATIVE:
-            with pytest.raises(MissingRuleError, match=NO_DERIVATIVE[name]):
+        if reason is not None:
+            with pytest.raises(MissingRuleError, match=reason):
                 check(program, point, BACKENDS[backend], done, second)
             break
         check(program, point, BACKENDS[backend], done, second)
@@ -109,7 +115,6 @@ def _all(part: int, parts: int, backend: str, chosen: Callable[[Program, list[Po
 @over_rows("program, points", (case for k, case in enumerate(cases()) if k % 7 == 3), _name)
 def test_single_precision_has_the_slopes_of_double(program: Program, points: list[Point]) -> None:
     """Float32 arguments give float32 slopes near those of float64."""
-    name = program.name.split(":")[0].rpartition(".")[2]
-    if name in NO_DERIVATIVE or not points:
+    if not points or program.name.startswith(tuple(NO_DERIVATIVE)):
         return
     single(program, points[0])
