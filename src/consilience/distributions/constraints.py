@@ -499,6 +499,21 @@ class PositiveDefinite(Constraint):
         return None
 
 
+class PositiveSemidefinite(PositiveDefinite):
+    """Symmetric matrices without eigenvalues below 0, but by rounding: covariances, also of what lies in a plane."""
+
+    rule = "symmetric and positive semidefinite"
+
+    def admits(self, value: Node) -> Node:
+        return reduce("all", greater_equal(diagonal(value), 0.0), -1)
+
+    def refusal(self, value: npt.NDArray[np.generic]) -> str | None:
+        values = np.linalg.eigvalsh(np.asarray(value, "float64"))
+        if value.size and bool(np.any(values[..., 0] < -SYMMETRY_TOLERANCE * np.abs(values[..., -1]))):
+            return f"its least eigenvalue is {float(np.min(values)):.6g}"
+        return None
+
+
 class CholeskyFactor(Constraint):
     """Lower triangular matrices with a positive diagonal; only in constants is seen what stands above it."""
 
@@ -581,4 +596,5 @@ nonnegative_vector: Final = NonnegativeVector()
 ordered: Final = OrderedConstraint()
 simplex: Final = SimplexConstraint()
 positive_definite: Final = PositiveDefinite()
+positive_semidefinite: Final = PositiveSemidefinite()
 cholesky_factor: Final = CholeskyFactor()
