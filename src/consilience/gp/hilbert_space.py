@@ -430,7 +430,9 @@ def _dims(dims: Any, others: dict[str, Any]) -> Any:
             raise TypeError(f"`prior` takes name, X, dims (or gp_dims) and hsgp_coeffs_dims, got `{name}`.")
     given = others.get("gp_dims")
     if dims is not None and given is not None:
-        raise TypeError(f"`prior`: `dims` and `gp_dims` are names of one argument; got {dims!r} and {given!r}. Give one.")
+        raise TypeError(
+            f"`prior`: `dims` and `gp_dims` are names of one argument; got {dims!r} and {given!r}. Give one."
+        )
     return dims if given is None else given
 
 

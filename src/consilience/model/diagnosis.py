@@ -110,6 +110,23 @@ def diagnosis(model: ModelVariables, position: Floats) -> list[str]:
     return lines
 
 
+def terms_at_fault(model: ModelVariables, position: Floats) -> list[tuple[str, str, float]]:
+    """Terms that are not finite: a name, "free", "observed" or "potential", and the first value, -inf where none is."""
+    found = []
+    with without_sources():
+        place = _Place(model, position)
+        named = [(v.name, "free") for v in model.free] + [(v.name, "observed") for v in model.observed]
+        named += [(name, "potential") for name in model.named_potentials]
+        for (name, kind), term in zip(named, place.terms.all, strict=False):
+            try:
+                values = np.atleast_1d(place.values([term])[0])
+            except ExecutionError:
+                values = np.array([-np.inf])
+            if not np.isfinite(values).all():
+                found.append((name, kind, float(values[~np.isfinite(values)].ravel()[0])))
+    return found
+
+
 def position_outside(model: ModelVariables) -> str:
     """In words, which data hold a position outside the axis that they index, and what to write; empty if none do."""
     slots, values, _, lengths = slot_values(model, drawn=True)

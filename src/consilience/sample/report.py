@@ -235,5 +235,10 @@ def _draws(attributes: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _help(attributes: Mapping[str, Any]) -> Iterator[str]:
-    if (status := str(attributes["status"])) in HELP:
-        yield HELP[status]
+    if text := help_of(attributes):
+        yield text
+
+
+def help_of(attributes: Mapping[str, Any]) -> str:
+    """What would help: what the run found out itself (`causes`), or what helps as a rule; empty where nothing has to."""
+    return str(attributes.get("advice") or HELP.get(str(attributes.get("status", "")), ""))
