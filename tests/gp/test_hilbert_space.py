@@ -98,7 +98,9 @@ def test_dims_of_the_process_have_two_names() -> None:
     """`gp_dims`, as some releases of PyMC call them, is `dims`."""
     with pm.Model(coords={"place": range(len(X))}) as model:
         pm.gp.HSGP(m=[4, 3], c=1.5, cov_func=pm.gp.cov.ExpQuad(2, ls=0.5)).prior("f", X, gp_dims="place")
-        pm.gp.HSGPPeriodic(m=3, cov_func=pm.gp.cov.Periodic(1, period=1.0, ls=1.0)).prior("g", X[:, :1], gp_dims="place")
+        pm.gp.HSGPPeriodic(m=3, cov_func=pm.gp.cov.Periodic(1, period=1.0, ls=1.0)).prior(
+            "g", X[:, :1], gp_dims="place"
+        )
     assert model.named_vars_to_dims["f"] == model.named_vars_to_dims["g"] == ("place",)
 
 

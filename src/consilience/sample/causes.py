@@ -40,13 +40,15 @@ NOT_YET_SMALL: Final = 100.0  # nats below where a step began, up to which the d
 GRID: Final = 24  # intervals of a step in which a jump is looked for
 HALVINGS: Final = 25  # of an interval; what is smooth changes by 2^-25 of it then
 JUMP: Final = 0.1  # nats
+ALONE: Final = 0.2  # of a jump, up to which the density changes next to it
 LINES: Final = 4  # of what is said of a term without a density
-STUCK: Final = 1e-3  # of a step, within which its beginning lies at the edge
+STUCK: Final = 0.8  # of the draws, from which on steps that diverge say that there is no room to move
 SAME_EDGE: Final = 1e-3  # of the standard deviation of a variable, within which its edges agree
 FAR: Final = 6.0  # times 1 sd, beyond which half a percent of the draws of light tails never lie; 2.6 of a normal
 HEAVY: Final = ("Cauchy", "HalfCauchy", "StudentT", "HalfStudentT", "Pareto", "MvStudentT", "Levy", "InverseGamma")
 TOGETHER: Final = 0.98  # correlation of two coordinates that the data tell apart badly
 SPIKE: Final = 5.0  # nats by which the density is higher where a scale is smallest
+WIDE: Final = 3.0  # of its logarithm, from its lowest tenth on
 FEWEST: Final = 3  # divergences, of which a place can be told
 MOST_NAMED: Final = 3
 CUT: Final = "steps end where the model has no density"
@@ -83,7 +85,9 @@ def explained(work: Work, run: Run) -> Run:
     if cause is None:
         return run
     parts = [verdict.reason, cause.said]
-    reason = "; ".join(filter(None, reversed(parts) if cause.kind == "few" else parts))  # what comes of few draws is less
+    reason = "; ".join(
+        filter(None, reversed(parts) if cause.kind == "few" else parts)
+    )  # what comes of few draws is less
     return replace(run, verdict=replace(verdict, reason=reason, advice=cause.advice))
 
 
@@ -134,7 +138,7 @@ class Evidence:
 
     @cached_property
     def moves(self) -> list[tuple[Floats, Floats]]:
-        """Draws that follow each other, discrete coordinates as in the first."""
+        """Draws of other chains, and draws that follow each other; discrete coordinates as in the first."""
         found = []
         count = self.chains.shape[1]
         for k in range(4 * LOOKED_AT):
@@ -142,7 +146,9 @@ class Evidence:
             at = (2 * k + 1) * (count - 1) // (8 * LOOKED_AT)
             if at + 1 < count and (chain[at] != chain[at + 1]).any():
                 found.append((chain[at], np.where(self.discrete, chain[at], chain[at + 1])))
-        return found[: 2 * LOOKED_AT]
+        last = self.chains[:, -1]  # of chains that stand still, what lies between them tells
+        between = [(a, np.where(self.discrete, a, b)) for a, b in zip(last, last[1:], strict=False) if (a != b).any()]
+        return [*between[: LOOKED_AT // 2], *found[: 2 * LOOKED_AT]]
 
     def responsible(self, differs: Callable[[Floats], bool], inside: Floats, beyond: Floats) -> list[str]:
         """Names of the variables that alone make the difference between two points."""
@@ -251,7 +257,7 @@ def improper(evidence: Evidence) -> Cause | None:
 
 def edge(evidence: Evidence) -> Cause | None:
     """Where the density ends before it is small: a support that data or a condition cut off."""
-    found: list[tuple[Floats, Floats, Floats, Floats]] = []
+    found: list[tuple[Floats, Floats, Floats]] = []
     looked = 0
     for begin, end in evidence.divergences:
         start = evidence.logp(begin)
@@ -265,15 +271,15 @@ def edge(evidence: Evidence) -> Cause | None:
             middle = 0.5 * (inside + outside)
             inside, outside = (middle, outside) if math.isfinite(evidence.logp(middle)) else (inside, middle)
         if evidence.logp(inside) > start - NOT_YET_SMALL:
-            found.append((begin, inside, outside, end))
+            found.append((inside, outside, end))
     if not found or 2 * len(found) <= looked:
         return None
-    begin, inside, outside, end = found[0]
+    inside, outside, end = found[0]
     terms = terms_at_fault(evidence.model, outside) or terms_at_fault(evidence.model, end)
-    if all(np.abs(i - b).max() <= STUCK * np.abs(e - b).max() for b, i, _, e in found):
+    if len(evidence.begins) > STUCK * evidence.total:
         return _no_room(evidence, end, tuple(name for name, _, _ in terms))
-    if any(math.isnan(value) for _, _, value in terms):
-        return _overflow(evidence, terms)
+    if wrong := [name for name, _, value in terms if value != -math.inf]:
+        return _overflow(wrong[0])
     names = evidence.responsible(lambda p: not math.isfinite(evidence.logp(p)), inside, end)
     kinds = {kind: name for name, kind, _ in terms}
     if "observed" in kinds:
@@ -288,7 +294,7 @@ def edge(evidence: Evidence) -> Cause | None:
             "Write the condition as a bound of a variable, by `pm.Truncated(…, lower=…)` or a sum with a positive "
             "variable, so that the sampler cannot cross it.",
         )  # fmt: skip
-    return _bound(evidence, what, names, np.stack([i for _, i, _, _ in found]), end)
+    return _bound(evidence, what, names, np.stack([i for i, _, _ in found]), end)
 
 
 def _bound(evidence: Evidence, what: str, names: list[str], inside: Floats, beyond: Floats) -> Cause:
@@ -334,11 +340,10 @@ def _no_room(evidence: Evidence, end: Floats, names: tuple[str, ...]) -> Cause:
     )  # fmt: skip
 
 
-def _overflow(evidence: Evidence, terms: Sequence[tuple[str, str, float]]) -> Cause:
-    name = next(name for name, _, value in terms if math.isnan(value))
+def _overflow(name: str) -> Cause:
     return Cause(
         "overflow", (name,),
-        f"the density of `{name}` is NaN beside the draws, and steps that end there diverge",
+        f"the term of `{name}` has no value beside the draws, NaN or infinity, and steps that end there diverge",
         "Write it so that it has a value wherever the priors reach: `pm.math.logsumexp`, `pt.log1mexp`, `logit_p=` in "
         f"place of `p=`, or a narrower prior; `pm.Model.debug` shows the values of `{name}`.",
     )  # fmt: skip
@@ -392,6 +397,10 @@ def _jump_between(evidence: Evidence, begin: Floats, end: Floats) -> tuple[Float
         a, b, low, high = (a, middle, low, level) if abs(level - low) > abs(high - level) else (middle, b, level, high)
         if abs(high - low) < JUMP:
             return None
+    # Rounding leaves differences everywhere, a jump at one place.
+    beside = [evidence.logp(begin + share * (end - begin)) for share in (a - 4.0 * (b - a), b + 4.0 * (b - a))]
+    if not max(abs(beside[0] - low), abs(beside[1] - high)) < ALONE * abs(high - low):
+        return None
     return begin + a * (end - begin), begin + b * (end - begin)
 
 
@@ -431,10 +440,12 @@ def _exchanged(evidence: Evidence) -> str:
 
 def neck(evidence: Evidence) -> Cause | None:
     """A scale that is small where steps diverge, and the variables that have it."""
-    low = evidence.low_energy or evidence.verdict.worst == "log density"
+    worst = evidence.verdict.worst
+    low = evidence.low_energy or worst == "log density"
     for name, scales in _hierarchies(evidence):
         for scale in scales:
-            if evidence.lowest(scale) > -SIGNIFICANT and not (low and _follows_energy(evidence, scale)):
+            slow = (low or worst.partition("[")[0] == scale) and _follows_energy(evidence, scale)
+            if evidence.lowest(scale) > -SIGNIFICANT and not slow:
                 continue
             rewritten = name in (evidence.work.plan.all_centredness or {})
             where = f"the neck of `{scale}`: where it is small, `{name}` has little room, and steps are too large there"
@@ -491,18 +502,25 @@ def _scales_of_data(evidence: Evidence) -> list[str]:
 
 
 def _rises_to_zero(evidence: Evidence, name: str) -> bool:
-    """Whether the density rises as a scale becomes ever smaller from the smallest draw on."""
+    """Whether the density rises as a scale becomes ever smaller, alone or as chains move with it."""
     for s in evidence.stretches:
         if s.variable.name != name:
             continue
         for i in range(s.start, s.start + s.size):
-            point = evidence.draws[int(np.argmin(evidence.draws[:, i]))].copy()
+            column = evidence.draws[:, i]
+            point = evidence.draws[int(np.argmin(column))].copy()
             here, levels = point[i], []
             for step in (0.0, 5.0, 10.0, 15.0):
                 point[i] = here - step
                 levels.append(evidence.logp(point))
             if np.isfinite(levels).all() and (np.diff(levels) > 1.0).all():
                 return True
+            if len(evidence.levels) == len(column):
+                least, low, median, upper = np.quantile(column, [0.0, 0.1, 0.5, 0.8413])
+                higher = evidence.levels[column <= low].mean() - evidence.levels[column >= median].mean()
+                wide = upper - low > WIDE or median - least > FAR * (upper - median)
+                if higher > SPIKE and wide:
+                    return True
     return False
 
 
@@ -595,5 +613,5 @@ def slow(evidence: Evidence) -> Cause | None:
 
 
 LOOKS: Final[tuple[Callable[[Evidence], Cause | None], ...]] = (
-    improper, few_draws, spike, edge, jump, apart, neck, tails, dependence, steps, slow,
+    spike, improper, few_draws, edge, jump, apart, neck, tails, dependence, steps, slow,
 )  # fmt: skip
