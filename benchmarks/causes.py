@@ -1,7 +1,8 @@
 """Situations whose trouble has a known cause: how many of them a run names rightly, with the parameter.
 
-`python -m benchmarks.causes` runs all and prints a table; `--only NAME …` some of them, `--seeds 1 2 3` with other random
-numbers. A cause is named rightly if its kind and one of the parameters are those that the situation was made with.
+`python -m benchmarks.causes` runs all and prints a table; `--only NAME …` some of them, `--seeds 1 2 3` with other
+random numbers. A cause is named rightly if its kind and one of the parameters are those that the situation was made
+with.
 """
 
 from __future__ import annotations

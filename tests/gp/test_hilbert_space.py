@@ -112,7 +112,7 @@ def test_mistakes_are_named() -> None:
             pm.gp.HSGP(m=[4, 3], c=1.5, boundary=boundary, cov_func=covariance)  # type: ignore[arg-type]
     with pm.Model(), pytest.raises(TypeError, match="`dims` and `gp_dims` are names of one argument"):
         pm.gp.HSGP(m=[4, 3], c=1.5, cov_func=covariance).prior("f", X, dims="place", gp_dims="place")
-    with pm.Model(), pytest.raises(TypeError, match="`prior` takes name, X, dims .* got `dim`"):
+    with pm.Model(), pytest.raises(TypeError, match=r"`prior` takes name, X, dims .* got `dim`"):
         pm.gp.HSGP(m=[4, 3], c=1.5, cov_func=covariance).prior("f", X, dim="place")
     with pytest.warns(pm.ConsilienceWarning, match=re.escape("with c = 1.1 the process is nearly 0 where the inputs")):
         pm.gp.HSGP(m=[4, 3], c=1.1, cov_func=covariance)

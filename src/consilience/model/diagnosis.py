@@ -168,8 +168,8 @@ def _outside(
     said = f"{data} holds {position}, but {what or describe(indexed)} has "
     if len(labelled) != 1:
         return (
-            f"{said}length {length} on axis {axis}, and positions are counted from 0. Where a new group was meant, give "
-            "the variable that is indexed a dim with coords, so that a label can be added"
+            f"{said}length {length} on axis {axis}, and positions are counted from 0. Where a new group was meant, "
+            "give the variable that is indexed a dim with coords, so that a label can be added"
         )
     (dim,) = labelled
     new = '{"' + data.strip("`") + '": …}'

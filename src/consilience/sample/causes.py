@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -41,6 +42,7 @@ GRID: Final = 24  # intervals of a step in which a jump is looked for
 HALVINGS: Final = 25  # of an interval; what is smooth changes by 2^-25 of it then
 JUMP: Final = 0.1  # nats
 ALONE: Final = 0.2  # of a jump, up to which the density changes next to it
+MOVED: Final = 1e-5  # of a coordinate, at least, in a step
 LINES: Final = 4  # of what is said of a term without a density
 STUCK: Final = 0.8  # of the draws, from which on steps that diverge say that there is no room to move
 SAME_EDGE: Final = 1e-3  # of the standard deviation of a variable, within which its edges agree
@@ -60,8 +62,8 @@ class Cause(Record):
     Parameters
     ----------
     kind : str
-        "few" or "draws" (too few of them), "improper", "spike", "edge", "overflow", "jump", "labels", "regions", "neck",
-        "tails", "dependence" or "steps".
+        "few" or "draws" (too few of them), "improper", "spike", "edge", "overflow", "jump", "labels", "regions",
+        "neck", "tails", "dependence" or "steps".
     names : tuple of str
         The variables to be written otherwise.
     said : str
@@ -147,7 +149,7 @@ class Evidence:
             if at + 1 < count and (chain[at] != chain[at + 1]).any():
                 found.append((chain[at], np.where(self.discrete, chain[at], chain[at + 1])))
         last = self.chains[:, -1]  # of chains that stand still, what lies between them tells
-        between = [(a, np.where(self.discrete, a, b)) for a, b in zip(last, last[1:], strict=False) if (a != b).any()]
+        between = [(a, np.where(self.discrete, a, b)) for a, b in pairwise(last) if (a != b).any()]
         return [*between[: LOOKED_AT // 2], *found[: 2 * LOOKED_AT]]
 
     def responsible(self, differs: Callable[[Floats], bool], inside: Floats, beyond: Floats) -> list[str]:
@@ -212,6 +214,12 @@ class Evidence:
         return [v.name for v in self.model.free if v.node in inside]
 
     @property
+    def worst(self) -> tuple[str, ...]:
+        """The variable of the scalar that is known least, if it is one."""
+        name = self.verdict.worst.partition("[")[0]
+        return (name,) if any(v.name == name for v in self.model.free) else ()
+
+    @property
     def place(self) -> str:
         """In words, where divergences are."""
         return describe(self.names, self.draws, self.begins)
@@ -226,9 +234,11 @@ def few_draws(evidence: Evidence) -> Cause | None:
     if count >= FEWEST_DRAWS:
         return None
     return Cause(
-        "few", (), f"{count} draws of each chain are too few to judge convergence by",
+        "few",
+        (),
+        f"{count} draws of each chain are too few to judge convergence by",
         "Draw more: `result.extend(target_ess=…)`, or `pm.sample()` without `draws=`, which decides the number itself.",
-    )  # fmt: skip
+    )
 
 
 def improper(evidence: Evidence) -> Cause | None:
@@ -290,10 +300,12 @@ def edge(evidence: Evidence) -> Cause | None:
         what = f"the density of `{kinds.get('free', 'the model')}` is cut off"
     if not names:
         return Cause(
-            "edge", (), f"{what} where the density is not small yet, and steps that cross the edge diverge",
+            "edge",
+            (),
+            f"{what} where the density is not small yet, and steps that cross the edge diverge",
             "Write the condition as a bound of a variable, by `pm.Truncated(…, lower=…)` or a sum with a positive "
             "variable, so that the sampler cannot cross it.",
-        )  # fmt: skip
+        )
     return _bound(evidence, what, names, np.stack([i for i, _, _ in found]), end)
 
 
@@ -315,38 +327,42 @@ def _bound(evidence: Evidence, what: str, names: list[str], inside: Floats, beyo
             else f'`{name} = pm.Truncated("{name}", pm.{title}.dist(…), {side}={at[0]:.6g})`'
         )
         return Cause(
-            "edge", (name,),
+            "edge",
+            (name,),
             f"{what} of {listed} at {at[0]:.4g}, where the density is not small yet, and steps that cross this edge "
             "diverge",
             f"Declare the bound with the variable, so that the sampler cannot cross it: {written}, the number computed "
             "from the data.",
-        )  # fmt: skip
+        )
     other = names[1] if len(names) > 1 else "…"
     return Cause(
-        "edge", tuple(names),
+        "edge",
+        tuple(names),
         f"{what} of {listed} at an edge that moves with other variables, and steps that cross it diverge",
-        f"Write the distance to the edge as a positive variable: `{name} = {other} + pm.HalfNormal(\"gap\", …)` (or "
+        f'Write the distance to the edge as a positive variable: `{name} = {other} + pm.HalfNormal("gap", …)` (or '
         "`-`), so that the sampler cannot cross it.",
-    )  # fmt: skip
+    )
 
 
 def _no_room(evidence: Evidence, end: Floats, names: tuple[str, ...]) -> Cause:
     lines = "; ".join(line.strip() for line in diagnosis(evidence.model, end)[:LINES])
     return Cause(
-        "edge", names,
+        "edge",
+        names,
         f"{CUT}, just beside the draws: {lines}. A condition that holds at the starting point alone, such as a sum "
         "that must be 1, leaves no room to move",
         "Build the condition into the model, as `pm.Dirichlet` or `p / p.sum()` do, or drop it.",
-    )  # fmt: skip
+    )
 
 
 def _overflow(name: str) -> Cause:
     return Cause(
-        "overflow", (name,),
+        "overflow",
+        (name,),
         f"the term of `{name}` has no value beside the draws, NaN or infinity, and steps that end there diverge",
         "Write it so that it has a value wherever the priors reach: `pm.math.logsumexp`, `pt.log1mexp`, `logit_p=` in "
         f"place of `p=`, or a narrower prior; `pm.Model.debug` shows the values of `{name}`.",
-    )  # fmt: skip
+    )
 
 
 def jump(evidence: Evidence) -> Cause | None:
@@ -372,16 +388,19 @@ def jump(evidence: Evidence) -> Cause | None:
     listed = " and ".join(f"`{n}`" for n in names) or "a parameter"
     name = names[0] if names else "x"
     return Cause(
-        "jump", names,
+        "jump",
+        names,
         f"the density jumps as {listed} moves: it enters through a comparison, `floor`, `round` or an index, and "
         "gradients do not see jumps",
-        f"Write a smooth step, such as `pm.math.sigmoid((t - {name}) / width)` for `t > {name}`, or give `{name}` whole "
-        f'values, `pm.DiscreteUniform("{name}", …)`, which are summed out.',
-    )  # fmt: skip
+        f"Write a smooth step, such as `pm.math.sigmoid((t - {name}) / width)` for `t > {name}`, or give `{name}` "
+        f'whole values, `pm.DiscreteUniform("{name}", …)`, which are summed out.',
+    )
 
 
 def _jump_between(evidence: Evidence, begin: Floats, end: Floats) -> tuple[Floats, Floats] | None:
     """Two points next to each other between which the density jumps."""
+    if not (np.abs(end - begin) > MOVED * np.abs(begin)).any():  # of so short a step, halves are no other numbers
+        return None
     shares = np.linspace(0.0, 1.0, GRID + 1)
     levels = np.array([evidence.logp(begin + share * (end - begin)) for share in shares])
     rises = np.where(np.isfinite(levels[1:]) & np.isfinite(levels[:-1]), np.abs(np.diff(levels)), 0.0)
@@ -408,20 +427,23 @@ def apart(evidence: Evidence) -> Cause | None:
     """Chains in different regions."""
     if evidence.verdict.status != "chains_disagree" and "no draw has come" not in evidence.verdict.reason:
         return None
-    worst = (evidence.verdict.worst,) if evidence.verdict.worst else ()
     exchanged = _exchanged(evidence)
     if exchanged or "labels" in evidence.verdict.reason:
         words = f"chains have the elements of `{exchanged}` in different orders: the same answer with other labels"
         return Cause(
-            "labels", (exchanged,) if exchanged else worst, "" if "labels" in evidence.verdict.reason else words,
-            "Give the components an order, by `transform=pm.distributions.transforms.ordered` of the variable that tells "
-            "them apart, with `initval=` in that order.",
-        )  # fmt: skip
+            "labels",
+            (exchanged,) if exchanged else evidence.worst,
+            "" if "labels" in evidence.verdict.reason else words,
+            "Give the components an order, by `transform=pm.distributions.transforms.ordered` of the variable that "
+            "tells them apart, with `initval=` in that order.",
+        )
     return Cause(
-        "regions", worst, "",
-        "Look at each chain, `result.posterior.sel(chain=0)`: leave a region out by a prior or a bound where it makes no "
-        "sense, and else run more chains, `pm.sample(chains=16)`.",
-    )  # fmt: skip
+        "regions",
+        evidence.worst,
+        "",
+        "Look at each chain, `result.posterior.sel(chain=0)`: leave a region out by a prior or a bound where it makes "
+        "no sense, and else run more chains, `pm.sample(chains=16)`.",
+    )
 
 
 def _exchanged(evidence: Evidence) -> str:
@@ -451,14 +473,18 @@ def neck(evidence: Evidence) -> Cause | None:
             where = f"the neck of `{scale}`: where it is small, `{name}` has little room, and steps are too large there"
             if rewritten:
                 return Cause(
-                    "neck", (scale, name), f"divergences sit in {where}",
-                    f"Give `{scale}` a prior that keeps it from 0, such as `pm.Gamma(\"{scale}\", 2, …)`, or take smaller "
-                    "steps, `pm.sample(target_accept=0.99)`.",
-                )  # fmt: skip
+                    "neck",
+                    (scale, name),
+                    f"divergences sit in {where}",
+                    f'Give `{scale}` a prior that keeps it from 0, such as `pm.Gamma("{scale}", 2, …)`, or take '
+                    "smaller steps, `pm.sample(target_accept=0.99)`.",
+                )
             return Cause(
-                "neck", (scale, name), f"chains have trouble in {where}",
+                "neck",
+                (scale, name),
+                f"chains have trouble in {where}",
                 f"Write `{name}` in standardized coordinates: `pm.noncenter(model, ['{name}'])`.",
-            )  # fmt: skip
+            )
     return None
 
 
@@ -519,7 +545,8 @@ def _rises_to_zero(evidence: Evidence, name: str) -> bool:
                 least, low, median, upper = np.quantile(column, [0.0, 0.1, 0.5, 0.8413])
                 higher = evidence.levels[column <= low].mean() - evidence.levels[column >= median].mean()
                 wide = upper - low > WIDE or median - least > FAR * (upper - median)
-                if higher > SPIKE and wide:
+                goes_with_it = float(np.corrcoef(column, evidence.levels)[0, 1]) < -TOGETHER
+                if (higher > SPIKE and wide) or (goes_with_it and np.ptp(column) > WIDE):
                     return True
     return False
 
@@ -534,11 +561,13 @@ def spike(evidence: Evidence) -> Cause | None:
 
 def _spike(evidence: Evidence, name: str) -> Cause:
     return Cause(
-        "spike", (name,),
-        f"the density grows without end as `{name}` goes to 0, where a component or a curve passes exactly through data",
-        f'Give `{name}` a prior that keeps it from 0: `pm.InverseGamma("{name}", 3, …)` or `pm.LogNormal("{name}", …)` on '
-        "the scale of the data.",
-    )  # fmt: skip
+        "spike",
+        (name,),
+        f"the density grows without end as `{name}` goes to 0, where a component or a curve passes exactly "
+        "through data",
+        f'Give `{name}` a prior that keeps it from 0: `pm.InverseGamma("{name}", 3, …)` or `pm.LogNormal("{name}", …)` '
+        "on the scale of the data.",
+    )
 
 
 def tails(evidence: Evidence) -> Cause | None:
@@ -554,15 +583,16 @@ def tails(evidence: Evidence) -> Cause | None:
     name = evidence.variable(coordinate).name
     title = evidence.title(name)
     prior = f", and the data do not bound it where its prior, {title}, has heavy tails" if title in HEAVY else ""
-    half = title.startswith("Half")
-    written = f'`pm.{"HalfNormal" if half else "Normal"}("{name}", {"" if half else "0, "}2.5)` or `pm.{"Half" if half else ""}StudentT("{name}", nu=7, …)`'
+    half, middle = ("Half", "") if title.startswith("Half") else ("", "0, ")
+    written = f'`pm.{half}Normal("{name}", {middle}2.5)` or `pm.{half}StudentT("{name}", nu=7, …)`'
     return Cause(
-        "tails", (name,),
-        f"`{evidence.names[coordinate]}` has heavy tails: half a percent of its draws lie {far[coordinate]:.0f} times as "
-        f"far out as two thirds of them{prior}",
-        f"Give `{name}` a prior with lighter tails on the scale that is plausible, {written}; where the tails are meant, "
-        "draw longer, `result.extend(target_ess=…)`.",
-    )  # fmt: skip
+        "tails",
+        (name,),
+        f"`{evidence.names[coordinate]}` has heavy tails: half a percent of its draws lie {far[coordinate]:.0f} times "
+        f"as far out as two thirds of them{prior}",
+        f"Give `{name}` a prior with lighter tails on the scale that is plausible, {written}; where the tails are "
+        "meant, draw longer, `result.extend(target_ess=…)`.",
+    )
 
 
 def dependence(evidence: Evidence) -> Cause | None:
@@ -577,11 +607,12 @@ def dependence(evidence: Evidence) -> Cause | None:
     names = tuple(dict.fromkeys((evidence.variable(int(i)).name, evidence.variable(int(j)).name)))
     what = "sum" if table[i, j] < 0 else "difference"
     return Cause(
-        "dependence", names,
+        "dependence",
+        names,
         f"the data know little but the {what} of `{evidence.names[i]}` and `{evidence.names[j]}` (correlation "
         f"{table[i, j]:.3f})",
-        f"Leave one of them out, give one a narrower prior, or centre the predictor that they share: `x - x.mean()`.",
-    )  # fmt: skip
+        "Leave one of them out, give one a narrower prior, or centre the predictor that they share: `x - x.mean()`.",
+    )
 
 
 def steps(evidence: Evidence) -> Cause | None:
@@ -595,12 +626,11 @@ def steps(evidence: Evidence) -> Cause | None:
         was, now = before.divergences / before.draws, count / evidence.total
         word = "helped" if now < 0.5 * was else "did not help"
         helped = f"smaller steps {word}: {was:.2%} of the draws diverged before, {now:.2%} after"
-    place = evidence.place.rstrip(".")
-    place = place[:1].lower() + place[1:]
+    place = evidence.place.rstrip(".").replace("They", "divergences", 1)
     said = "; ".join(filter(None, (place, helped)))
     order = np.argsort(-np.abs(evidence.ranks))[:1]
-    names = tuple(evidence.variable(int(i)).name for i in order if abs(evidence.ranks[i]) >= SIGNIFICANT)
-    return Cause("steps", names, said, "Take smaller steps: `pm.sample(target_accept=0.99)`.")
+    found = tuple(evidence.variable(int(i)).name for i in order if abs(evidence.ranks[i]) >= SIGNIFICANT)
+    return Cause("steps", found or evidence.worst, said, "Take smaller steps: `pm.sample(target_accept=0.99)`.")
 
 
 def slow(evidence: Evidence) -> Cause | None:
@@ -613,5 +643,15 @@ def slow(evidence: Evidence) -> Cause | None:
 
 
 LOOKS: Final[tuple[Callable[[Evidence], Cause | None], ...]] = (
-    spike, improper, few_draws, edge, jump, apart, neck, tails, dependence, steps, slow,
-)  # fmt: skip
+    spike,
+    improper,
+    few_draws,
+    edge,
+    jump,
+    apart,
+    neck,
+    tails,
+    dependence,
+    steps,
+    slow,
+)
