@@ -116,7 +116,8 @@ def an_effect_without_data(rng: np.random.Generator) -> None:
 def a_change_point_in_continuous_time(rng: np.random.Generator) -> None:
     t = np.linspace(0, 10, 60)
     tau, level = pm.Uniform("tau", 0, 10), pm.Normal("level", 0, 2, shape=2)
-    pm.Normal("y", pt.switch(t < tau, level[0], level[1]), 1, observed=np.where(t < 4, 0, 2) + rng.normal(size=60))
+    after = level[1] + 0.2 * (t - tau)  # so that it is not summed over intervals
+    pm.Normal("y", pt.switch(t < tau, level[0], after), 0.5, observed=np.where(t < 4, 0, 2) + rng.normal(size=60) / 2)
 
 
 @situation("jump", "k", **FIXED)

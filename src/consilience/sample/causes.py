@@ -380,7 +380,11 @@ def jump(evidence: Evidence) -> Cause | None:
         first, second = pair
         level = evidence.logp(first)
         half = 0.5 * abs(evidence.logp(second) - level)
-        for name in evidence.responsible(lambda p, a=level, h=half: abs(evidence.logp(p) - a) > h, first, second):
+
+        def jumps_too(point: Floats, level: float = level, half: float = half) -> bool:
+            return abs(evidence.logp(point) - level) > half
+
+        for name in evidence.responsible(jumps_too, first, second):
             found[name] = found.get(name, 0) + 1
     if jumps < 2 or 6 * jumps < looked:
         return None
@@ -599,8 +603,8 @@ def dependence(evidence: Evidence) -> Cause | None:
     """Two coordinates that the data know together only."""
     if not evidence.verdict.reason or evidence.draws.shape[1] > 500:
         return None
-    table = np.corrcoef(evidence.draws.T) if evidence.draws.shape[1] > 1 else np.zeros((1, 1))
-    table = np.nan_to_num(np.where(np.eye(len(table), dtype=bool), 0.0, table))
+    table: Floats = np.nan_to_num(np.atleast_2d(np.corrcoef(evidence.draws.T)))
+    np.fill_diagonal(table, 0.0)
     i, j = np.unravel_index(int(np.argmax(np.abs(table))), table.shape)
     if abs(table[i, j]) < TOGETHER:
         return None
