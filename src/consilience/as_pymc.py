@@ -80,7 +80,7 @@ def _run(body: Callable[[ModuleType], None], module: ModuleType) -> None:
         body(module)
     except ImportError as error:
         lacking = (error.name or _OWN).partition(".")[0]
-        if lacking not in (_OWN, *VERSIONS) or "consilience.for_pymc" in str(error):
+        if lacking not in (_OWN, *VERSIONS) or "for_pymc`" in str(error):
             raise
         raise ImportError(
             f"`{module.__name__}` cannot be imported under `consilience.as_pymc`, which lacks a part of PyMC or "

@@ -95,12 +95,12 @@ def explained(work: Work, run: Run) -> Run:
 
 def cause_of(work: Work, run: Run) -> Cause | None:
     """The first cause that the evidence shows; None where it shows none."""
-    evidence = Evidence(work, run)
+    evidence = Symptoms(work, run)
     with np.errstate(all="ignore"):
         return next(filter(None, (look(evidence) for look in LOOKS)), None)
 
 
-class Evidence:
+class Symptoms:
     """What a run left, as the looks for causes need it."""
 
     def __init__(self, work: Work, run: Run) -> None:
@@ -228,7 +228,7 @@ class Evidence:
 # --- the looks, each of which finds one cause or none
 
 
-def few_draws(evidence: Evidence) -> Cause | None:
+def few_draws(evidence: Symptoms) -> Cause | None:
     """Too few draws to judge anything by."""
     count = evidence.run.draws.shape[1]
     if count >= FEWEST_DRAWS:
@@ -241,7 +241,7 @@ def few_draws(evidence: Evidence) -> Cause | None:
     )
 
 
-def improper(evidence: Evidence) -> Cause | None:
+def improper(evidence: Symptoms) -> Cause | None:
     """No normalisation: the verdict says so, and of which coordinates."""
     reason, said = evidence.verdict.reason, ""
     look = evidence.work.running.monitored.improper
@@ -265,7 +265,7 @@ def improper(evidence: Evidence) -> Cause | None:
     return Cause("improper", names, said, f"Give a prior that is proper, on a scale that suits the data: {written}.")
 
 
-def edge(evidence: Evidence) -> Cause | None:
+def edge(evidence: Symptoms) -> Cause | None:
     """Where the density ends before it is small: a support that data or a condition cut off."""
     found: list[tuple[Floats, Floats, Floats]] = []
     looked = 0
@@ -309,7 +309,7 @@ def edge(evidence: Evidence) -> Cause | None:
     return _bound(evidence, what, names, np.stack([i for i, _, _ in found]), end)
 
 
-def _bound(evidence: Evidence, what: str, names: list[str], inside: Floats, beyond: Floats) -> Cause:
+def _bound(evidence: Symptoms, what: str, names: list[str], inside: Floats, beyond: Floats) -> Cause:
     """An edge in the way of some variables: at a number, or where another variable is."""
     values = evidence.density.expand(np.vstack([inside, beyond]), False)
     of_draws = evidence.density.expand(evidence.draws[:: max(1, len(evidence.draws) // 200)], False)
@@ -344,7 +344,7 @@ def _bound(evidence: Evidence, what: str, names: list[str], inside: Floats, beyo
     )
 
 
-def _no_room(evidence: Evidence, end: Floats, names: tuple[str, ...]) -> Cause:
+def _no_room(evidence: Symptoms, end: Floats, names: tuple[str, ...]) -> Cause:
     lines = "; ".join(line.strip() for line in diagnosis(evidence.model, end)[:LINES])
     return Cause(
         "edge",
@@ -365,7 +365,7 @@ def _overflow(name: str) -> Cause:
     )
 
 
-def jump(evidence: Evidence) -> Cause | None:
+def jump(evidence: Symptoms) -> Cause | None:
     """Where the density jumps: a difference that stays however near two points come."""
     steps = [*evidence.moves, *evidence.divergences[: LOOKED_AT // 2]]
     found: dict[str, int] = {}
@@ -401,7 +401,7 @@ def jump(evidence: Evidence) -> Cause | None:
     )
 
 
-def _jump_between(evidence: Evidence, begin: Floats, end: Floats) -> tuple[Floats, Floats] | None:
+def _jump_between(evidence: Symptoms, begin: Floats, end: Floats) -> tuple[Floats, Floats] | None:
     """Two points next to each other between which the density jumps."""
     if not (np.abs(end - begin) > MOVED * np.abs(begin)).any():  # of so short a step, halves are no other numbers
         return None
@@ -427,7 +427,7 @@ def _jump_between(evidence: Evidence, begin: Floats, end: Floats) -> tuple[Float
     return begin + a * (end - begin), begin + b * (end - begin)
 
 
-def apart(evidence: Evidence) -> Cause | None:
+def apart(evidence: Symptoms) -> Cause | None:
     """Chains in different regions."""
     if evidence.verdict.status != "chains_disagree" and "no draw has come" not in evidence.verdict.reason:
         return None
@@ -450,7 +450,7 @@ def apart(evidence: Evidence) -> Cause | None:
     )
 
 
-def _exchanged(evidence: Evidence) -> str:
+def _exchanged(evidence: Symptoms) -> str:
     """The variable of which chains have the same elements in different orders; empty if there is none."""
     for s in evidence.stretches:
         if s.size < 2:
@@ -464,7 +464,7 @@ def _exchanged(evidence: Evidence) -> str:
     return ""
 
 
-def neck(evidence: Evidence) -> Cause | None:
+def neck(evidence: Symptoms) -> Cause | None:
     """A scale that is small where steps diverge, and the variables that have it."""
     worst = evidence.verdict.worst
     low = evidence.low_energy or worst == "log density"
@@ -492,7 +492,7 @@ def neck(evidence: Evidence) -> Cause | None:
     return None
 
 
-def _hierarchies(evidence: Evidence) -> Iterator[tuple[str, list[str]]]:
+def _hierarchies(evidence: Symptoms) -> Iterator[tuple[str, list[str]]]:
     """Variables with scales that are estimated, too, and the names of what these are made of."""
     written = evidence.work.model
     nodes = {v.name: v for v in written.free}
@@ -505,7 +505,7 @@ def _hierarchies(evidence: Evidence) -> Iterator[tuple[str, list[str]]]:
         yield name, [v.name for v in written.free if v.node in inside and v.name != name]
 
 
-def _follows_energy(evidence: Evidence, name: str) -> bool:
+def _follows_energy(evidence: Symptoms, name: str) -> bool:
     """Whether a variable goes with the log density, as a scale does that chains follow slowly."""
     if len(evidence.levels) != len(evidence.draws):
         return False
@@ -518,7 +518,7 @@ def _follows_energy(evidence: Evidence, name: str) -> bool:
     return any(abs(float(np.corrcoef(column, evidence.levels)[0, 1])) > 0.5 for column in own)
 
 
-def _scales_of_data(evidence: Evidence) -> list[str]:
+def _scales_of_data(evidence: Symptoms) -> list[str]:
     """Positive free variables that observed variables depend on otherwise than by their location."""
     found: dict[str, None] = {}
     for variable in evidence.model.observed:
@@ -531,7 +531,7 @@ def _scales_of_data(evidence: Evidence) -> list[str]:
     return [name for name in found if name in positive]
 
 
-def _rises_to_zero(evidence: Evidence, name: str) -> bool:
+def _rises_to_zero(evidence: Symptoms, name: str) -> bool:
     """Whether the density rises as a scale becomes ever smaller, alone or as chains move with it."""
     for s in evidence.stretches:
         if s.variable.name != name:
@@ -555,7 +555,7 @@ def _rises_to_zero(evidence: Evidence, name: str) -> bool:
     return False
 
 
-def spike(evidence: Evidence) -> Cause | None:
+def spike(evidence: Symptoms) -> Cause | None:
     """A scale of data that goes to 0 with a density that grows."""
     for name in _scales_of_data(evidence):
         if _rises_to_zero(evidence, name):
@@ -563,7 +563,7 @@ def spike(evidence: Evidence) -> Cause | None:
     return None
 
 
-def _spike(evidence: Evidence, name: str) -> Cause:
+def _spike(evidence: Symptoms, name: str) -> Cause:
     return Cause(
         "spike",
         (name,),
@@ -574,7 +574,7 @@ def _spike(evidence: Evidence, name: str) -> Cause:
     )
 
 
-def tails(evidence: Evidence) -> Cause | None:
+def tails(evidence: Symptoms) -> Cause | None:
     """A coordinate whose tails are so heavy that steps which suit its middle do not get through them."""
     children = {name for name, _ in _hierarchies(evidence)}
     far = evidence.far.copy()
@@ -599,7 +599,7 @@ def tails(evidence: Evidence) -> Cause | None:
     )
 
 
-def dependence(evidence: Evidence) -> Cause | None:
+def dependence(evidence: Symptoms) -> Cause | None:
     """Two coordinates that the data know together only."""
     if not evidence.verdict.reason or evidence.draws.shape[1] > 500:
         return None
@@ -619,7 +619,7 @@ def dependence(evidence: Evidence) -> Cause | None:
     )
 
 
-def steps(evidence: Evidence) -> Cause | None:
+def steps(evidence: Symptoms) -> Cause | None:
     """Divergences without another cause: the curvature changes, and steps are too large somewhere."""
     count = len(evidence.begins)
     before = evidence.run.diverged
@@ -637,7 +637,7 @@ def steps(evidence: Evidence) -> Cause | None:
     return Cause("steps", found or evidence.worst, said, "Take smaller steps: `pm.sample(target_accept=0.99)`.")
 
 
-def slow(evidence: Evidence) -> Cause | None:
+def slow(evidence: Symptoms) -> Cause | None:
     """Nothing but too few effective draws."""
     if evidence.verdict.status != "not_converged" or not evidence.verdict.worst:
         return None
@@ -646,7 +646,7 @@ def slow(evidence: Evidence) -> Cause | None:
     return Cause("draws", (), said, "Draw longer: `result.extend(target_ess=…)`.")
 
 
-LOOKS: Final[tuple[Callable[[Evidence], Cause | None], ...]] = (
+LOOKS: Final[tuple[Callable[[Symptoms], Cause | None], ...]] = (
     spike,
     improper,
     few_draws,
