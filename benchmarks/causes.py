@@ -28,7 +28,7 @@ class Situation(NamedTuple):
     settings: dict[str, Any]
 
 
-SHORT: Final = {"max_draws": 2000, "max_time": 20.0}
+SHORT: Final = {"stop": pm.Stop(max_draws=2000, max_time=20.0)}
 FIXED: Final = {"draws": 1000, "tune": 1000}
 SITUATIONS: dict[str, Situation] = {}
 
@@ -112,7 +112,7 @@ def an_effect_without_data(rng: np.random.Generator) -> None:
     pm.Normal("y", base + 0.0 * effect.sum(), 1, observed=rng.normal(size=20))
 
 
-@situation("jump", "tau", max_draws=1000, max_time=15.0)
+@situation("jump", "tau", stop=pm.Stop(max_draws=1000, max_time=15.0))
 def a_change_point_in_continuous_time(rng: np.random.Generator) -> None:
     t = np.linspace(0, 10, 60)
     tau, level = pm.Uniform("tau", 0, 10), pm.Normal("level", 0, 2, shape=2)
@@ -146,7 +146,7 @@ def two_intercepts(rng: np.random.Generator) -> None:
     pm.Normal("y", pm.Flat("a") + pm.Flat("b"), 1, observed=rng.normal(size=20))
 
 
-@situation("improper", "alpha", max_time=200.0)
+@situation("improper", "alpha", stop=pm.Stop(max_time=200.0))
 def counts_without_overdispersion(rng: np.random.Generator) -> None:
     pm.NegativeBinomial("y", mu=pm.HalfNormal("mu", 10), alpha=pm.HalfFlat("alpha"), observed=rng.binomial(20, 0.3, 60))
 

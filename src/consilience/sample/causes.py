@@ -619,6 +619,18 @@ def dependence(evidence: Symptoms) -> Cause | None:
     )
 
 
+def hierarchy(evidence: Symptoms) -> Cause | None:
+    """A few divergences, too few to tell a place, beside a scale that is estimated."""
+    rewritten = evidence.work.plan.all_centredness or {}
+    names = [name for name, _ in _hierarchies(evidence) if name not in rewritten]
+    if not len(evidence.begins) or not names:
+        return None
+    listed = ", ".join(f"`{name}`" for name in names)
+    scales = "has a scale that is estimated, too" if len(names) == 1 else "have scales that are estimated, too"
+    advice = f"Try standardized coordinates: `pm.noncenter(model, {names})`."
+    return Cause("neck", tuple(names), f"steps diverge, and {listed} {scales}", advice)
+
+
 def steps(evidence: Symptoms) -> Cause | None:
     """Divergences without another cause: the curvature changes, and steps are too large somewhere."""
     count = len(evidence.begins)
@@ -656,6 +668,7 @@ LOOKS: Final[tuple[Callable[[Symptoms], Cause | None], ...]] = (
     neck,
     tails,
     dependence,
+    hierarchy,
     steps,
     slow,
 )
