@@ -113,6 +113,8 @@ def test_a_constant_has_no_width_that_changed() -> None:
     before = verdicts.sight(draws, 0)
     assert verdicts.width_change(before, before) == 1.0
     assert verdicts.width_change(before, verdicts.sight(draws * [1.0, 3.0], 0)) == pytest.approx(3.0)
+    still = verdicts.sight(draws * [1.0, 0.0], 2)  # such as an indicator that is 0 in all draws
+    assert verdicts.width_change(before, still) == verdicts.width_change(still, before) == 1.0
 
 
 def test_a_rate_of_divergences_is_told_by_enough_draws() -> None:

@@ -237,7 +237,7 @@ class ModelDensity:
         names, compiled = self._programs.expander(wanted)
         flat = np.ascontiguousarray(positions, dtype=float)
         given = [(flat, True), *([(hashed(flat), True)] if self._programs.summed else [])]
-        results, complete = values_of_draws(compiled.bind(self._data), given, len(flat), names)
+        results, complete = values_of_draws(compiled.bind(self._data), given, len(flat), names, self.model)
         named = dict(zip(names, results, strict=True))
         return named if complete or wanted is not True else {**named, **self.expand(positions, False)}
 

@@ -106,6 +106,11 @@ class Outcome:
         return str(self._attributes.get("reason", ""))
 
     @property
+    def advice(self) -> str:
+        """What to write instead, where the run found the cause of its trouble; empty otherwise."""
+        return str(self._attributes.get("advice", ""))
+
+    @property
     def worst(self) -> str:
         """Name of the first scalar found for which the rule does not hold; empty if there is none."""
         return str(self._attributes.get("worst", ""))

@@ -300,6 +300,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "status": run.verdict.status,
         "reason": run.verdict.reason,
         "worst": run.verdict.worst,
+        "advice": run.verdict.advice,
         "gradients": sum(run.evaluations) + run.tuner_evaluations,
         "gradients_warmup": run.tuning_evaluations,
         "tuning_steps": run.tuned,

@@ -16,6 +16,8 @@ import numpy as np
 from consilience.diagnostics.variables import held
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.events import ChainLost, DrawsMade, Event, Restarted
+from consilience.model.layout import known_shape
+from consilience.model.observation import slot_values
 from consilience.model.signature import digest_of_model
 from consilience.sample.results import Array, named
 
@@ -141,13 +143,14 @@ def about(work: Work) -> dict[str, Any]:
     from consilience.model.model_graph import model_graph  # few runs have a journal
 
     model, density = work.model, work.density
+    _, _, _, lengths = slot_values(model)
     graph = model_graph(model) if len(model.named) <= MOST_PICTURED else None
     return {
         "model": model.str_repr(),
         "graph": graph and {"vertices": [[v.name, v.kind, v.text, v.plate] for v in graph.vertices],
                             "edges": [list(edge) for edge in graph.edges]},
         "digest": digest_of_model(density),
-        "observed": {v.name: list(v.node.static_shape) for v in model.observed},
+        "observed": {v.name: list(known_shape(v.node.static_shape, lengths, v.name)) for v in model.observed},
         "seed": work.running.seed,
         "sampler": type(work.kernel).__name__,
         "resumed": work.resumed,

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 MOST_DRAWS: Final = 2000  # to find other coordinates from
 FAILED: Final = ("not_converged", "chains_disagree")
+TROUBLED: Final = (*FAILED, "converged_with_divergences")
 MORE_VALUES: Final = 2  # times that a run begins again, as its steps diverged where sums stop
 WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 
@@ -313,6 +314,10 @@ class Work:
             from consilience.sample.summing import advised  # few models need it
 
             run = replace(run, verdict=advised(self.model, run.verdict, self.density.model))
+        if run.verdict.status in TROUBLED:
+            from consilience.sample.causes import explained  # few runs need it
+
+            run = explained(self, run)
         result = tree(self, run)
         if "log_likelihood" in self.plan.extras:
             from consilience.sample.predictive import compute_log_likelihood

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from consilience.diagnostics.compiled.library import FEWEST_DRAWS
 from consilience.diagnostics.description import describe
 from consilience.output.storage.journal import OF_CHAINS, finite
-from consilience.sample.report import HELP, PROMISES, RESTARTS
+from consilience.sample.report import PROMISES, RESTARTS, help_of
 from consilience.watch.source import MOST_NAMES, Place, RunSource
 
 Array = npt.NDArray[Any]
@@ -90,7 +90,7 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
             "status": status or str(attributes.get("method", "unknown")),
             "reason": _why(status, attributes, ended, check, began),
             "promise": PROMISES.get(status, ""),
-            "help": HELP.get(status, ""),
+            "help": help_of({**attributes, "status": status}),
             "chains": source.chains or (began or {}).get("chains"),
             "draws": (source.draws * source.stride if status in PROMISES else 0)
             or max(source.draws * source.stride, min((c[2] for c in chains), default=0)),
