@@ -133,7 +133,6 @@ def test_generators_from_seeds() -> None:
         get_random_generator(np.random.RandomState(1))
     assert makeiter("a") == ["a"]
     assert makeiter(("a",)) == ("a",)
-    assert not UNSET
     assert issubclass(ParameterValueError, ValueError)
 
 

@@ -21,7 +21,7 @@ from consilience.ir import Node, constant
 from consilience.ir.arithmetic import plain
 from consilience.model import model_graph, printing
 from consilience.model.coordinates import Labels
-from consilience.model.data import labelled_axes, sparse_slots
+from consilience.model.data import in_order_of, labelled_axes, sparse_slots
 from consilience.model.functions import ModelFunctions
 from consilience.model.keywords import naming
 from consilience.model.log_density import ModelDensity, model_density
@@ -715,7 +715,7 @@ def Data(
         dims = dims if dims is not None else tuple(axes)
         coords = {**{dim: labels for dim, labels in axes.items() if labels is not None}, **(coords or {})}
     owner.add_coords(coords or {})
-    return owner.add_data(name, value, dims)
+    return owner.add_data(name, in_order_of((dims,) if isinstance(dims, str) else dims or (), value), dims)
 
 
 def set_data(
