@@ -155,6 +155,7 @@ class Plugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: Any) -> None:
         """Let tests that take warnings for errors go on: a run that has not converged warns, as PyMC's log does."""
+        warnings.filterwarnings("default", category=pytest.PytestWarning)
         if self.way == "stand-in":
             warnings.filterwarnings("default", category=sys.modules["consilience.errors"].ConsilienceWarning)
 
