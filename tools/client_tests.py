@@ -313,7 +313,9 @@ class Reasons:
         self.rules = tomllib.loads(path.read_text(encoding="utf-8"))["reason"]
         for rule in self.rules:
             if rule["kind"] not in KINDS:
-                raise ValueError(f"{path.name}: `{rule['why']}` is of kind {rule['kind']!r}; known are {', '.join(KINDS)}.")
+                raise ValueError(
+                    f"{path.name}: `{rule['why']}` is of kind {rule['kind']!r}; known are {', '.join(KINDS)}."
+                )
 
     def of(self, record: dict[str, Any]) -> tuple[str, str]:
         """The kind and the reason of a record; both are empty where no rule fits."""
@@ -350,7 +352,11 @@ def sort(kept: Path, before: Path | None, why: str) -> tuple[str, bool]:
             f"of {users} tests of what users see {seen['passed']} pass ({100 * seen['passed'] / max(users, 1):.1f} %), "
             f"{seen['argued']} differ for a reason, {seen['open']} are open"
         )
-    without = [f"without a reason: {r['id']}\n    {r['error'][:300]}\n    @ {r.get('at', '')}" for r, k, _ in sorted_runs[-1] if not k]
+    without = [
+        f"without a reason: {r['id']}\n    {r['error'][:300]}\n    @ {r.get('at', '')}"
+        for r, k, _ in sorted_runs[-1]
+        if not k
+    ]
     return "\n".join(rows + without), not without
 
 

@@ -35,6 +35,8 @@ VALUES: dict[str, Any] = {
     "utils.PYTHON_INT_BITWIDTH": 64,
 }
 """What tests compare with: PyTensor's tolerances (`pytensor/tensor/math.py`) and facts of the machine."""
+
+
 def _shapes_of_beta(alpha: Any = None, beta: Any = None, mu: Any = None, sigma: Any = None, nu: Any = None) -> Any:
     nu = mu * (1 - mu) / sigma**2 - 1 if nu is None and mu is not None else nu
     return (alpha, beta) if mu is None else (mu * nu, (1 - mu) * nu)

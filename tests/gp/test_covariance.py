@@ -225,7 +225,9 @@ def test_functions_are_drawn_as_bands_of_quantiles_and_single_lines() -> None:
     assert pm.gp.util.plot_gp_dist(ax, rows, at[:, None]) is ax
     assert len(ax.lines) == 30
     outer = ax.collections[0].get_paths()[0].vertices[:, 1]
-    np.testing.assert_allclose([outer.min(), outer.max()], [np.percentile(rows, 1, axis=0).min(), np.percentile(rows, 99, axis=0).max()])
+    np.testing.assert_allclose(
+        [outer.min(), outer.max()], [np.percentile(rows, 1, axis=0).min(), np.percentile(rows, 99, axis=0).max()]
+    )
     with pytest.warns(ConsilienceWarning, match="NaN"):
         pm.gp.util.plot_gp_dist(ax, np.where(rows > 2.0, np.nan, rows), at, plot_samples=False)
     with pytest.raises(ShapeError, match="7 columns"):

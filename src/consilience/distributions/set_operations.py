@@ -10,7 +10,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from consilience.distributions.constraints import Bound, Constraint, Counts, IntervalConstraint, Whole, real, real_vector
+from consilience.distributions.constraints import (
+    Bound,
+    Constraint,
+    Counts,
+    IntervalConstraint,
+    Whole,
+    real,
+    real_vector,
+)
 from consilience.distributions.mathematics import maximum, minimum
 from consilience.errors import ParameterError
 from consilience.ir import Node, constant_value

@@ -107,10 +107,14 @@ def plot_gp_dist(
 
     rows, at = np.asarray(samples, dtype=np.float64), np.asarray(x).ravel()
     if rows.ndim != 2 or rows.shape[1] != at.size:
-        raise ShapeError(f"samples need one row per draw and {at.size} columns, as many as `x` has points; got {rows.shape}.")
+        raise ShapeError(
+            f"samples need one row per draw and {at.size} columns, as many as `x` has points; got {rows.shape}."
+        )
     if np.isnan(rows).any():
         warnings.warn(
-            "plot_gp_dist: some samples are NaN; the bands are quantiles of the others.", ConsilienceWarning, stacklevel=2
+            "plot_gp_dist: some samples are NaN; the bands are quantiles of the others.",
+            ConsilienceWarning,
+            stacklevel=2,
         )
     colours = mpl.colormaps[palette]
     outer = np.linspace(99, 51, 40)

@@ -15,8 +15,8 @@ from consilience.distributions.random_variable import batch_part, distribution_o
 from consilience.distributions.transforms.elementwise import (
     ExtremeValueLogarithm,
     Interval,
-    PartialInterval,
     LogExpM1OfRate,
+    PartialInterval,
     circular,
     log_odds,
     log_transform,
