@@ -72,6 +72,9 @@ def test_some_variables_move_and_the_others_stay() -> None:
     assert point["sigma"] == pytest.approx(2.0)
     assert point["mu"] == pytest.approx((6.0 / 4.0) / (1.0 + 3.0 / 4.0), abs=1e-8)
     other = pm.find_MAP(model=model, vars="sigma", start={"mu": 2.0})
+    assert pm.find_MAP({"mu": 2.0}, model=model, vars="sigma")["sigma"] == other["sigma"]  # PyMC's first argument
+    with pytest.raises(TypeError, match="`start` twice"):
+        pm.find_MAP({"mu": 2.0}, start={"mu": 2.0}, model=model)
     assert other["mu"] == pytest.approx(2.0)
 
 

@@ -351,22 +351,24 @@ class ZeroSumConstraint(Constraint):
 
 
 class Counts(Constraint):
-    """Vectors of whole numbers >= 0 with a given sum."""
+    """Vectors of whole numbers >= 0 with a given sum, or with any for None."""
 
     event_rank: ClassVar[int] = 1
     discrete: ClassVar[bool] = True
-    total: Bound
+    total: Bound | None
 
     @property
     def rule(self) -> str:
-        return f"whole numbers >= 0 that sum to {_text(self.total)}"
+        return "whole numbers >= 0" if self.total is None else f"whole numbers >= 0 that sum to {_text(self.total)}"
 
     def holds(self, value: Node) -> Node:
         whole = reduce("all", natural.holds(value), -1)
+        if self.total is None:
+            return whole
         return logical_and(whole, equal(reduce("sum", value, -1), _bound(self.total)))
 
     def bind(self, parameters: Mapping[str, Node]) -> Counts:
-        return Counts(_named(self.total, parameters))
+        return self if self.total is None else Counts(_named(self.total, parameters))
 
 
 class OrderedConstraint(Constraint):

@@ -16,7 +16,7 @@ from consilience.distributions.constraints import Constraint, Counts, IntervalCo
 from consilience.distributions.mathematics import floor, greater_equal, less, less_equal, logical_and, where
 from consilience.distributions.parameters import checks_parameters, first_outside, is_known, nan_outside
 from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, fresh_keys
-from consilience.distributions.shapes import broadcast, spread, summed_axes
+from consilience.distributions.shapes import broadcast, spread, summed_axes, text
 from consilience.errors import DtypeError, ShapeError, SupportError
 from consilience.ir import FLOATS, Node, Shape, constant_value, rebuild, substitute, topological, with_regions
 from consilience.ir.arithmetic import means
@@ -52,9 +52,22 @@ def _value(rv: Node, bound: Distribution, value: TensorLike) -> Node:
         raise DtypeError(f"{bound.title}: a random key is no value.")
     if node.ndim < bound.event_rank:
         raise ShapeError(f"{bound.title}: a value of rank {bound.event_rank} or more was needed, got {describe(node)}.")
+    if bound.event_rank:
+        _check_event(rv, bound, node)
     if rv.dtype in FLOATS and (node.dtype not in FLOATS or node.dtype == "float16"):
         return cast(node, rv.dtype)
     return cast(node, "int64" if node.dtype == "bool" else widened(node.dtype))
+
+
+def _check_event(rv: Node, bound: Distribution, value: Node) -> None:
+    """That a value has events of the shape that the variable has: formulas of sums take vectors of any length."""
+    own, given = (node.static_shape[node.ndim - bound.event_rank :] for node in (rv, value))
+    pairs = zip(own, given, strict=True)
+    if any(isinstance(a, int) and isinstance(b, int) and a != b and 1 not in (a, b) for a, b in pairs):
+        raise ShapeError(
+            f"{bound.title}: the value ends with the shape {text(given)}, and one event has the shape {text(own)}; "
+            f"got {describe(value)}."
+        )
 
 
 def _over_batch(result: Node, rv: Node, bound: Distribution, value: Node, value_rank: int, formula: str) -> Node:

@@ -33,7 +33,7 @@ from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import missing, observation
 from consilience.model.coordinates import Coordinates, Labels, NamedAxes
-from consilience.model.data import GivenData, Mask, data_slot, for_slot, given_data, with_sparse_parts
+from consilience.model.data import GivenData, Mask, data_slot, for_slot, given_data, in_order_of, with_sparse_parts
 from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import TensorLike, is_step
 from consilience.record import Record
@@ -308,10 +308,12 @@ class ModelVariables(metaclass=Declaring):
 
     # ---- registration
 
-    def given_data(self, name: str, observed: Any, total_size: Any = None) -> GivenData | None:
+    def given_data(
+        self, name: str, observed: Any, total_size: Any = None, dims: Sequence[str | None] | None = None
+    ) -> GivenData | None:
         """Data of a variable as they are taken in, None where it has none; see `data.given_data`."""
         if observed is not None:
-            return given_data(self.name_for(name), observed, total_size)
+            return given_data(self.name_for(name), in_order_of(dims or (), observed), total_size)
         if total_size is not None:
             raise ModelError(f"`{name}`: `total_size` is the size of all data, `observed` a part of them; give both.")
         return None
@@ -573,7 +575,7 @@ class ModelVariables(metaclass=Declaring):
                     f"the data `{full}` are frozen, so they cannot be exchanged; set them in the model that was frozen."
                 )
             slot = self.data[full]
-            array = for_slot(full, slot, value)
+            array = for_slot(full, slot, in_order_of(self.dims_of.get(full, ()), value))
             for dim, length in zip(self.dims_of.get(full, ()), array.shape, strict=False):
                 if dim is not None:
                     self.coordinates.check_length(dim, length, full, labels)

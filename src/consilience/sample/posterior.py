@@ -281,7 +281,7 @@ def sample(
         remedies=tuple(name for name in may if name != "modes" and (movable or name != "coordinates")),
         max_time=stop.max_time,
         window_budget=tuning.budget,
-        keep_tuning=not discard_tuned_samples,
+        keep_tuning=not discard_tuned_samples and (idata_kwargs or {}).get("save_warmup") is not False,
         names=tuple(wanted(var_names, [v.name for v in owner.free] + list(owner.named_deterministics))),
         monitor=(stop.monitor,) if isinstance(stop.monitor, str) else tuple(stop.monitor or ()),
         checks=compute_convergence_checks,
