@@ -178,8 +178,10 @@ def run_example(name: str, thing: Any, call: Callable[..., Any]) -> None:
     """Run the example of a callable up to its own call, which `call(thing, arguments, keywords)` makes."""
     example = doctest.DocTestParser().get_doctest(inspect.getdoc(thing) or "", {}, name, None, 0)
     attribute = name.rpartition(".")[2]
-    homes = [m for n, m in sys.modules.items() if n.startswith("consilience") and _holds(m, attribute, thing)]
-    publics = [m for m in homes if attribute in getattr(m, "__all__", ())]
+    from tests.test_docstrings import SPACES
+
+    spaces = [import_module(space) for space in SPACES]
+    publics = [m for m in spaces if attribute in m.__all__ and getattr(m, attribute) is thing]
     door = Door(thing, call)
     space: dict[str, Any] = {}
     with contextlib.ExitStack() as stack:
@@ -190,10 +192,6 @@ def run_example(name: str, thing: Any, call: Callable[..., Any]) -> None:
         for one in example.examples:
             code = one.source
             exec(compile(code, f"<{name}>", "single"), space)
-
-
-def _holds(module: types.ModuleType, attribute: str, thing: Any) -> bool:
-    return isinstance(module, types.ModuleType) and module.__dict__.get(attribute) is thing
 
 
 def parameters(thing: Any) -> list[str]:
@@ -249,7 +247,7 @@ def tried(case: str) -> tuple[str, str]:
         return made.outcome, made.told
     except BaseException as error:
         return "unmade", f"{type(error).__name__}: {error}"
-    return "unmade", "the example does not call it by its name"
+    return judged(thing, ((), {parameter: KINDS[kind]()}), parameter, kind, None, None)
 
 
 def judged(thing: Any, given: Any, parameter: str, kind: str, value: Any, usual: Any) -> tuple[str, str]:

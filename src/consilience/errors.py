@@ -8,6 +8,7 @@ ConsilienceError
 │   ├── DisconnectedInputError  a derivative by something the cost does not depend on
 │   ├── NullTypeGradError     a derivative that was declared undefined
 │   └── MissingRuleError      a table has no row for this op
+├── ArgumentError         a public function was given what it cannot take
 ├── GradientError         a derivative that differs from the numerical one
 ├── ParseError            text that is no program
 ├── VerificationError     a program that breaks a law of its form
@@ -134,6 +135,24 @@ class NullTypeGradError(GraphError, TypeError):
 
 class MissingRuleError(GraphError, NotImplementedError):
     """A table (gradient, batching, backend) has no row for an op."""
+
+
+class ArgumentError(ConsilienceError, TypeError, ValueError):
+    """A public function was given an argument that it cannot take; the message names it.
+
+    See Also
+    --------
+    ConsilienceError : Base of all errors.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> try:
+    ...     pt.sum([1.0, 2.0], axis=0.5)
+    ... except pm.ArgumentError as error:
+    ...     print(error)
+    `sum`: `axis` must be a whole number, whole numbers or None, got 0.5.
+    """
 
 
 class GradientError(ConsilienceError, ArithmeticError):
