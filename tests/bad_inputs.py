@@ -7,7 +7,7 @@ A case is `callable|parameter|kind`; what comes of it is one of `OUTCOMES`. Case
 from __future__ import annotations
 
 import contextlib
-import datetime
+import datetime as dt
 import decimal
 import doctest
 import fractions
@@ -17,7 +17,6 @@ import itertools
 import json
 import linecache
 import os
-import queue
 import random
 import subprocess
 import sys
@@ -50,9 +49,9 @@ class Stranger:
 
 
 def _pandas() -> Any:
-    import pandas
+    import pandas as pd
 
-    return pandas
+    return pd
 
 
 def _xarray() -> Any:
@@ -103,7 +102,7 @@ KINDS: Final[Mapping[str, Callable[[], Any]]] = {
     "module": lambda: json,
     "ellipsis": lambda: ...,
     "slice": lambda: slice(1, None),
-    "date": lambda: datetime.date(2020, 1, 1),
+    "date": lambda: dt.date(2020, 1, 1),
     "array of nan": lambda: np.array([np.nan, 1.0]),
     "empty array": lambda: np.zeros((0,)),
     "array of many axes": lambda: np.zeros((2, 1, 3, 2)),
@@ -135,7 +134,7 @@ def _fails(*arguments: Any) -> Any:
     raise RuntimeError("raised by the user's own function")
 
 
-class Made(BaseException):  # noqa: N818 -- ends an example once its call was made
+class Made(BaseException):
     """What a call with a bad argument came to."""
 
     def __init__(self, outcome: str, told: str) -> None:
@@ -234,9 +233,6 @@ def tried(case: str) -> tuple[str, str]:
         order = [n for n in signature.parameters if n in bound.arguments]
         bound.arguments = {n: bound.arguments[n] for n in order}
         given = list(bound.args), dict(bound.kwargs)
-        positional = signature.parameters[parameter]
-        if positional.kind is not inspect.Parameter.POSITIONAL_ONLY and not any(v is value for v in (*given[0], *given[1].values())):
-            given[1][parameter] = value
         raise Made(*judged(thing, given, parameter, kind, value, usual))
 
     try:

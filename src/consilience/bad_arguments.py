@@ -22,7 +22,7 @@ from typing import Any, Final, get_args, get_origin
 
 import numpy as np
 
-from consilience.errors import ArgumentError, ConsilienceError
+from consilience.errors import ArgumentError, ConsilienceError, MemoryShortage
 
 ESCAPING: Final = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
 RAISING: Final = "RAISE_VARARGS"
@@ -43,9 +43,11 @@ SEQUENCES: Final = frozenset({"Sequence", "list", "tuple", "Iterable", "Collecti
 
 def explained(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any], error: Exception) -> Exception:
     """The error to raise for one that a call ended with: the same, if it is deliberate or raised by the user's code."""
+    title = getattr(thing, "__name__", str(thing))
+    if isinstance(error, MemoryError) and not isinstance(error, ConsilienceError):
+        return MemoryShortage(f"`{title}` needs arrays that are larger than the memory: {error or 'none is left'}.")
     if isinstance(error, ConsilienceError) or not isinstance(error, ESCAPING) or not _escaped(error.__traceback__):
         return error
-    title = getattr(thing, "__name__", str(thing))
     try:
         parameters = inspect.signature(thing).parameters
         given = inspect.signature(thing).bind(*arguments, **keywords).arguments

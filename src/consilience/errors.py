@@ -37,7 +37,24 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-class ConsilienceError(Exception):
+def shown(text: str) -> str:
+    """Words of others, such as names of variables, as one line of text: what would act on a screen is written out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in JOINERS else ascii(c)[1:-1] for c in text)
+
+
+JOINERS = "\u200c\u200d"  # inside words of some scripts, and of emoji
+
+
+class _Shown(Exception):
+    """What errors and warnings have in common: the message is shown line by line, and names in it are text."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(shown, super().__str__().split("\n")))
+
+
+class ConsilienceError(_Shown):
     """Base of all errors raised by this library.
 
     See Also
@@ -360,7 +377,7 @@ class MissingPackageError(ConsilienceError, ImportError):
         )
 
 
-class ConsilienceWarning(UserWarning):
+class ConsilienceWarning(_Shown, UserWarning):
     """Base of all warnings issued by this library.
 
     See Also
