@@ -307,7 +307,7 @@ def _serve() -> None:
         answer.write(json.dumps(outcome) + "\n")
 
 
-def outcomes(cases: Iterable[str], workers: int = 1) -> Iterator[tuple[str, str, str]]:
+def outcomes(cases: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     """Case, outcome and what was told."""
     process: subprocess.Popen[str] | None = None
     for case in cases:
@@ -330,12 +330,12 @@ def outcomes(cases: Iterable[str], workers: int = 1) -> Iterator[tuple[str, str,
             continue
         process.kill()
         code = process.wait()
+        process.stdin.close()
+        process.stdout.close()
         process = None
         yield case, "raw" if in_time else "hang", f"the process ended with {code}" if in_time else "no answer"
     if process is not None:
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait()
+        process.communicate()
 
 
 if __name__ == "__main__":

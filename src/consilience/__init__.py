@@ -38,7 +38,7 @@ _NAMES: Final = {
         ]
     ),
     "consilience.errors": """
-        ConsilienceError ConsilienceWarning ConvergenceWarning ImplicitFreezeWarning ImputationWarning
+        ArgumentError ConsilienceError ConsilienceWarning ConvergenceWarning ImplicitFreezeWarning ImputationWarning
         InitialPointError ModelError ParameterError SamplingError ShapeError StorageError
         SupportError
     """,
