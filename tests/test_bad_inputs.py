@@ -53,7 +53,8 @@ def test_bad_inputs_are_right_or_clear() -> None:
 # A call with a value that is not listed, or of another kind -> what its error names.
 SLIPS: dict[str, tuple[Any, str]] = {
     "progressbar": (lambda: pm.sample(progressbar="no"), "`progressbar` must be one of True, False, 'combined'"),
-    "mode in compile_kwargs": (lambda: pm.sample(compile_kwargs={"mode": "BAD"}), "unknown `mode` 'BAD'; available are"),
+    "mode in compile_kwargs": (lambda: pm.sample(compile_kwargs={"mode": "BAD"}), "unknown `mode` 'BAD'; available"),
+    "flag of a record": (lambda: pm.distributions.transforms.Ordered(positive="a"), "`positive` must be True or False"),
     "compile_kwargs": (lambda: pm.sample(compile_kwargs=3), "`compile_kwargs` must be a dictionary"),
     "mode of draw": (lambda: pm.draw(pm.Normal.dist(), mode="BAD"), "unknown `mode` 'BAD'"),
     "remedies": (lambda: pm.sample(remedies="step"), "`remedies` may name 'coordinates'.* did you mean 'steps'"),

@@ -55,11 +55,13 @@ def _guard_method(kind: type, name: str) -> None:
     method = vars(kind)[name]
     plain = method.__func__ if isinstance(method, staticmethod) else method
     if isinstance(plain, FunctionType) and id(plain) not in _GUARDED:
-        setattr(kind, name, _telling(plain, bound=True))
+        fields = {n: a for base in reversed(kind.__mro__) for n, a in vars(base).get("__annotations__", {}).items()}
+        told = _telling(plain, bound=True, noted=fields if name == "__init__" and not plain.__annotations__ else None)
+        setattr(kind, name, staticmethod(told) if isinstance(method, staticmethod) else told)
 
 
-def _telling(function: FunctionType, bound: bool = False) -> FunctionType:
-    unlisted = checked(function)
+def _telling(function: FunctionType, bound: bool = False, noted: Mapping[str, Any] | None = None) -> FunctionType:
+    unlisted = checked(function, noted)
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -79,10 +81,12 @@ def _telling(function: FunctionType, bound: bool = False) -> FunctionType:
     return cast(FunctionType, call)
 
 
-def checked(function: FunctionType) -> Callable[[Any, tuple[Any, ...], Mapping[str, Any]], None] | None:
+def checked(
+    function: FunctionType, noted: Mapping[str, Any] | None = None
+) -> Callable[[Any, tuple[Any, ...], Mapping[str, Any]], None] | None:
     """What refuses arguments of other values than the annotations list; None where these list nothing."""
-    noted = function.__annotations__.items()
-    listed = {n: a for n, a in noted if n != "return" and isinstance(a, str) and a != "None" and _LISTING.fullmatch(a)}
+    known = (function.__annotations__ if noted is None else noted).items()
+    listed = {n: a for n, a in known if n != "return" and isinstance(a, str) and a != "None" and _LISTING.fullmatch(a)}
     if not listed:
         return None
     code, names = function.__code__, listed.keys()
