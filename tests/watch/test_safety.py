@@ -241,7 +241,7 @@ def test_questions_that_make_no_sense_are_answered_in_words(client: Client) -> N
 
 def test_every_answer_passes_the_same_checks_and_has_the_headers(client: Client) -> None:
     """Those of addresses that lead elsewhere, that nobody has, and of methods that nobody takes."""
-    addresses = [f"/{TOKEN}", f"/{TOKEN}/api/runs/", f"/{TOKEN}/api/", f"/{TOKEN}/api/run", "/", "//evil.example/", "/x"]
+    addresses = [f"/{TOKEN}", f"/{TOKEN}/api/runs/", f"/{TOKEN}/api/", f"/{TOKEN}/api/run", "/", "//evil.example/"]
     for method in ("GET", "POST", "OPTIONS", "HEAD"):
         for address in addresses:
             answer = client.request(method, address)
