@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from consilience import module_paths
 from consilience.errors import GraphError
+from consilience.first_use import guard
 from consilience.ir import Constant, Input, Node, Shared, is_leaf, topological, with_lengths
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import like, plain
@@ -396,3 +397,6 @@ def rewrite_graph(
 
 def _stops(blockers: Iterable[Node] | None) -> Callable[[Node], bool] | None:
     return None if blockers is None else set(blockers).__contains__
+
+
+guard(globals())

@@ -6,6 +6,7 @@ predictions are made of them by the other files of this folder; `model` gives us
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
@@ -32,13 +33,14 @@ from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_
 from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import missing, observation
-from consilience.model.coordinates import Coordinates, Labels, NamedAxes
+from consilience.model.coordinates import Coordinates, Labels, NamedAxes, unstorable
 from consilience.model.data import GivenData, Mask, data_slot, for_slot, given_data, in_order_of, with_sparse_parts
 from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import TensorLike, is_step
 from consilience.record import Record
 
 # Axes that every result has.
+MOST_ELEMENTS: Final = 2**36
 RESERVED_NAMES: Final = ("chain", "draw", "__sample__")
 
 Declared = TypeVar("Declared")
@@ -371,6 +373,12 @@ class ModelVariables(metaclass=Declaring):
     def take_free(self, full: str, node: Node, transform: Any, initval: Any) -> None:
         """Take a random variable to be inferred, by its full name."""
         free = self.free_variable(full, node, transform, initval)
+        value = name_of(free.value)
+        if value != full and value in self.named:
+            raise ModelError(
+                f"points and `initvals` call the unconstrained value of `{full}` `{value}`, which is a variable of the "
+                "model; give one of both another name."
+            )
         for owner in self.lineage():
             owner.free.append(free)
 
@@ -407,13 +415,25 @@ class ModelVariables(metaclass=Declaring):
             raise ModelError(f"`{full}` names an axis of every result; give the variable another name.")
         if "/" in full:
             raise ModelError(f"the name {full!r} has a slash, which parts the groups of a result; leave it out.")
+        if why := unstorable(full):
+            raise ModelError(f"a variable cannot be called {full[:80]!a}: {why}.")
         for owner in self.lineage():
             owner._check_generated(full, "variable")
+            owner._check_value(full)
         if any(full in owner.named for owner in self.lineage()):
             raise ModelError(f"`{full}` already exists in the model; names must be unique.")
         if full in self.coordinates:
             raise ModelError(f"`{full}` is a dimension of the model; give the variable another name.")
         return full
+
+    def _check_value(self, name: str) -> None:
+        """Refuse that a variable and the unconstrained value of another have one name: `x_log__` of `x`."""
+        of = next((v.name for v in self.free if v.name != name and name_of(v.value) == name), None)
+        if of is not None:
+            raise ModelError(
+                f"`{name}` is what points and `initvals` call the unconstrained value of `{of}`; give the variable "
+                "another name."
+            )
 
     def _check_generated(self, name: str, kind: str) -> None:
         """Refuse the name that results give to an axis without a dimension: `a_dim_0` of `a`."""
@@ -603,7 +623,10 @@ def _listed(dims: DimensionNames) -> tuple[str | None, ...]:
 
 
 def _check_length(name: str, node: Node) -> None:
-    """Refuse a variable whose number of elements is itself random."""
+    """Refuse a variable whose number of elements is itself random, or beyond what any memory holds."""
+    known = [length for length in node.static_shape if isinstance(length, int)]
+    if math.prod(known) > MOST_ELEMENTS:
+        raise ModelError(f"`{name}` has the shape {tuple(node.static_shape)}: more elements than any memory holds.")
     sources = [atom.source for length in node.static_shape for atom in dimensions.atoms(length)]
     random = random_variables([source for source in sources if isinstance(source, Node)])
     if random:

@@ -21,7 +21,7 @@ from consilience.run import RunPlan
 from consilience.run.lock_step import ChEES
 from consilience.run.plan import whole_number
 from consilience.sample import keywords
-from consilience.sample.arguments import extras, one_of, wanted
+from consilience.sample.arguments import PROGRESS_BARS, extras, one_of, wanted
 from consilience.sample.background import delivered
 from consilience.sample.beginning import Begin, on_threads
 from consilience.sample.compiling import compiled, prepare_sampler
@@ -103,7 +103,7 @@ def sample(
         Integer, sequence of integers, Generator or RandomState; a fresh seed by default. The seed is kept in the
         attributes of the result.
     progressbar : bool or str, default True
-        Whether progress is shown.
+        Whether progress is shown. PyMC's words, such as 'combined+stats', show what True shows.
     step : Kernel or sequence of Kernel, optional
         Another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself. Discrete variables
         that no step method is given to are summed out while chains move, where that can be, and drawn afterwards given
@@ -144,8 +144,8 @@ def sample(
         max_time=None, …)`.
     tuning : Tuning, optional
         How chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`.
-    remedies : sequence of str, optional
-        What the run may do by itself where draws show the need; `()`: nothing.
+    remedies : str or sequence of str, optional
+        What the run may do by itself where draws show the need; `()`: nothing. A single name stands for itself alone.
 
         - "steps": divergences lead to another tuning with smaller steps, once.
         - "metric": draws that contradict the metric lead to another tuning with one made of them.
@@ -240,6 +240,7 @@ def sample(
             f"`init={init!r}`: chains begin at draws of a fit that was made before: give `initvals={FITS[method]}`."
         )
     one_of("init", init, INITS)
+    one_of("progressbar", progressbar, PROGRESS_BARS)
     metric = "dense" if init.endswith("full") and tuning.metric == "auto" else tuning.metric
     if jumps != "auto":
         whole_number("jumps", jumps, 0)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import StorageError
-from consilience.output.storage.datatree import DimensionedArray, LabelledArrays
+from consilience.output.storage.datatree import DimensionedArray, LabelledArrays, stored_labels
 
 GROWING: Final = frozenset({"posterior", "sample_stats", "unconstrained_posterior"})
 """Groups whose draws are appended."""
@@ -40,7 +40,7 @@ def write_group(root: Path, name: str, group: LabelledArrays) -> None:
     """
     folder = root / name
     folder.mkdir(parents=True, exist_ok=True)
-    labels = {dim: DimensionedArray((dim,), values) for dim, values in group.labels.items()}
+    labels = {dim: DimensionedArray((dim,), stored_labels(values)) for dim, values in group.labels.items()}
     for key, variable in {**group.data_vars, **labels}.items():
         _write_array(folder / key, f"{name}/{key}", variable.dims, np.asarray(variable), name in GROWING)
     write_json(folder / "zarr.json", {"attributes": plain(group.attrs), "zarr_format": 3, "node_type": "group"})
