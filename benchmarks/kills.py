@@ -18,11 +18,12 @@ import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from benchmarks.workers.killed_run import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
+MOST_IN_A_ROW: Final = 16
 
 
 class Count(NamedTuple):
@@ -66,7 +67,8 @@ def killed(kind: str, kills: int, random_numbers: random.Random) -> Count:
             in_a_row = 0
             while True:
                 # a run that is killed again and again must come to its end some time
-                told, _ = once(kind, own, None if in_a_row >= 12 else random_numbers.random() * longest * 0.8)
+                latest = longest * (0.3 + 0.1 * in_a_row)
+                told, _ = once(kind, own, None if in_a_row >= MOST_IN_A_ROW else random_numbers.random() * latest)
                 if told is not None:
                     break
                 done, in_a_row = done + 1, in_a_row + 1

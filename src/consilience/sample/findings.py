@@ -19,6 +19,8 @@ from consilience.model.diagnosis import diagnosis
 from consilience.model.model import Model
 from consilience.model.reparametrization import centred_hierarchies
 from consilience.model.variables import ModelVariables
+from consilience.output.storage.plain_values import quoted
+from consilience.record import replace
 from consilience.run import Run
 from consilience.run.lock_step import ChEES
 from consilience.sample.results import LARGE
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 ENDS: Final = 5  # of diverging steps that are looked at
 LINES: Final = 4  # of what is said of one
+MOST_SAID: Final = 2000  # characters of a reason that are shown
 NOWHERE: Final = "Steps end where the model has no density"
 
 
@@ -97,6 +100,8 @@ def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
     """
     where = divergence_location(work, run, raised)
     verdict = run.verdict
+    if work.ended and verdict.reason:  # words of a file, which may come from anywhere
+        verdict = replace(verdict, reason=f"its checkpoint says {quoted(verdict.reason, MOST_SAID)}")
     said = verdict.reason
     match verdict.status:
         case "converged":

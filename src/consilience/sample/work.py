@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import copy
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,6 +104,8 @@ class Work:
         self.progressbar = True
         self.page: Any = None  # that shows the run in a browser
         self.resumed = False  # whether it goes on with a run that was cut off
+        self.ended = False  # whether that one had come to its end: then the verdict is what the checkpoint says
+        self._name = os.urandom(16).hex()
         self.context = contextvars.copy_context()  # the run may have a thread of its own
         other = self.in_other_coordinates if "coordinates" in plan.remedies else None
         self.running = begin(density, points, plan, other)
@@ -158,6 +161,11 @@ class Work:
         return rewritten(self.model, replace(self.plan, fields=None)), {
             **values, **self.density.expand(positions, list(self.plan.fields))
         }  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        """Of the run, which no other has: what it writes says so."""
+        return self._name if self.checkpoint is None else self.checkpoint.run
 
     @property
     def _moved(self) -> Model:
@@ -287,7 +295,7 @@ class Work:
             if kind == ".nc":
                 from consilience.output.storage.netcdf import check_netcdf
 
-                check_netcdf(store, overwrite)
+                self.overwrite = check_netcdf(store, overwrite, self.name if self.resumed else None)
                 self.netcdf = store
             elif kind == ".zarr":
                 from consilience.sample.storing import Storing
@@ -327,7 +335,7 @@ class Work:
         if self.netcdf is not None:
             from consilience.output.storage.netcdf import write_netcdf
 
-            write_netcdf(result, self.netcdf, overwrite=self.overwrite)
+            write_netcdf(result, self.netcdf, overwrite=self.overwrite, run=self.name)
         if self.page is not None:
             self.page.ended(result)
         self.running.listeners.warn(stacklevel + 1)
@@ -383,7 +391,7 @@ class Work:
                 running.start(background=False)
                 run = running.wait()
             further = copy.copy(self)
-            further.running, further.plan = running, plan
+            further.running, further.plan, further.ended = running, plan, False
             return further.finish(run, stacklevel=3)
 
 
