@@ -7,6 +7,7 @@ the only path in it, that of the store, is meant relative to where the file lies
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +23,8 @@ from consilience.inference.messages import Divergences, Window
 from consilience.native import blas, target
 from consilience.output.storage import files, state_file
 from consilience.output.storage.plain_values import quoted
-from consilience.record import replace
+from consilience.record import as_plain, replace
+from consilience.run.attempt import Attempt
 from consilience.run.course import RunCourse
 from consilience.run.engine import Engine
 from consilience.run.verdicts import Verdict
@@ -197,6 +199,8 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, An
     with understood(place):
         identity, about, state = (dict(contents[name]) for name in ("identity", "about", "state"))
         _check(identity, state)
+        for part in (identity, about, contents.get("arithmetic")):
+            json.dumps(part)  # no arrays: what is compared and shown is text and numbers
         store = about.get("store")
         if store is not None:
             about["store"] = str((place.parent / str(store)).resolve())
@@ -270,6 +274,7 @@ def _state(course: RunCourse, engine: Engine) -> dict[str, Any]:
 
 def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], course: RunCourse, engine: Engine) -> None:
     """Put course and engine into the state that was read, with the windows up to then."""
+    _check_parts(state, course, engine)
     tuning: list[dict[int, Window]] = []
     sampling: list[dict[int, Window]] = []
     attempt = len(state["controller"]["restarts"])
@@ -284,11 +289,49 @@ def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], cou
     if state["verdict"] is not None:
         course.verdict = Verdict(*state["verdict"])
     engine.load(state["workers"])
+    json.dumps([as_plain(report) for report in course.tuner.reports])  # the result tells them
     attempt_now = course.attempt
     if attempt_now is not None and any(
         attempt_now.count != sum(len(some[c].draws) for some in attempt_now.windows) for c in attempt_now.chains
     ):
         raise ValueError(f"it counts {attempt_now.count} draws, and has others")
+
+
+def _check_parts(state: Mapping[str, Any], course: RunCourse, engine: Engine) -> None:
+    """Compare the state of chains and of the course with that of a run that begins, which has the same kinds of parts."""
+    begun = engine.save(course.living)
+    for saved, own in zip(state["workers"], begun, strict=True):
+        alike(saved, {**own, "snapshot": None, "origin": None}, "a chain")
+        alike(saved["origin" if saved["snapshot"] is None else "snapshot"], own["origin"], "a chain")
+    controller, fresh = _as_now(state["controller"]), course.save()
+    alike(controller, {**fresh, "tuner": None}, "the course")
+    if controller["sampling"] is not None:
+        alike(controller["sampling"], Attempt(course, course.living).save(), "the sampling")
+    for name in ("living", "copies", "strays"):
+        if not set(controller[name]) <= set(range(course.chains.count)):
+            raise ValueError(f"{name} are {quoted(controller[name])}")
+    if not all(isinstance(reason, str) for reason in controller["restarts"]):
+        raise TypeError(f"restarts are {quoted(controller['restarts'])}")
+
+
+def alike(value: Any, example: Any, where: str) -> None:
+    """ValueError unless a value has the parts of an example, of the same kinds; None in either stands for anything."""
+    if value is None or example is None:
+        return
+    if isinstance(example, Mapping) and isinstance(value, Mapping):
+        if value.keys() != example.keys():
+            raise ValueError(f"{where} has the parts {quoted(sorted(value))}, and not {sorted(example)}")
+        for name, part in example.items():
+            alike(value[name], part, f"{where}: {name}")
+    elif isinstance(example, list | tuple) and isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            if example:
+                alike(part, example[number if len(value) == len(example) else 0], f"{where}, {number}")
+    elif isinstance(example, np.ndarray) and isinstance(value, np.ndarray):
+        if (value.dtype.kind, value.ndim) != (example.dtype.kind, example.ndim):
+            raise ValueError(f"{where} is of the kind {value.dtype} with {value.ndim} axes")
+    elif type(value) is not type(example) and (type(value), type(example)) not in ((int, float), (float, int)):
+        raise ValueError(f"{where} is {quoted(value)}, and no {type(example).__name__}")
 
 
 def _as_now(saved: Mapping[str, Any]) -> dict[str, Any]:
@@ -329,9 +372,17 @@ def _block(course: RunCourse, windows: Mapping[int, Window]) -> dict[str, Any]:
 def _window(saved: Mapping[str, Any], course: RunCourse) -> Window:
     """A window as it was kept; ValueError where its arrays have other axes than those of this run."""
     found = Window(**{**saved, "divergences": Divergences(*saved["divergences"]), "snapshot": {}})
-    widths = np.shape(found.draws)[1:], np.shape(found.statistics)[:-1]
-    if widths != ((course.chains.dimension,), (len(course.chains.columns.types),)):
-        raise ValueError(f"draws and statistics have the widths {widths}")
+    width, one = course.chains.dimension, found.divergences
+    alike(
+        [found.draws, found.statistics, one.transitions, one.begins, one.ends, found.step_size, found.evaluations],
+        [np.empty((0, width)), np.empty((0, 0)), np.empty(0, int), np.empty((0, 0)), np.empty((0, 0)), 0.0, 0],
+        "a window",
+    )
+    if found.gradients is not None and found.gradients.shape != found.draws.shape:
+        raise ValueError("gradients are others than draws")
+    widths = found.draws.shape[1], len(found.statistics), one.begins.shape[1], one.ends.shape[1]
+    if widths != (width, len(course.chains.columns.types), width, width):
+        raise ValueError(f"draws, statistics and divergences have the widths {widths}")
     return found
 
 

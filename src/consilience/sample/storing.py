@@ -109,12 +109,6 @@ class Storing:
 
     def finish(self, tree: xarray.DataTree, stacklevel: int) -> None:
         """Write what is known at the end, or say why the store is not complete."""
-        if self.untold is not None and self.fault is None:
-            warnings.warn(
-                f"what the store tells of the course of the run ends before the run: {self.untold}",
-                ConsilienceWarning,
-                stacklevel=stacklevel + 1,
-            )
         try:
             if self.fault is None:
                 groups = held(tree)
@@ -124,6 +118,12 @@ class Storing:
                     if name in groups
                 }
                 self.store.finish(static, {str(name): value for name, value in groups["posterior"].attrs.items()})
+                if self.untold is not None:
+                    warnings.warn(
+                        f"what the store tells of the course of the run ends before the run: {self.untold}",
+                        ConsilienceWarning,
+                        stacklevel=stacklevel + 1,
+                    )
                 return
         except StorageError as fault:
             self.fault = fault

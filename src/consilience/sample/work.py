@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextvars
 import copy
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.errors import ConsilienceError, ModelError, SamplingError, WorkerLostError
+from consilience.errors import (
+    ConsilienceError,
+    ConsilienceWarning,
+    ModelError,
+    SamplingError,
+    StorageError,
+    WorkerLostError,
+)
 from consilience.events import Restarted
 from consilience.inference import Kernel
 from consilience.model.centredness import less_centred
@@ -335,7 +343,14 @@ class Work:
         if self.netcdf is not None:
             from consilience.output.storage.netcdf import write_netcdf
 
-            write_netcdf(result, self.netcdf, overwrite=self.overwrite, run=self.name)
+            try:
+                write_netcdf(result, self.netcdf, overwrite=self.overwrite, run=self.name)
+            except StorageError as fault:  # hours of draws must not be lost with it
+                warnings.warn(
+                    f"the result was not written: {fault}. It has all draws; write it with `result.to_netcdf`.",
+                    ConsilienceWarning,
+                    stacklevel=stacklevel + 1,
+                )
         if self.page is not None:
             self.page.ended(result)
         self.running.listeners.warn(stacklevel + 1)

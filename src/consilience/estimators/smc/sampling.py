@@ -247,6 +247,9 @@ def resume(
         chains, seed, length = (int(saved[name]) for name in ("chains", "seed", "path"))
         present = identity(density, kernel, int(saved["draws"]), chains, length, seed)
         populations = [population_from(plain) for plain in state["populations"]]
+        shapes = {one.particles.points.shape for one in populations}
+        if shapes != {(int(saved["draws"]) // length, density.dimension)}:
+            raise ValueError(f"particles of the shapes {shapes}")
     differences = list(checkpoints.differences(saved, present))
     if differences:
         raise SamplingError(
