@@ -220,7 +220,9 @@ def _check(identity: Mapping[str, Any], state: Mapping[str, Any]) -> None:
         raise ValueError(f"{len(parts)} chains are there, and not {identity['chains']}")
     verdict = state.get("verdict")
     if verdict is not None and (
-        not isinstance(verdict, list) or [type(word) for word in verdict] != [str] * 3 or verdict[0] not in get_args(Status)
+        not isinstance(verdict, list)
+        or [type(word) for word in verdict] != [str] * 3
+        or verdict[0] not in get_args(Status)
     ):
         raise ValueError(f"the verdict {quoted(verdict)} is none")
 

@@ -19,7 +19,6 @@ from consilience.output.storage.zarr_arrays import crc32c, whole_chunk
 from consilience.output.storage.zarr_directory import CHECKSUM, checksum
 from consilience.record import Record
 
-
 MOST_CHUNKS: Final = 10**8
 """Of an array: metadata that promise more are damaged."""
 

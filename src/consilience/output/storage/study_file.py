@@ -80,7 +80,7 @@ class StudyFile:
                 found.append(from_line(line))
             except (ValueError, RecursionError) as error:
                 raise StorageError(
-                    f"line {number} of {self.path} is damaged ({error}); delete it, and what it told of is computed anew"
+                    f"line {number} of {self.path} is damaged ({error}); delete it, and its result is computed anew"
                 ) from error
         return found
 
