@@ -16,8 +16,8 @@ from consilience.output.storage import state_file
 
 PLACE: Final = tuple[Any, ...]
 BAD: Final[Sequence[Any]] = (
-    None, True, -1, 3, 10**30, float("nan"), "", "x\x1b[2J", [], [[]], {}, {"a": {}}, np.zeros(0), np.zeros((2, 2, 2, 2)),
-    np.array(["a"]), np.full(3, np.nan),
+    None, True, -1, 3, 10**30, float("nan"), "", "x\x1b[2J", [], [[]], {}, {"a": {}}, np.zeros(0),
+    np.zeros((2, 2, 2, 2)), np.array(["a"]), np.full(3, np.nan),
 )  # fmt: skip
 
 

@@ -300,7 +300,7 @@ def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], cou
 
 
 def _check_parts(state: Mapping[str, Any], course: RunCourse, engine: Engine) -> None:
-    """Compare the state of chains and of the course with that of a run that begins, which has the same kinds of parts."""
+    """Compare the state of chains and of the course with that of a run that begins: it has the same kinds of parts."""
     begun = engine.save(course.living)
     for saved, own in zip(state["workers"], begun, strict=True):
         alike(saved, {**own, "snapshot": None, "origin": None}, "a chain")
