@@ -110,6 +110,7 @@ def damaged(place: Path, read: Reader, flips: int, cuts: int, numbers: random.Ra
             at = numbers.randrange(len(whole))
             changed = bytearray(whole)
             changed[at] ^= 1 << numbers.randrange(8)
+            file.unlink()  # HDF5 takes a file of the same number for the one that it failed to open before
             file.write_bytes(changed if kind == "flips" else whole[:at])
             try:
                 result = judged(place, read, expected)
@@ -117,6 +118,7 @@ def damaged(place: Path, read: Reader, flips: int, cuts: int, numbers: random.Ra
                 if result == "different":
                     print(f"different: {kind} of {file.relative_to(place.parent)} at {at} of {len(whole)}", flush=True)
             finally:
+                file.unlink()
                 file.write_bytes(whole)
                 Path(f"{place}-journal").unlink(missing_ok=True)
     assert read(place) == expected
