@@ -5,6 +5,7 @@ Where it ends is decided at looks alone, so whatever the clock says the draws ar
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import shutil
@@ -105,9 +106,12 @@ def never(needs: Sequence[Need], chains: int) -> str:
 def affordable_draws(bytes_per_draw: int, folder: Path | None = None) -> int:
     """Draws for which there is room now, by `MEMORY_SHARE`: in memory, or on the disk of a folder.
 
-    A number beyond all where the system does not tell.
+    A number beyond all where the system does not tell. A folder that is gone takes none: draws then stay in memory.
     """
-    free = _free_memory() if folder is None else shutil.disk_usage(folder).free
+    free = _free_memory()
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            free = shutil.disk_usage(folder).free
     return int(MEMORY_SHARE * free / bytes_per_draw)
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import traceback
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from consilience.backends.callback import FAILURES
 from consilience.diagnostics.convergence import from_statistics
 from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
 from consilience.inference import CompoundStep
+from consilience.output.storage.plain_values import quoted
+from consilience.record import replace
 from consilience.run import Run
 from consilience.run.lock_step import ChEES
 
 if TYPE_CHECKING:
     from consilience.sample.work import Work
+
+MOST_SAID: Final = 2000  # characters of a reason that are shown
 
 
 def warn(work: Work, run: Run, stacklevel: int) -> None:
@@ -77,6 +81,9 @@ def failures() -> str:
 def findings(work: Work, run: Run) -> Iterable[str]:
     """Why the draws should not be trusted as they are: the verdict, its cause and what to write (`causes`)."""
     verdict = run.verdict
+    if work.ended and verdict.reason:  # words of a file, which may come from anywhere
+        reason, advice = quoted(verdict.reason, MOST_SAID), verdict.advice and quoted(verdict.advice, MOST_SAID)
+        verdict = replace(verdict, reason=f"its checkpoint says {reason}", advice=advice)
     said, advice = verdict.reason, verdict.advice
     match verdict.status:
         case "converged":

@@ -72,10 +72,10 @@ class Storing:
             chains=len(living),
             coords={**model.coords, "chain": living},
             dims=model.named_vars_to_dims,
-            attributes={"status": "running", "seed": running.seed},
+            attributes={"status": "running", "seed": running.seed, "run": work.name},
             overwrite=overwrite,
             groups=groups,
-            goes_on=work.resumed,
+            goes_on=work.name if work.resumed else None,
         )
         storing = cls(lambda: partial(named, copy.copy(work)), living, store)
         storing.journal.about, storing.journal.seen = about(work), ProcessReport(work)
@@ -111,12 +111,6 @@ class Storing:
 
     def finish(self, tree: xarray.DataTree, stacklevel: int) -> None:
         """Write what is known at the end, or say why the store is not complete."""
-        if self.untold is not None:
-            warnings.warn(
-                f"what the store tells of the course of the run ends before the run: {self.untold}",
-                ConsilienceWarning,
-                stacklevel=stacklevel + 1,
-            )
         try:
             if self.fault is None:
                 groups = held(tree)
@@ -126,13 +120,20 @@ class Storing:
                     if name in groups
                 }
                 self.store.finish(static, {str(name): value for name, value in groups["posterior"].attrs.items()})
+                if self.untold is not None:
+                    warnings.warn(
+                        f"what the store tells of the course of the run ends before the run: {self.untold}",
+                        ConsilienceWarning,
+                        stacklevel=stacklevel + 1,
+                    )
                 return
         except StorageError as fault:
             self.fault = fault
         self.store.close()
+        holds = f"the store holds only the first {self.store.draws} draws of each chain: "
         warnings.warn(
-            f"the store holds only the first {self.store.draws} draws of each chain: {self.fault} All draws are in the "
-            "result; write it with `result.to_zarr` or `result.to_netcdf`.",
+            f"{'' if self.store.lost else holds}{self.fault} All draws are in the result; write it with "
+            "`result.to_zarr` or `result.to_netcdf`.",
             ConsilienceWarning,
             stacklevel=stacklevel + 1,
         )
