@@ -19,6 +19,7 @@ from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import Visits, distinguishing_coordinates, visits
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
+from consilience.model.own_units import OwnUnits
 from consilience.model.prior_positions import prior_positions
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
@@ -29,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
 BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
 FEW, OF_FEW = 4, 4500  # coordinates in which narrow regions can be found, and the gradients to look for them
-FURTHER, OF_A_COORDINATE = 6000, 4  # once there are several regions, and of each, for Hessians of two modes at least
+FURTHER, OF_A_COORDINATE = 24_000, 4  # less than a run of several regions takes, once there are several regions, and of each, for Hessians of two modes at least
 DRAWS_OF_A_CHAIN, MOST_DRAWS = 5, 40  # to ascend from
 UNKNOWN_SHARE: Final = 0.02  # of draws that ascend to none of the regions, from which on they are searched from
 MOST_UNMET: Final = 0.05  # share of starting points that may lead to other regions, where there are several
@@ -77,6 +78,7 @@ class SeparateModes:
             budget=budget if begins is None else 2 * budget,
             further=FURTHER + OF_A_COORDINATE * density.dimension,
             others=others,
+            own_units=lambda: OwnUnits(density.layout),
             begins=begins,
             threads=self.threads,
         )
@@ -189,7 +191,14 @@ class SeparateModes:
     def _unsearched(self) -> str:
         """In words, that there may be many more regions than those that were found; else empty."""
         found = self.found
-        if len(found.substantial) < 2 or not found.unmet > MOST_UNMET:
+        if len(found.substantial) < 2:
+            return ""
+        if not found.complete:
+            return (
+                f"{len(found.regions)} separate regions of the posterior were found, and not all of them could be "
+                f"compared: {found.statement}"
+            )
+        if not found.unmet > MOST_UNMET:
             return ""
         return (
             f"{len(found.regions)} separate regions of the posterior were found by {found.ascents} ascents, of which "
