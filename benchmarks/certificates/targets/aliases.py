@@ -117,9 +117,7 @@ def two_sinusoids() -> Target:
     @cache
     def evidence() -> Array:
         grid = (np.arange(PAIRS) + 0.5) / PAIRS
-        return np.stack(
-            [given_frequency(np.stack([np.full(PAIRS, f), grid], axis=-1), EVENLY, y)[0] for f in grid]
-        )
+        return np.stack([given_frequency(np.stack([np.full(PAIRS, f), grid], axis=-1), EVENLY, y)[0] for f in grid])
 
     def draw(rng: np.random.Generator, count: int) -> Draws:
         place = rng.choice(PAIRS**2, count, p=normalised(evidence()).ravel())

@@ -93,7 +93,8 @@ class Layout(Record):
         if all(s.variable.sampled == s.variable.transform for s in self.stretches):
             return parts
         sampled, users = [s.variable.sampled for s in self.stretches], [s.variable.transform for s in self.stretches]
-        return self.between(*((sampled, users) if to_users else (users, sampled)), [s.shape for s in self.stretches])(parts)
+        before, after = (sampled, users) if to_users else (users, sampled)
+        return self.between(before, after, [s.shape for s in self.stretches])(parts)
 
     def between(
         self, before: Sequence[Transform | None], after: Sequence[Transform | None], shapes: Sequence[tuple[int, ...]]

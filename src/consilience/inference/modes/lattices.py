@@ -92,6 +92,7 @@ def promising(evaluations: Evaluations, points: Floats, modes: Floats, widths: F
     widths : ndarray
         Deviations of the coordinates in each mode, float64[modes, dimension].
     """
+
     def apart(one: Floats, others: Floats, scales: Floats) -> bool:
         return bool((np.abs((one - others) / scales).max(axis=1, initial=0.0) > KNOWN).all()) if len(others) else True
 
