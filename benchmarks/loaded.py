@@ -1,4 +1,4 @@
-"""The same draws and the same status on a busy machine: models are run alone, and beside processes that do nothing else.
+"""The same draws and the same status on a busy machine: models run alone, and beside processes that only take time.
 
 `python -m benchmarks.loaded [MODEL ...] [--processes N]`. Models are those of `tests/public_models`. A run is a process
 of its own; what is compared is a digest of all draws, their number, the status, its reason, and the evaluations.
