@@ -29,6 +29,7 @@ from consilience.distributions.mathematics import (
     log_ndtr,
     logical_or,
     logit,
+    minimum,
     ndtri,
     sqrt,
     square,
@@ -46,6 +47,14 @@ def log1mexp_of_exp(w: Node) -> Node:
     """log(1 - exp(-exp(w))): the other tail of a law one of whose tails is exp(-exp(w))."""
     small = less(w, -_TINY)
     return where(small, w, log1mexp(-exp(where(small, 0.0, w))))
+
+
+def log_difference(a: Node, b: Node) -> Node:
+    """log(exp(a) - exp(b)) for a >= b; -inf where both are -inf."""
+    empty = equal(a, -math.inf)
+    base = where(empty, 0.0, a)
+    gap = minimum(where(empty, -1.0, b) - base, 0.0)
+    return where(empty, -math.inf, base + log1mexp(gap))
 
 
 def log_erf(u: Node) -> Node:

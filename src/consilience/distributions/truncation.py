@@ -47,6 +47,7 @@ from consilience.distributions.quadrature import probability_points
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.real_line import Normal
 from consilience.distributions.set_operations import ends, known_bound, of_parameters, within
+from consilience.distributions.tails import log_difference
 from consilience.errors import ParameterError
 from consilience.ir import FLOATS, Node, Shape, constant
 from consilience.ops.elementwise import as_tensor, cast
@@ -265,6 +266,14 @@ class Truncated(_Between):
 
     def _none(self) -> Node:
         return cast(math.nan, self.of.dtype) if self.of.dtype in FLOATS else cast(-1, self.of.dtype)
+
+
+def log_probability(rv: Node, low: Node, high: Node) -> Node:
+    """log P(low < X <= high) of a continuous variable from the nearer tail; -inf, with finite slopes, where it is 0."""
+    own = Truncated.bound([low, high], (1,), [(rv,)])
+    below, above = own._tail(low, "logcdf"), own._tail(low, "logccdf")
+    by_cdf = log_difference(own._tail(high, "logcdf"), below)
+    return where(less(below, above), by_cdf, log_difference(above, own._tail(high, "logccdf")))
 
 
 class Censored(_Between):

@@ -8,10 +8,11 @@ from typing import TypeAlias
 
 from consilience.distributions.mathematics import equal, exp, expm1, greater, log, log1mexp, minimum, where
 from consilience.distributions.random_variable import RandomVariable, distribution_of
+from consilience.distributions.tails import log_difference
 from consilience.ir import Node
 from consilience.ir.dimension import product
 from consilience.logprob.derivation import derive, independent, is_measurable, not_repeated, rule
-from consilience.logprob.measure import Ends, Measure, Sources, log_difference
+from consilience.logprob.measure import Ends, Measure, Sources
 from consilience.logprob.truth import TruthValue
 from consilience.ops.elementwise import Elementwise, apply, as_tensor, cast
 from consilience.ops.index import getitem

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from consilience.distributions.constraints import Bound
 from consilience.distributions.mathematics import (
     absolute,
-    equal,
     less,
     less_equal,
     log1mexp,
@@ -24,6 +23,7 @@ from consilience.distributions.mathematics import (
     round_even,
     where,
 )
+from consilience.distributions.tails import log_difference
 from consilience.errors import MissingRuleError
 from consilience.ir import FLOATS, Node, Shape, constant
 from consilience.ir.side_tables import describe
@@ -151,14 +151,6 @@ class Measure(ABC):
 def near(value: Node, atom: Node, error: Node) -> Node:
     """The atom where the value is near it, else the value."""
     return where(less_equal(absolute(value - atom), apply("minimum", error, 0.25)), atom, value)
-
-
-def log_difference(a: Node, b: Node) -> Node:
-    """log(exp(a) - exp(b)) for a >= b; -inf where both are -inf."""
-    empty = equal(a, -math.inf)
-    base = where(empty, 0.0, a)
-    gap = apply("minimum", where(empty, -1.0, b) - base, 0.0)
-    return where(empty, -math.inf, base + log1mexp(gap))
 
 
 def between(value: Node, ends: Ends) -> Node | None:

@@ -8,10 +8,11 @@ from typing import Final
 import numpy as np
 
 from consilience.distributions.mathematics import equal, exp, greater_equal, less, log, where
+from consilience.distributions.tails import log_difference
 from consilience.ir import Node, constant
 from consilience.logprob.derivation import derive, is_measurable, rule
 from consilience.logprob.extremes import identical
-from consilience.logprob.measure import EVERYWHERE, Ends, Measure, log_difference, refusal
+from consilience.logprob.measure import EVERYWHERE, Ends, Measure, refusal
 from consilience.ops.elementwise import apply, cast
 from consilience.ops.index import FULL, At, Gather, Index, getitem
 from consilience.ops.order import ArgSort, Sort

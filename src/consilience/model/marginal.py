@@ -24,6 +24,7 @@ from consilience.errors import ModelError
 from consilience.ir import Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
 from consilience.model.addends import addends, of_elements
 from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
+from consilience.model.running_sums import running_sums
 from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
 from consilience.ops.elementwise import StopGradient, cast
@@ -115,7 +116,9 @@ def summed_out(
     from consilience.model.branches import hoisted  # few models need it
 
     integrals: list[Integral] = []
-    continuous = [v for v in variables if v.continuous]
+    within = set(topological(factors))
+    alone = [v for v in variables if v.continuous and given[v.node] not in within]  # drawn from their distributions
+    continuous = [v for v in variables if v.continuous and v not in alone]
     variables = [v for v in variables if not v.continuous]
     if continuous:
         from consilience.model.gaussian_integral import integrated  # few models need it
@@ -154,6 +157,7 @@ def summed_out(
         pool[place] = []
         if factors and not dependent:
             pool[0] += _checks(variable, variables, given)
+    sums += [Sum(v, given[v.node], 0, 0, None) for v in alone]
     return [_whole(parts) for parts in pool[: len(factors)]], sums
 
 
@@ -220,8 +224,11 @@ def _summed(
     if all(needed <= {link.axis for link in own.values()} for own in linked):
         each = reshape(constant(np.arange(least, greatest + 1)), (count, *(1 for _ in shape)))
         values = broadcast_to(each, (count, *shape))
-        batched = vectorize(factors, {leaf: values})
-        table = _added([gathered(f, own, leaf) for f, own in zip(batched, linked, strict=True)])
+        running = [running_sums(factor, leaf, np.arange(least, greatest + 1)) for factor in factors]
+        rest = [place for place, table in enumerate(running) if table is None]
+        batched = vectorize([factors[place] for place in rest], {leaf: values})
+        tables = [gathered(f, linked[place], leaf) for f, place in zip(batched, rest, strict=True)]
+        table = _added(tables + [table for table in running if table is not None])
         return _of_table(variable, leaf, known, table, sampled)
     if known.endless:
         raise ModelError(

@@ -134,10 +134,10 @@ def _weight(rv: Node, sizes: tuple[Any, ...]) -> Node:
 def check_values(name: str, rv: Node, data: Node, slots: Mapping[Node, Array]) -> None:
     """Raise SupportError for values outside the support, as far as constants and slots decide them."""
     floats = isinstance(data.op, Cast) and kind_of(data.dtype) == "int" and data.inputs[0].dtype in FLOATS
-    given = _known(data.inputs, slots) if floats else None
+    given = known_values(data.inputs, slots) if floats else None
     if given is not None:
         check_whole(f"`observed` of `{name}`", given[0])
-    found = _known([support_violation(rv, data), data], slots)
+    found = known_values([support_violation(rv, data), data], slots)
     if found is not None and found[0].any():
         raise support_error(rv, f"`observed` of `{name}`", found[1], found[0])
     refused = None if found is None else support_refusal(rv, f"`observed` of `{name}`", found[1])
@@ -154,7 +154,7 @@ def check_parameters(variables: Sequence[Node], slots: Mapping[Node, Array]) -> 
         for parameter, constraint, valid in parameter_violation(node):
             if not any(is_leaf(n) for n in topological([valid])):
                 continue
-            found = _known([valid], slots)
+            found = known_values([valid], slots)
             if found is not None and not found[0].all():
                 raise ParameterError(
                     f"`{name_of(node)}`: its parameter `{parameter}` must be {constraint.rule}, "
@@ -162,7 +162,7 @@ def check_parameters(variables: Sequence[Node], slots: Mapping[Node, Array]) -> 
                 )
 
 
-def _known(outputs: Sequence[Node], slots: Mapping[Node, Array]) -> list[Array] | None:
+def known_values(outputs: Sequence[Node], slots: Mapping[Node, Array]) -> list[Array] | None:
     """Values of expressions if constants, slots and their lengths decide them, else None."""
     if any(is_leaf(n) and n not in slots for n in topological(outputs)):
         return None

@@ -1,4 +1,4 @@
-"""Which discrete variables of a model are summed out before it is sampled, by what that costs.
+"""Which variables of a model are summed out before it is sampled, by what that costs: discrete ones, and intervals.
 
 A model and the names of those that stay enter; names leave, and in words why others do not. Sums are in `marginal`.
 """
@@ -58,7 +58,8 @@ def summable(model: Model, staying: Collection[str] = ()) -> tuple[str, ...]:
     staying : collection of str, default ()
         Names of variables that are not summed out.
     """
-    if not any(v.continuous for v in model.free):
+    jumping = _stepwise(model)
+    if not any(v.continuous and v.name not in jumping for v in model.free):
         return ()
     return summability(model, staying).summed
 
@@ -85,11 +86,21 @@ def summability(model: Model, staying: Collection[str] = ()) -> Summability:
     >>> print(found.refused["many"])
     the elements of `many` (shape (40,)) act together on what depends on it, and all their combinations are 2^40; ...
     """
-    names = tuple(v.name for v in model.free if not v.continuous and v.name not in staying)
+    jumping = _stepwise(model)
+    names = tuple(v.name for v in model.free if (not v.continuous or v.name in jumping) and v.name not in staying)
     if not names:
         return Summability((), 0.0, {})
     shapes = tuple(value.shape for value in slot_values(model)[1])
     return kept(model.cache, "summable", (names, shapes), lambda: _chosen(model, names))
+
+
+def _stepwise(model: Model) -> Collection[str]:
+    """Names of continuous variables that act by jumps alone; the interval that each is in is summed over."""
+    if not model.has_steps():
+        return ()
+    from consilience.model.intervals import stepwise  # few models need it
+
+    return stepwise(model).keys()
 
 
 def _chosen(model: Model, names: Sequence[str]) -> Summability:
@@ -149,6 +160,12 @@ def without(model: Model, names: Sequence[str], values: Mapping[str, int] | None
 
 
 def _without(model: Model, names: Sequence[str], values: Mapping[str, int]) -> Model:
+    jumping = [name for name in names if name in {v.name for v in model.free if v.continuous}]
+    if jumping:
+        from consilience.model.intervals import in_intervals  # few models need it
+
+        model, intervals = in_intervals(model, jumping)
+        names = [*names, *intervals]
     made = without_variables(model, names)
     made.summed_values |= values
     find_lengths(made)

@@ -28,14 +28,14 @@ from consilience.errors import (
     ModelError,
     ShapeError,
 )
-from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_input
+from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_input, topological
 from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import missing, observation
 from consilience.model.coordinates import Coordinates, Labels, NamedAxes
 from consilience.model.data import GivenData, Mask, data_slot, for_slot, given_data, with_sparse_parts
 from consilience.ops.assertion import Assume
-from consilience.ops.elementwise import TensorLike
+from consilience.ops.elementwise import TensorLike, is_step
 from consilience.record import Record
 
 # Axes that every result has.
@@ -379,6 +379,10 @@ class ModelVariables(metaclass=Declaring):
         inside = node.dtype in FLOATS and (default or _is_default(node, chosen))
         sampled = sampled_transform(node) if inside else chosen
         return FreeVariable(full, node, chosen, initval, inside, value_variable(full, node, chosen), sampled)
+
+    def has_steps(self) -> bool:
+        """Whether anything jumps where a number passes another: whoever sums over variables then looks closer."""
+        return any(map(is_step, topological([v.node for v in self.observed] + [*self.named_potentials.values()])))
 
     def take_observed(self, full: str, node: Node, data: Node, weight: Node | None) -> None:
         """Take a random variable with data, by its full name; each of them stands for `weight` observations."""

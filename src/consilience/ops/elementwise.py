@@ -149,6 +149,18 @@ class Cast(Op):
         return f"cast({self.dtype})"
 
 
+COMPARISONS = ("lt", "le", "gt", "ge")
+STEPS = {"sign": 0.0, "floor": 1.0, "ceil": 1.0, "trunc": 1.0, "round": 0.5}
+"""Where functions of one number jump: at 0, at whole numbers, or half-way between these."""
+
+
+def is_step(node: Node) -> bool:
+    """Whether a node is constant between jumps, as a comparison, a sign or a whole number of a real one is."""
+    if isinstance(node.op, Cast):
+        return node.dtype in INTEGERS and node.inputs[0].dtype in FLOATS
+    return isinstance(node.op, Elementwise) and (node.op.function in COMPARISONS or node.op.function in STEPS)
+
+
 class StopGradient(Op):
     """The value itself; derivatives do not pass."""
 

@@ -107,8 +107,9 @@ def sample(
     step : Kernel or sequence of Kernel, optional
         Another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself. Discrete variables
         that no step method is given to are summed out while chains move, where that can be, and drawn afterwards given
-        all others: the result has them all. Its attribute `marginalized` has their names, and `sample_stats.lp` is the
-        log density summed over them.
+        all others: the result has them all. So are continuous variables that act through comparisons alone, as
+        `tau` does in `pm.math.switch(t < tau, a, b)`. The result's attribute `marginalized` has their names, and
+        `sample_stats.lp` is the log density summed over them.
     var_names : sequence of str, optional
         Names of the variables to keep; all free variables and deterministics by default.
     initvals : mapping or sequence of mapping, optional
@@ -256,14 +257,14 @@ def sample(
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     summed: tuple[str, ...] = ()
-    if not all(v.continuous for v in owner.free):
+    apart = type(executor).__name__ == "Shards"  # the rows are not here
+    if not all(v.continuous for v in owner.free) or (not apart and owner.has_steps()):
         from consilience.sample import summing  # few models need it
 
         summed, initvals = summing.summed_out(owner, step, initvals)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
     climbing = init == "lbfgs"
-    apart = type(executor).__name__ == "Shards"  # the rows are not here
     free = initvals is None and climbing
     alone = draws is None and free
     other = centred_hierarchies(owner) or fields(owner) or standard_variables(owner)  # coordinates there may be

@@ -111,12 +111,15 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
 
 
 def asked_for(step: Any, model: Model) -> list[str]:
-    """Names of the discrete variables that a user's step methods move."""
+    """Names of the variables that a user's step methods move though they might be summed out."""
     given = list(step) if isinstance(step, list | tuple) else [step]
     methods = [part for method in given if isinstance(method, Kernel) for part in method.parts]
-    every = any(method.discrete and not method.vars for method in methods)
     named = {name for method in methods for name in method.vars}
-    return [v.name for v in model.free if not v.continuous and (every or v.name in named)]
+    unnamed = [method for method in methods if not method.vars]
+    every = any(method.discrete for method in unnamed)
+    # A method with gradients is asked for what has slopes.
+    numbers = any(method.continuous and method.needs != "gradient" for method in unnamed)
+    return [v.name for v in model.free if v.name in named or (numbers if v.continuous else every)]
 
 
 def _check_name(name: str, free: dict[str, FreeVariable], taken: dict[str, Kernel], method: Kernel) -> None:
