@@ -18,7 +18,7 @@ KNOWN: Final = 3.0  # deviations within which a point is that mode
 TRIED: Final = 6  # candidates for each point that is wanted
 
 
-class OwnUnits(Protocol):
+class Units(Protocol):
     """The variables' own units, of positions."""
 
     def values(self, positions: Floats) -> Floats:
@@ -47,7 +47,7 @@ class SameUnits:
         return positions
 
 
-def candidates(modes: Floats, elsewhere: Floats, units: OwnUnits, count: int, generator: np.random.Generator) -> Floats:
+def candidates(modes: Floats, elsewhere: Floats, units: Units, count: int, generator: np.random.Generator) -> Floats:
     """About so many points (row, coordinate) at which there may be another mode; `elsewhere`: points of any kind."""
     kinds = generator.permutation(np.arange(count) % 8)
     first, second, third = (generator.integers(len(modes), size=count) for _ in range(3))

@@ -19,7 +19,7 @@ from consilience.inference.modes.ascent import LinearMap, scaled_by, whitened_by
 from consilience.inference.modes.common_block import common_block, widths_at
 from consilience.inference.modes.coverage import PROMISED, poisson_bound, unmet
 from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
-from consilience.inference.modes.lattices import TRIED, OwnUnits, SameUnits, candidates, promising
+from consilience.inference.modes.lattices import TRIED, SameUnits, Units, candidates, promising
 from consilience.inference.modes.prominence import MASSLESS, Linkage
 from consilience.inference.modes.region_mass import DRAWS, Curvature, curvature_at, importance, laplace
 from consilience.inference.modes.statement import statement
@@ -178,7 +178,7 @@ def find_regions(
     budget: int = BUDGET,
     further: int = 0,
     others: Callable[[int], Floats] | None = None,
-    own_units: Callable[[], OwnUnits] | None = None,
+    own_units: Callable[[], Units] | None = None,
     begins: ArrayLike | None = None,
     threads: int = 1,
     stop: NDArray[np.int64] | None = None,
@@ -260,7 +260,7 @@ class _Search:
         seed: int,
         further: int,
         others: Callable[[int], Floats] | None,
-        own_units: Callable[[], OwnUnits] | None,
+        own_units: Callable[[], Units] | None,
         begins: Floats,
     ) -> None:
         self.evaluations = evaluations
@@ -274,7 +274,7 @@ class _Search:
         self.widths: Floats | None = None
         self.at_rest = False
         self.since = -1  # ascents that knew of nothing since a region was met that may count; -1: not asked for
-        self.units: OwnUnits | None = None
+        self.units: Units | None = None
         self.places = np.arange(len(centre))
         self.decrements: dict[int, float] = {}
         self.linkage = Linkage(evaluations)
