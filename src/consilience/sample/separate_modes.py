@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import count
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,14 @@ from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import Visits, distinguishing_coordinates, visits
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
-from consilience.model.own_units import OwnUnits
 from consilience.model.prior_positions import prior_positions
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
 from consilience.run import Monitored
 from consilience.sample.exchanged import exchanged
+
+if TYPE_CHECKING:
+    from consilience.model.own_units import OwnUnits
 
 Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
@@ -71,6 +73,11 @@ class SeparateModes:
             seed = self.seed + next(calls)
             return prior_positions(density.model, density.layout, density.lengths, centre, wanted, seed)
 
+        def units() -> OwnUnits:
+            from consilience.model.own_units import OwnUnits  # few models need it
+
+            return OwnUnits(density.layout)
+
         return find_regions(
             density,
             centre,
@@ -78,7 +85,7 @@ class SeparateModes:
             budget=budget if begins is None else 2 * budget,
             further=FURTHER + OF_A_COORDINATE * density.dimension,
             others=others,
-            own_units=lambda: OwnUnits(density.layout),
+            own_units=units,
             begins=begins,
             threads=self.threads,
         )

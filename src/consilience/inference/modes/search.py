@@ -8,7 +8,7 @@ next ascent leads to another one. What is not found by them is not excluded: nar
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,11 +19,13 @@ from consilience.inference.modes.ascent import LinearMap, scaled_by, whitened_by
 from consilience.inference.modes.common_block import common_block, widths_at
 from consilience.inference.modes.coverage import PROMISED, poisson_bound, unmet
 from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
-from consilience.inference.modes.lattices import TRIED, SameUnits, Units, candidates, promising
 from consilience.inference.modes.prominence import MASSLESS, Linkage
 from consilience.inference.modes.region_mass import DRAWS, Curvature, curvature_at, importance, laplace
 from consilience.inference.modes.statement import statement
 from consilience.record import Record
+
+if TYPE_CHECKING:
+    from consilience.inference.modes.lattices import Units
 
 BUDGET: Final = 5_000
 FIRST_ASCENTS, FIRST_SCALES, FIRST_EVALUATIONS = 40, (1.0, 3.0, 10.0), 60
@@ -382,6 +384,9 @@ class _Search:
 
     def beyond(self, modes: list[int], count: int) -> None:
         """Ascents from where further modes may lie by those that are known."""
+        # few searches come here
+        from consilience.inference.modes.lattices import TRIED, SameUnits, candidates, promising
+
         weighty = set(self.weighty())
         chosen = [int(point) for point in self.generator.permutation(modes)]
         modes = sorted(chosen, key=lambda point: point not in weighty)[:MOST_STEPPED]
