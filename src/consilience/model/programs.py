@@ -130,7 +130,7 @@ class DensityPrograms:
             self._parts_of_position = [part_of(self.position, s.start, s) for s in self.layout.stretches]
             (logp, *slopes), self.static_slots = self._at_position(simplify([logp, *gradients]))
             self.outputs = equal_terms_batched([logp, flat(slopes)])
-            self.operations = operations(self.outputs)
+            self.operations, self.work = (operations(self.outputs, loops) for loops in (False, True))
             self.graph_seconds = time.perf_counter() - began
             self.inputs = [self.position, *rows]
             self.compiled = self._compile(self.inputs, self.outputs, {}, self.static_slots)

@@ -345,7 +345,7 @@ def _as_now(saved: Mapping[str, Any]) -> dict[str, Any]:
     diverged = saved["diverged"]
     if diverged is not None and "errors" not in diverged:  # then by how many draws there were
         diverged = {**diverged, "errors": 0.0 * diverged["widths"] + (2.0 * diverged["draws"]) ** -0.5}
-    later = {"spent": 0.0, "since": 0.0, "prepared": 0.0, "spent_before": 0}
+    later = {"spent": 0.0, "since": 0.0, "prepared": 0.0, "priced": {}, "spent_before": 0}
     return {**later, **saved, "sampling": attempt, "diverged": diverged}
 
 

@@ -83,8 +83,8 @@ def sample(
 
     Without numbers the chains tune together for as long as metric and step size change, then draw until every
     scalar has 400 effective draws (`stop`), in bulk and tails, and the chains agree: as many as it takes, while their
-    own forecast says that they end within a minute, or five times what tuning and the first 400 draws took. `draws`
-    and `tune` fix the length of either phase instead, as in PyMC.
+    own forecast says that they take no more evaluations than a usual machine makes in a minute, or five times those of
+    tuning and the first 400 draws. `draws` and `tune` fix the length of either phase instead, as in PyMC.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.diagnostics.error_rates import RATES, TARGETS
+from consilience.diagnostics.error_rates import COMMIT, RATES, TARGETS, VERSION
 from consilience.diagnostics.variables import held
 from consilience.errors import SamplingError
 from consilience.faces import face
@@ -169,7 +169,8 @@ def _status(attributes: Mapping[str, Any]) -> Iterator[str]:
     if runs >= FEWEST_RATED:
         low, high = interval(wrong, runs)
         yield (
-            f"{wrong:,} of {runs:,} results with this status were wrong in a study of {TARGETS} targets, "
+            f"{wrong:,} of {runs:,} results with this status were wrong in a study of {TARGETS} targets "
+            f"with version {VERSION} ({COMMIT}), "
             f"{wrong / runs:.2%} (95 % interval {low:.2%} to {high:.2%}): docs/understand/certificates.md"
         )
     if reason:
