@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from consilience.model.terms import terms_of
 from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 from tests.backends.agreement import run_llvm
-from tests.random_models import beyond, gaps, lengths
+from tests.random_models import beyond, gaps, lengths, together
 from tests.random_models.chains import hidden_markov, summed_out
 from tests.random_models.coordinates import difference, of_samplers
 from tests.random_models.derived import derived
@@ -73,8 +74,10 @@ class _WrongError(AssertionError):
 PASS = Outcome("pass")
 
 
-def built(program: Program, arrays: dict[str, Array]) -> pm.Model:
-    """The program as a model."""
+def built(
+    program: Program, arrays: dict[str, Array], makers: Mapping[str, Callable[..., Any]] = MappingProxyType({})
+) -> pm.Model:
+    """The program as a model; `makers` by name write some variables in ways of their own."""
     values: dict[str, Any] = {**arrays, **dict(program.sizes)}
     with pm.Model() as model:
         for datum in program.data:
@@ -93,7 +96,7 @@ def built(program: Program, arrays: dict[str, Array]) -> pm.Model:
                     given["shape"] = program.shape(line.shape)
                 if line.observed:
                     given["observed"] = evaluate(line.observed, TENSOR, values)
-                make = OWN_FAMILIES.get(line.family) or getattr(pm, line.family)
+                make = makers.get(line.name) or OWN_FAMILIES.get(line.family) or getattr(pm, line.family)
                 values[line.name] = make(line.name, **given)
     return summed_out(model)
 
@@ -125,6 +128,8 @@ def check(program: Program, known: Truth | None = None, draws: bool = False, eng
                 _same_with_other_data(program, model, wanted)
             if program.number % 12 == 7:
                 _same_after_other_lengths(program)
+            if program.number % 4 in (0, 1):
+                _same_with_features_together(program, wanted)
             if program.number % 3 == 2 and (wrong := beyond.found(program, built, wanted.point)):
                 raise _WrongError("wrong value", "data beyond the support", wrong)
             if draws:
@@ -249,6 +254,15 @@ def _same_after_other_lengths(program: Program) -> None:
     name, value, wanted = found
     if not abs(value - wanted) <= 1e4 * tolerance_of(program) * (1 + abs(wanted)):
         raise _WrongError("wrong value", "data of another length", f"along `{name}`: {value!r}, built anew {wanted!r}")
+
+
+def _same_with_features_together(program: Program, wanted: Truth) -> None:
+    """One likelihood in several ways at once has the density that it had, or that a formula gives."""
+    found = together.found(program, built, wanted.natural, wanted.point)
+    if found is not None:
+        features, value, expected = found
+        if not abs(value - expected) <= 100 * tolerance_of(program) * (1 + wanted.magnitude + abs(expected)):
+            raise _WrongError("wrong value", "features together", f"{features}: {value!r}, expected {expected!r}")
 
 
 def _each_term_moves(program: Program, model: pm.Model, wanted: Truth, arrays: dict[str, Array]) -> None:

@@ -173,10 +173,24 @@ class DerivedDistribution(UnnamedParameters):
 
     def elements(self, index: tuple[Any, ...]) -> Node:
         """A variable of some elements, where single numbers are events."""
-        measure, held = _measure(self.generated, self.values)
-        with numeric_inverses(self.generated.numeric_inverse):
-            made = _variable(self.title, getitem(measure.node, index), given=lambda node: False)
-        return Node(made.op, made.inputs[0], *(held.get(value, value) for value in made.inputs[1:]))
+        own, given = self.generated, self.generated.support_point
+        stand_ins = [_stand_in(value) for value in self.values]
+        (graph,) = own.graph.apply(*stand_ins, *(fresh_key() for _ in range(own.keys)))
+
+        def chosen(*parameters: Node) -> Node:
+            assert given is not None
+            point = as_tensor(given(*parameters))
+            return getitem(point, index) if point.ndim else point
+
+        made = _variable(
+            own.title,
+            getitem(graph, index),
+            stand_ins[: own.arguments],
+            support_point=given and chosen,
+            numeric_inverse=own.numeric_inverse,
+        )
+        replaced = dict(zip(stand_ins, self.values, strict=True))
+        return Node(made.op, made.inputs[0], *(replaced.get(value, value) for value in made.inputs[1:]))
 
     def support_point(self) -> Node:
         given = self.generated.support_point

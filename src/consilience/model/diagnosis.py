@@ -15,11 +15,12 @@ import numpy.typing as npt
 from consilience.backends import reference
 from consilience.distributions.random_variable import distribution_of, random_variables
 from consilience.errors import ExecutionError
-from consilience.ir import Node, constant_value, substitute, topological
+from consilience.ir import Node, constant, constant_value, substitute, topological
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.layout import layout_of
+from consilience.model.minibatch import batches_of, chosen_by
 from consilience.model.observation import slot_values
 from consilience.model.terms import Terms, terms_of, with_key
 from consilience.model.variables import ModelVariables
@@ -53,7 +54,11 @@ class _Place:
         self.natural |= {v.node: v.data for v in model.observed}
 
     def values(self, outputs: Sequence[Node]) -> list[npt.NDArray[Any]]:
-        """Values of expressions of unconstrained values."""
+        """Values of expressions of unconstrained values; of batches of data, with their first rows."""
+        outputs = list(outputs)
+        if batches := batches_of(outputs, self.lengths):
+            first = np.concatenate([np.arange(float(b.length)) for b in batches])
+            outputs = chosen_by(outputs, batches, constant(first))
         static, memo = specialise(released([with_key(o) for o in outputs]), self.lengths)
         return reference.evaluate(static, {memo[n]: v for n, v in self.inputs.items() if n in memo})
 

@@ -26,8 +26,10 @@ def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Mask]:
     Raises
     ------
     ModelError
-        For distributions whose elements are neither independent nor can be parted.
+        For distributions whose elements are neither independent nor can be parted, and for a single number.
     """
+    if not mask.ndim:
+        raise ModelError(f"`{name}` is one number, which is missing: leave `observed` out, and it is a free variable.")
     bound = distribution_of(rv)
     rank = bound.event_rank
     whole = mask.reshape(*mask.shape[: mask.ndim - rank], -1)
@@ -42,16 +44,17 @@ def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Mask]:
 def _elements(name: str, rv: Node, places: tuple[npt.NDArray[np.intp], ...], own: int = 0) -> Node:
     """The variable of some elements of another, along one axis; its last `own` axes belong to every element."""
     bound = distribution_of(rv)
-    if not own and not bound.event_rank and (part := bound.elements(tuple(map(constant, places)))) is not None:
+    if not places:
+        return rv
+    inside = len(places) <= rv.ndim - own - bound.event_rank
+    if inside and not bound.event_rank and (part := bound.elements(tuple(map(constant, places)))) is not None:
         return part
-    if len(places) > rv.ndim - own - bound.event_rank or type(bound).batch_shapes is not Distribution.batch_shapes:
+    if not inside or type(bound).batch_shapes is not Distribution.batch_shapes:
         raise ModelError(
             f"`{name}` has missing values, but the elements of {bound.title} are tied to each other, so the ones that "
             "are there have no density of their own here. Leave out whole rows with missing values, or write the "
             "missing ones as a variable of their own."
         )
-    if not places:
-        return rv
     own += bound.event_rank
     lengths = rv.static_shape[: rv.ndim - own]
     values = [

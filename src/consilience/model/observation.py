@@ -6,7 +6,7 @@ Variables and `GivenData` or values of slots in; data in the type of their varia
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -130,6 +130,11 @@ def _weight(rv: Node, sizes: tuple[Any, ...]) -> Node:
     return result
 
 
+ONLY_ARRAYS: Final = (
+    "Missing values are made variables only where the distribution gets them as an array, in `observed=`."
+)
+
+
 def check_values(name: str, rv: Node, data: Node, slots: Mapping[Node, Array]) -> None:
     """Raise SupportError for values outside the support, as far as constants and slots decide them."""
     floats = isinstance(data.op, Cast) and kind_of(data.dtype) == "int" and data.inputs[0].dtype in FLOATS
@@ -138,7 +143,16 @@ def check_values(name: str, rv: Node, data: Node, slots: Mapping[Node, Array]) -
         check_whole(f"`observed` of `{name}`", given[0])
     found = known_values([support_violation(rv, data), data], slots)
     if found is not None and found[0].any():
-        raise support_error(rv, f"`observed` of `{name}`", found[1], found[0])
+        error = support_error(rv, f"`observed` of `{name}`", found[1], found[0])
+        raise SupportError(f"{error} {ONLY_ARRAYS}") if np.isnan(found[1]).any() else error
+    for rows in (n.inputs[0] for n in topological([data]) if any(map(is_rows, n.inputs[1:]))):
+        known = known_values([rows], slots)
+        if known is not None and known[0].dtype.kind == "f" and (lacking := np.isnan(known[0])).any():
+            first = tuple(int(i) for i in np.argwhere(lacking)[0])
+            raise SupportError(
+                f"`observed` of `{name}`: {int(lacking.sum())} values of the `Minibatch` are NaN, the first at "
+                f"{first}. Leave these rows out. {ONLY_ARRAYS}"
+            )
     refused = None if found is None else support_refusal(rv, f"`observed` of `{name}`", found[1])
     if refused is not None:
         raise refused

@@ -5,7 +5,6 @@ Terms that do not depend on rows are computed here, sums over rows of the others
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,7 +36,7 @@ class RowsOfModel:
 
     def __copy__(self) -> RowsOfModel:
         """With a model of its own, as data are exchanged in it."""
-        return RowsOfModel(pickle.loads(pickle.dumps(self.model)), self.numbers)
+        return RowsOfModel(self.model.copy(), self.numbers)
 
     def __call__(self, values: dict[str, Array], first: int) -> Any:
         """What gives value and gradient of these rows, and the bytes that it keeps, without those of mapped files.
