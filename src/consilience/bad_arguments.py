@@ -45,7 +45,7 @@ def explained(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any
     """The error to raise for one that a call ended with: the same, if it is deliberate or raised by the user's code."""
     title = getattr(thing, "__name__", str(thing))
     if isinstance(error, MemoryError) and not isinstance(error, ConsilienceError):
-        return MemoryShortage(f"`{title}` needs arrays that are larger than the memory: {error or 'none is left'}.")
+        return MemoryShortage(f"`{title}` needs arrays that are larger than the memory ({error}).")
     if isinstance(error, ConsilienceError) or not isinstance(error, ESCAPING) or not _escaped(error.__traceback__):
         return error
     try:

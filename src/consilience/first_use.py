@@ -37,7 +37,7 @@ def guarded(thing: Any) -> Any:
         return thing
     if id(thing) not in _GUARDED:
         wrapped = _telling(thing)
-        home = sys.modules.get(thing.__module__)
+        home: Any = sys.modules.get(thing.__module__)
         if home is not None and vars(home).get(thing.__name__) is thing:  # where pickle looks for it
             vars(home)[thing.__name__] = wrapped
         _GUARDED[id(thing)] = wrapped
@@ -76,9 +76,10 @@ def _telling(function: FunctionType, bound: bool = False, noted: Mapping[str, An
             raise told from error
 
     # Warnings are told of the line that calls a public function: frames of such files are no lines of anybody.
-    call.__code__ = call.__code__.replace(co_filename="<consilience importlib _bootstrap>")
-    _GUARDED[id(call)] = call
-    return cast(FunctionType, call)
+    told = cast(FunctionType, call)
+    told.__code__ = told.__code__.replace(co_filename="<consilience importlib _bootstrap>")
+    _GUARDED[id(told)] = told
+    return told
 
 
 def checked(
