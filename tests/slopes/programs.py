@@ -153,7 +153,8 @@ def _of_example(name: str, given: str, value: str) -> Iterator[tuple[Program, li
         return
     arguments = eval(f"dict({given})", {"pm": pm, "np": np})
     at = np.asarray(eval(value, {"np": np}))
-    moving = {n: np.asarray(v, float) for n, v in arguments.items() if _is_float(v)}
+    settings = {"dt", *(p.name for p in getattr(getattr(pm, name), "static_parameters", ()))}  # numbers, not tensors
+    moving = {n: np.asarray(v, float) for n, v in arguments.items() if _is_float(v) and n not in settings}
     names = list(moving)
 
     def build(*nodes: Node) -> Node:

@@ -6,6 +6,7 @@ has no derivative stands in one list, with its reason.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -67,11 +68,12 @@ def law(program: Program, points: Iterable[Point], backend: str, second: bool = 
     reason = next((r for start, r in NO_DERIVATIVE.items() if program.name.startswith(start)), None)
     second = second and not (program.name.startswith(SEARCHED) and program.name.endswith(".icdf"))
     for point in points:
-        if reason is not None:
-            with pytest.raises(MissingRuleError, match=reason):
-                check(program, point, BACKENDS[backend], done, second)
+        try:
+            check(program, point, BACKENDS[backend], done, second)
+        except MissingRuleError as error:
+            if reason is None or not re.search(reason, str(error)):
+                raise
             break
-        check(program, point, BACKENDS[backend], done, second)
     return done
 
 

@@ -227,6 +227,12 @@ def _slope_of_log1p_square(x: Node) -> Node:
 derivative("log1p_square", lambda g, y, x: g * _slope_of_log1p_square(x))
 
 
+def _before_overflow(name: str, x: Node, end: float) -> Node:
+    """A function that overflows beyond an end: infinite there without a slope, which would be 0 times infinity."""
+    far = apply("gt" if end > 0 else "lt", x, end)
+    return where(far, math.inf, apply(name, where(far, end, x)))
+
+
 def _share(g: Node, a: Node, b: Node, base: float) -> Node:
     """g exp(a) / (exp(a) + exp(b)), at any size of a and b. Derivatives of what has no weight do not count."""
     gap = where(eq(a, b), 0.0, a - b)
@@ -244,8 +250,8 @@ derivative(
     lambda g, y, a, b: _share(g, a, b, 2.0),
     lambda g, y, a, b: _share(g, b, a, 2.0),
 )
-# It is -inf at 0.0 too, and 0 before the exponential overflows.
-derivative("log1mexp", lambda g, y, x: -g / apply("abs", apply("expm1", apply("minimum", -x, 700.0))))
+# -inf at 0.0 too.
+derivative("log1mexp", lambda g, y, x: -g / apply("abs", _before_overflow("expm1", -x, 700.0)))
 derivative("softplus", lambda g, y, x: g * apply("sigmoid", x))
 derivative("sigmoid", lambda g, y, x: g * (y * (1.0 - y)))
 derivative("logit", lambda g, y, x: g / (x * (1.0 - x)))
@@ -305,8 +311,7 @@ derivative(
     lambda g, y, h, a: g * (-0.5 / SQRT_2_PI * exp(-0.5 * (h * h)) * apply("erf", a * h / SQRT_2)),
     lambda g, y, h, a: g * (0.5 / math.pi * exp(-0.5 * (h * h) * (1.0 + a * a)) / (1.0 + a * a)),
 )
-# Beyond -26 it overflows, and the quotient is 0.
-derivative("log_ndtr", lambda g, y, x: g * (2.0 / SQRT_2_PI / apply("erfcx", apply("maximum", x / -SQRT_2, -26.0))))
+derivative("log_ndtr", lambda g, y, x: g * (2.0 / SQRT_2_PI / _before_overflow("erfcx", x / -SQRT_2, -26.0)))
 
 # Gamma and beta families. Slopes of the incomplete functions in their shapes are functions of their own.
 _TWICE = "take the derivative with respect to it once only."
