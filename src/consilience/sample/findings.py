@@ -19,7 +19,6 @@ from consilience.model.diagnosis import diagnosis
 from consilience.model.model import Model
 from consilience.model.reparametrization import centred_hierarchies
 from consilience.model.variables import ModelVariables
-from consilience.output.storage.plain_values import quoted
 from consilience.record import replace
 from consilience.run import Run
 from consilience.run.lock_step import ChEES
@@ -101,6 +100,8 @@ def findings(work: Work, run: Run, raised: bool) -> Iterable[str]:
     where = divergence_location(work, run, raised)
     verdict = run.verdict
     if work.ended and verdict.reason:  # words of a file, which may come from anywhere
+        from consilience.output.storage.plain_values import quoted  # few runs are resumed
+
         verdict = replace(verdict, reason=f"its checkpoint says {quoted(verdict.reason, MOST_SAID)}")
     said = verdict.reason
     match verdict.status:
