@@ -11,7 +11,6 @@ from consilience.backends.callback import FAILURES
 from consilience.diagnostics.convergence import from_statistics
 from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
 from consilience.inference import CompoundStep
-from consilience.output.storage.plain_values import quoted
 from consilience.record import replace
 from consilience.run import Run
 from consilience.run.lock_step import ChEES
@@ -82,6 +81,8 @@ def findings(work: Work, run: Run) -> Iterable[str]:
     """Why the draws should not be trusted as they are: the verdict, its cause and what to write (`causes`)."""
     verdict = run.verdict
     if work.ended and verdict.reason:  # words of a file, which may come from anywhere
+        from consilience.output.storage.plain_values import quoted  # few runs are resumed
+
         reason, advice = quoted(verdict.reason, MOST_SAID), verdict.advice and quoted(verdict.advice, MOST_SAID)
         verdict = replace(verdict, reason=f"its checkpoint says {reason}", advice=advice)
     said, advice = verdict.reason, verdict.advice

@@ -12,7 +12,6 @@ import numpy as np
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.inference import Kernel
 from consilience.native import target
-from consilience.output.storage.plain_values import quoted
 from consilience.record import as_plain, field_names
 from consilience.run import RunPlan
 from consilience.run.remedies import USUAL
@@ -77,7 +76,7 @@ def plan_from(run: Mapping[str, Any], result: Mapping[str, Any]) -> ModelPlan:
         saved["remedies"] = tuple(name for name in USUAL if may.get(name, True))
     lists = {name: tuple(value) for name, value in saved.items() if isinstance(value, list)}
     if not all(isinstance(word, str) for words in lists.values() for word in words):
-        raise TypeError(f"{quoted(lists)} are no names")
+        raise TypeError("the names of variables are no text")
     return ModelPlan(**{**saved, **lists})
 
 

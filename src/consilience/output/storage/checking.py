@@ -77,7 +77,7 @@ def _netcdf(path: Path) -> Found:
     from consilience.output.storage.netcdf import sealed
 
     try:
-        import h5py
+        import h5py  # type: ignore[import-untyped]  # it has no types
     except ImportError as error:
         raise StorageError("checking netCDF files needs h5py: pip install 'h5netcdf[h5py]'") from error
     faults, plain, read = [], [], 0
