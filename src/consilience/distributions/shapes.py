@@ -146,11 +146,11 @@ def shape_from(
         raise ShapeError(f"{title} `{name}`: data of shape {text(data)} need {len(data)} dims, got {tuple(dims)}.")
     known: list[Dim] = []
     for axis, length in enumerate(lengths):
-        own = None if data is None else data[axis]
-        if isinstance(length, int) and isinstance(own, int) and length != own:
+        own = () if data is None else data
+        if own and isinstance(length, int) and isinstance(own[axis], int) and length != own[axis]:
             raise ShapeError(
-                f"{title} `{name}`: the dim {dims[axis]!r} has length {length}, but its data of shape {text(data)} "
-                f"have {own} along it. Give data with one element per label; rows of a `Minibatch` have no labels, so "
+                f"{title} `{name}`: the dim {dims[axis]!r} has length {length}, but its data of shape {text(own)} "
+                f"have {own[axis]} along it. Give data with one element per label; rows of a `Minibatch` have no labels, so "
                 "leave their dim out."
             )
         if length is not None:
