@@ -366,7 +366,7 @@ class Exponentiated(BaseCovariance):
     [[9.0]]
     """
 
-    def __init__(self, kernel: BaseCovariance, power: float) -> None:
+    def __init__(self, kernel: BaseCovariance, power: TensorLike) -> None:
         known = constant_value(power) if isinstance(power, Node) else power
         value = np.asarray(0 if known is None else known)
         value = value.reshape(()) if value.size == 1 else value

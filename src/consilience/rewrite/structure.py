@@ -285,9 +285,9 @@ def _turns_sign(x: Node) -> bool:
         return x.ndim == 2 and _column_of_row(*x.inputs)
     if function != "add" or len(x.inputs) != 2 or x.ndim != 2:
         return False
-    first, second = (constant_value(i) for i in x.inputs)
-    if first is not None and second is not None:
-        return first.ndim == second.ndim == 2 and np.array_equal(first.T, -second)
+    row, column = (constant_value(i) for i in x.inputs)
+    if row is not None and column is not None:
+        return row.ndim == column.ndim == 2 and np.array_equal(row.T, -column)
     pair = [i.inputs[0] if function_of(i) == "neg" else i for i in x.inputs]
     signs = [function_of(i) == "neg" for i in x.inputs]
     return signs[0] != signs[1] and _column_of_row(*pair)

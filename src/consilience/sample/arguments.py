@@ -16,7 +16,7 @@ PROGRESS_BARS: Final = (
 """PyMC's words show what `True` shows."""
 
 
-def one_of(name: str, value: Any, known: Sequence[str]) -> None:
+def one_of(name: str, value: Any, known: Sequence[object]) -> None:
     """SamplingError, naming the argument, unless the value is among those that are known."""
     if value not in known:
         raise SamplingError(f"`{name}` must be one of {', '.join(map(repr, known))}, got {value!r}.")

@@ -139,7 +139,7 @@ class Result(Outcome):
             from consilience.output.storage.netcdf import write_netcdf
 
             return write_netcdf(self.built(), filepath, overwrite=True, locking=False)
-        return self.built().to_netcdf(filepath, mode, *rest, **settings)  # type: ignore[arg-type]
+        return self.built().to_netcdf(filepath, mode, *rest, **settings)
 
     def copy(self, *, inherit: bool = True, deep: bool = False) -> Result:
         """See `xarray.DataTree.copy`."""

@@ -149,7 +149,7 @@ def find_MAP(
     if isinstance(method, Mapping):  # the start is PyMC's first argument
         if start is not None:
             raise TypeError("`find_MAP` got `start` twice, by position and by name.")
-        method, start = "L-BFGS-B", method
+        start, method = method, "L-BFGS-B"
     if initvals is not None and start is not None:
         raise TypeError("`start` is another name of `initvals`; give one of them.")
     if compute_hessian and not return_inferencedata:

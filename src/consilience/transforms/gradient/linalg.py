@@ -162,6 +162,7 @@ def _det(node: Node, g: Node, position: int) -> Node:
     """Jacobi's formula: the cofactors, which are det(A) inv(A)' for regular matrices."""
     x = node.inputs[0]
     n = x.static_shape[-1]
+    cofactors: Node | list[Node]
     if n in (1, 2, 3):
         cofactors = _few_cofactors(x, n)
     else:

@@ -314,7 +314,7 @@ def _covers(node: Node, op: IndexUpdate, arrays: Sequence[Node]) -> bool:
     if not all(isinstance(n, int) for n in shape) or any(k is None for k in known):
         return False
     entries = iter(known)
-    reached = np.zeros(shape, bool)  # type: ignore[arg-type]  # integers, as was looked at
+    reached = np.zeros(shape, bool)  # integers, as was looked at
     if reached.size > LARGEST:
         return False
     reached[tuple(_plain(entry, entries) for entry in op.specification)] = True
