@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.client_tests import read, reason, table
+from tools.client_tests import KINDS, Reasons, read, reason, sort, table
 
 
 def kept(folder: Path, way: str, outcomes: dict[str, str], error: str = "") -> None:
@@ -43,3 +43,29 @@ def test_a_line_that_was_cut_off_is_run_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("error", ["Model at 0x7f3d is 1.5e-3", "Model at 0x8a is 2"])
 def test_a_reason_leaves_out_numbers(error: str) -> None:
     assert reason(error) == "Model at # is #"
+
+
+def test_reasons_are_counted_and_tests_without_one_are_told(tmp_path: Path) -> None:
+    records = [
+        {"id": "tests/a.py::one", "outcome": "passed", "error": ""},
+        {"id": "tests/a.py::two", "outcome": "failed", "error": "AssertionError: Regex pattern did not match."},
+        {"id": "tests/a.py::three", "outcome": "failed", "error": "AssertionError: something new", "at": "assert x"},
+        {"id": "tests/a.py::four", "outcome": "skipped", "error": ""},
+    ]
+    (tmp_path / "pymc.stand-in.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
+    text, complete = sort(tmp_path, tmp_path, "")
+    assert not complete
+    assert "without a reason: tests/a.py::three\n    AssertionError: something new\n    @ assert x" in text
+    assert "    1      1      refused by the same kind of error, with another text" in text
+    assert "of 1 tests of what users see 1 pass (100.0 %), 0 differ for a reason, 0 are open" in text
+    assert sort(tmp_path, None, "another text") == (
+        "tests/a.py::two\n    AssertionError: Regex pattern did not match.\n    @ ",
+        True,
+    )
+
+
+def test_every_rule_is_of_a_known_kind_and_tells_something() -> None:
+    for rule in Reasons().rules:
+        assert rule["kind"] in KINDS
+        assert rule["why"]
+        assert rule.get("tests") or rule.get("errors")

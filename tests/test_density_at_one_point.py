@@ -18,7 +18,7 @@ def test_probabilities_that_sum_to_1_at_the_start_alone_are_named() -> None:
     with pytest.warns(ConvergenceWarning) as told:
         pm.sample(model=model, random_seed=1, progressbar=False, max_draws=400)
     message = " ".join(str(one.message) for one in told)
-    assert "Steps end where the model has no density, just beside the draws: `y` has log density" in message
+    assert "steps end where the model has no density, just beside the draws: `y` has log density" in message
     assert "p = [" in message
 
 

@@ -20,7 +20,7 @@ import pytest
 import consilience as pm
 from consilience.distributions import densities
 from consilience.distributions.examples import EXAMPLES
-from consilience.distributions.moments import MOMENTS
+from consilience.distributions.moment_rows import MOMENTS
 
 SPACES = """
     consilience consilience.tensor consilience.tensor.linalg consilience.tensor.special consilience.tensor.random

@@ -41,6 +41,8 @@ def test_every_module_is_imported_and_has_names(path: str) -> None:
         ("distributions.continuous", "Normal Uniform", pm),
         ("logprob.basic", "logp conditional_logp", pm),
         ("exceptions", "ImputationWarning SamplingError", pm.errors),
+        ("data", "Data Minibatch", pm),
+        ("distributions.moments", "mean", pm.distributions.densities),
         ("gp.util", "stabilize", pm.gp.util),
         ("step_methods.hmc.nuts", "NUTS", pm),
     ],

@@ -110,7 +110,9 @@ def test_what_fails_in_an_environment_is_refused_with_its_last_words() -> None:
 
 
 def test_each_interpreter_is_one_of_its_version() -> None:
-    for version, python in release_check.interpreters().items():
+    found = release_check.interpreters()
+    assert f"{sys.version_info[0]}.{sys.version_info[1]}" in found
+    for version, python in found.items():
         code = "import sys; print('%d.%d' % sys.version_info[:2])"
         assert (
             subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == version

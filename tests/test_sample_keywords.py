@@ -242,6 +242,8 @@ def test_expressions_over_a_posterior() -> None:
         pm.vectorize_over_posterior(y, posterior, [x, s], allow_rvs_in_graph=False)
     with pytest.raises(pm.ModelError, match="no draws of `y`; it has x, s"):
         pm.vectorize_over_posterior(y, posterior, [y])
+    (anew,) = pm.vectorize_over_posterior([y + 0 * x.sum()], posterior, [])
+    assert anew.eval().shape == drawn.eval().shape
     assert made.free_RVs == [x, s, y]
 
 

@@ -11,6 +11,7 @@ import xarray as xr
 from scipy import stats
 
 import consilience as pm
+from consilience.errors import OutOfBoundsError
 from consilience.ir import Node
 
 QUIET: dict[str, Any] = {"progressbar": False, "compute_convergence_checks": False}
@@ -408,3 +409,33 @@ def test_log_likelihood_needs_draws_of_its_parents() -> None:
     with pytest.raises(pm.ModelError, match="the draws hold no `s`"):
         pm.compute_log_likelihood(tree, model=model)
     assert list(pm.compute_log_likelihood(tree, var_names="n", model=model).log_likelihood.data_vars) == ["n"]
+
+
+def test_a_new_group_by_its_index_alone_is_named() -> None:
+    """The data, the position and the call that adds a label, which then works."""
+    firms = [f"f{i}" for i in range(11)]
+    with pm.Model(coords={"firm": firms}) as model:
+        firm = pm.Data("fi", np.arange(11))
+        effect = pm.Normal("a", dims="firm")
+        pm.Normal("y", pm.math.exp(effect)[firm], 1, observed=np.zeros(11), shape=firm.shape[0])
+    tree = short_run(model)
+    with model:
+        pm.set_data({"fi": [3, 11]})
+        with pytest.raises(OutOfBoundsError, match=r"`fi` holds 11, but `a` has 11 labels of `firm`") as told:
+            pm.sample_posterior_predictive(tree, predictions=True, progressbar=False)
+        assert 'pm.set_data({"fi": …}, coords={"firm": [*model.coords["firm"], "NEW"]})' in str(told.value)
+        pm.set_data({"fi": [3, 11]}, coords={"firm": [*firms, "NEW"]})
+        with pytest.warns(pm.ConsilienceWarning, match="new labels"):
+            drawn = pm.sample_posterior_predictive(tree, predictions=True, progressbar=False)
+    assert drawn.predictions["y"].shape[-1] == 2
+
+
+def test_positions_in_what_has_no_labels_are_named() -> None:
+    with pm.Model() as model:
+        place = pm.Data("place", [0, 1])
+        pm.Normal("y", pm.Normal("b", shape=3)[place], 1, observed=np.zeros(2), shape=place.shape[0])
+        pm.set_data({"place": [0, 5]})
+        with pytest.raises(OutOfBoundsError, match=r"`place` holds 5, but `b` has length 3 on axis 0"):
+            pm.sample_prior_predictive(5)
+    with pytest.raises(pm.InitialPointError, match=r"`place` holds 5, but `b` has length 3 on axis 0"):
+        pm.sample(model=model, progressbar=False)

@@ -113,3 +113,39 @@ def test_an_isolated_divergence_is_no_warning() -> None:
     assert int(result.sample_stats["diverging"].sum()) == 1
     assert (result.status, result.reason) == ("converged", "")
     assert "1 of the 1,600 draws of the result" in result.report()
+
+
+def test_a_length_known_at_the_run_is_written_down(tmp_path: Path) -> None:
+    """As in PyMC's idiom of predictions: in the page, the store with its journal, the checkpoint and the picture."""
+    with pm.Model() as model:
+        x = pm.Data("x", np.arange(5.0))
+        mu = pm.Deterministic("mu", pm.Normal("b") * x)
+        pm.Normal("y", mu, 1, observed=np.arange(5.0), shape=x.shape[0])
+        save = pm.Save(store=tmp_path / "run.zarr", checkpoint=tmp_path / "checkpoint")
+        result = pm.sample(draws=50, tune=50, random_seed=1, save=save, **QUIET)
+    result.report()
+    pm.report(result, tmp_path / "page.html")
+    assert '"observed":{"y":[5]}' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    journal = next((tmp_path / "run.zarr").rglob("*.jsonl")).read_text(encoding="utf-8")
+    assert json.loads(journal.splitlines()[0])["observed"] == {"y": [5]}
+    assert "5" in pm.model_to_mermaid(model)
+
+
+def test_advice_of_the_run_comes_before_what_helps_as_a_rule() -> None:
+    said = " ".join(pm.report(told(status="not_converged", advice="Write `a`.")).split())
+    assert said.endswith("help Write `a`.")
+    assert "pm.noncenter" in pm.report(told(status="not_converged"))
+
+
+def test_what_was_not_done_comes_first_and_light_regions_together() -> None:
+    def region(mass: float | None, at: float) -> dict[str, Any]:
+        return {"mass": mass, "uncertain": False, "starting_points": 0.3, "log_density": 0.0, "place": {"x": at}}
+
+    regions = [region(0.7, 1.0), region(0.2999, 2.0), region(0.00005, 3.0), region(0.00005, 4.0)]
+    statement = "9 ascents ended in 4 regions. The budget of 10 evaluations did not allow all comparisons."
+    account = pm.report(told(regions=json.dumps({"statement": statement, "regions": regions})))
+    said = " ".join(account.split())
+    assert "regions The budget of 10 evaluations did not allow all comparisons. 9 ascents ended" in said
+    assert "x = 2" in said
+    assert "x = 3" not in said
+    assert "2 more hold 0.0001 of the mass together" in said

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.certificates import quotes
 from benchmarks.certificates.judgement import contradictions
-from benchmarks.certificates.study import pieces
+from benchmarks.certificates.page import figures_of, module
+from benchmarks.certificates.study import left_of, pieces
 from benchmarks.certificates.summary import Rate, ratios, read, statuses
 from benchmarks.certificates.targets import KINDS, TARGETS
 from benchmarks.certificates.truths import known
@@ -78,3 +80,38 @@ def test_some_runs_of_every_target_come_before_more_of_any():
         assert counts[0] == counts[1]
     assert done == {(name, seed) for name in "ab" for seed in range(10, 210)}
     assert [len({s for p in work for s in p.seeds}) for work in rounds] == [5, 15, 30, 50, 100]
+
+
+def test_every_page_quotes_the_study_that_was_published():
+    """The README, the home page, the pages on trust and on what happens in a run, and the study's own."""
+    assert not quotes.misquotes(quotes.stored())
+
+
+def test_a_page_with_another_figure_is_found_and_named():
+    found = quotes.stored()
+    other = found._replace(rates={**found.rates, "converged": Rate(1, 10_000)}, improper=Rate(1, 400), commit="abc")
+    assert len(quotes.misquotes(other)) == len(quotes.QUOTES)
+
+
+def test_rates_are_those_of_one_commit():
+    rows = [
+        {"target": name, "seed": seed, "status": "converged", "wrong": [], "version": "1", "commit": "abc"}
+        for name in ("banana", "improper: flat")
+        for seed in range(2)
+    ]
+    found = figures_of(rows)
+    assert (found.certified, found.improper, found.targets) == (Rate(0, 2), Rate(2, 2), 1)
+    made: dict[str, object] = {}
+    exec(module(found), made)
+    assert (made["COMMIT"], made["RATES"], made["IMPROPER"]) == ("abc", {"converged": (0, 2)}, (2, 2))
+    for commit in ("abd", "abc+"):
+        with pytest.raises(ValueError, match="a study is of one commit without further changes"):
+            figures_of([*rows, {**rows[0], "commit": commit}])
+
+
+def test_a_study_that_is_begun_again_makes_the_runs_that_are_missing():
+    (work,) = pieces(["a", "b"], range(4))
+    done = {("a", 0), ("a", 1), ("b", 3)}
+    assert {(piece.target, seed) for piece in left_of(work, done) for seed in piece.seeds} == {
+        ("a", 2), ("a", 3), ("b", 0), ("b", 1), ("b", 2),
+    }  # fmt: skip

@@ -6,9 +6,11 @@ which way, and why the rest does not. Outside: the tests themselves, which are r
 
     python tools/client_tests.py run FOLDER --by pymc --kept KEPT [-n 4] [--limit 60] [--options "-k word"] [TESTS ...]
     python tools/client_tests.py table KEPT
+    python tools/client_tests.py sort KEPT [--before KEPT] [--why WORD]
 
 The tests of PyTensor and of PyMC are run the same way, with `--fill`: names that this library has not are filled in
-while the tests are imported (`filled_names.py`), and listed in `KEPT/FOLDER.WAY.names.txt`.
+while the tests are imported (`filled_names.py`), and listed in `KEPT/FOLDER.WAY.names.txt`. `sort` gives each test of
+PyMC that does not pass with the stand-in its reason, by the rules in `pymc_reasons.toml`, and counts them.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import functools
 import gc
 import importlib.util
 import json
+import linecache
 import os
 import re
 import shlex
@@ -26,6 +29,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import tomllib
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,6 +40,19 @@ import pytest
 
 LIMIT = 60.0  # seconds for a test
 GRACE = 30.0  # seconds until a test that does not heed its limit ends with its process
+REASONS = Path(__file__).with_name("pymc_reasons.toml")
+KINDS = {
+    "passed": "pass",
+    "open": "open: what users see is different, and is to be mended",
+    "argued": "different on purpose, with a reason for users",
+    "more": "done here, where PyMC refuses",
+    "said": "refused or told here, too, in other words",
+    "inside": "private insides",
+    "elsewhere": "not ours: packages that are not there, the runner, the time limit",
+    "not run": "skipped, or PyMC expects them to fail",
+}
+"""What became of a test of PyMC, and how that is told."""
+SAID = 400  # characters of a message that are kept
 WAYS = {
     "pymc": (),
     "door": (),  # opened by `pytest_configure`
@@ -96,14 +114,22 @@ class Plugin:
     """Times tests in the processes that run them; writes down what became of them in the one that commands these."""
 
     def __init__(self, settings: dict[str, Any], commands: bool) -> None:
-        self.limit = settings["limit"]
+        self.limit, self.way = settings["limit"], settings["way"]
         self.before = frozenset(Path(settings["before"]).read_text(encoding="utf-8").splitlines())
         self.commands = commands
         self.out = open(settings["out"], "a", encoding="utf-8", buffering=1) if commands else None  # noqa: SIM115
         self.parts: dict[str, list[Any]] = defaultdict(list)
 
     def pytest_collection_modifyitems(self, config: Any, items: list[Any]) -> None:
-        """Leave out what was run before."""
+        """Leave out what was run before; names of tests with an address in them are the same in all processes."""
+        met: Counter[str] = Counter()
+        for item in items:
+            plain = re.sub(r" at 0x[0-9a-f]+", "", item.nodeid)
+            met[plain] += 1
+            if plain != item.nodeid:
+                plain += f"#{met[plain]}" * (met[plain] > 1)
+                item._nodeid = plain  # before pytest 9.2, and since
+                item._id = type(item.id).parse(plain) if hasattr(item, "_id") else None
         done = [item for item in items if item.nodeid in self.before]
         items[:] = [item for item in items if item.nodeid not in self.before]
         config.hook.pytest_deselected(items=done)
@@ -127,6 +153,13 @@ class Plugin:
             faulthandler.cancel_dump_traceback_later()
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: Any) -> None:
+        """Let tests that take warnings for errors go on: a run that has not converged warns, as PyMC's log does."""
+        warnings.filterwarnings("default", category=pytest.PytestWarning)
+        if self.way == "stand-in":
+            warnings.filterwarnings("default", category=sys.modules["consilience.errors"].ConsilienceWarning)
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
         """Have the report say how often the test sampled."""
         item.user_properties[:] = [("samples", _sampled - self.sampled)]
@@ -139,7 +172,7 @@ class Plugin:
         """A file that cannot be imported."""
         if self.commands and report.failed and report.nodeid not in self.parts:
             self.parts[report.nodeid] = [report]
-            self.write(report.nodeid, "not collected", 0.0, first_line(report))
+            self.write(report.nodeid, "not collected", 0.0, said(report))
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Setup, call or teardown of a test, or the end of the process that ran it."""
@@ -158,24 +191,33 @@ class Plugin:
             report.nodeid,
             outcome,
             sum(part.duration for part in parts),
-            first_line(wrong) if wrong else "",
+            said(wrong) if wrong else "",
             dict(report.user_properties).get("samples", 0),
+            statement(wrong) if wrong else "",
         )
 
-    def write(self, name: str, outcome: str, seconds: float, error: str, samples: int = 0) -> None:
+    def write(self, name: str, outcome: str, seconds: float, error: str, samples: int = 0, at: str = "") -> None:
         """Write what became of a test."""
         assert self.out is not None
         record = {"id": name, "outcome": outcome, "seconds": round(seconds, 3), "samples": samples, "error": error}
-        self.out.write(line(record))
+        self.out.write(line(record | {"at": at}))
 
 
-def first_line(report: Any) -> str:
-    """What was wrong, in its first line."""
+def said(report: Any) -> str:
+    """What was wrong: the beginning of the message."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
-        return str(crash.message).strip().split("\n")[0]
-    said = re.findall(r"(?m)^E\s+(\S.*)$", str(report.longrepr))  # of a file that cannot be imported
-    return said[-1] if said else str(report.longrepr).strip().split("\n")[0]
+        return " ".join(str(crash.message).split())[:SAID]
+    lines = re.findall(r"(?m)^E\s+(\S.*)$", str(report.longrepr))  # of a file that cannot be imported
+    return lines[-1] if lines else str(report.longrepr).strip().split("\n")[0]
+
+
+def statement(report: Any) -> str:
+    """The line of the tests that was under way."""
+    entries = getattr(getattr(report.longrepr, "reprtraceback", None), "reprentries", [])
+    places = [entry.reprfileloc for entry in entries if getattr(entry, "reprfileloc", None)]
+    ours = [place for place in places if Path(place.path).parts[0] == "tests"]
+    return linecache.getline(ours[-1].path, ours[-1].lineno).strip() if ours else ""
 
 
 def pytest_configure(config: Any) -> None:
@@ -264,6 +306,69 @@ def table(kept: Path) -> str:
     return "\n".join(rows)
 
 
+class Reasons:
+    """Why tests of PyMC do not pass with the stand-in: the rules of a file, of which the first that fits holds."""
+
+    def __init__(self, path: Path = REASONS) -> None:
+        self.rules = tomllib.loads(path.read_text(encoding="utf-8"))["reason"]
+        for rule in self.rules:
+            if rule["kind"] not in KINDS:
+                raise ValueError(
+                    f"{path.name}: `{rule['why']}` is of kind {rule['kind']!r}; known are {', '.join(KINDS)}."
+                )
+
+    def of(self, record: dict[str, Any]) -> tuple[str, str]:
+        """The kind and the reason of a record; both are empty where no rule fits."""
+        said = f"{record['error']} @ {record.get('at', '')}"
+        for rule in self.rules:
+            tests, errors = rule.get("tests", [""]), rule.get("errors", [""])
+            if any(re.search(t, record["id"]) for t in tests) and any(re.search(e, said) for e in errors):
+                return rule["kind"], rule["why"]
+        return "", ""
+
+
+def sort(kept: Path, before: Path | None, why: str) -> tuple[str, bool]:
+    """A table of reasons with the number of tests, before and now; whether each test has a reason.
+
+    With `why`, the tests of the reasons that contain it.
+    """
+    reasons = Reasons()
+    runs = [list(read(folder / "pymc.stand-in.jsonl")) for folder in filter(None, [before, kept])]
+    sorted_runs = [[(r, *sorted_as(r, reasons)) for r in run] for run in runs]
+    if why:
+        chosen = [(r, k, w) for r, k, w in sorted_runs[-1] if why in f"{k}: {w}"]
+        return "\n".join(f"{r['id']}\n    {r['error'][:200]}\n    @ {r.get('at', '')}" for r, _, _ in chosen), True
+    counts = [Counter((k, w) for _, k, w in run) for run in sorted_runs]
+    rows = []
+    for kind, title in KINDS.items():
+        of_kind = sorted({key for count in counts for key in count if key[0] == kind}, key=lambda k: -counts[-1][k])
+        totals = "  ".join(f"{sum(count[key] for key in of_kind):5d}" for count in counts)
+        rows.append(f"{totals}  {title}")
+        rows += [f"{'  '.join(f'{c[key]:5d}' for c in counts)}      {key[1]}" for key in of_kind if key[1]]
+    for count in counts:
+        seen = {kind: sum(n for (k, _), n in count.items() if k == kind) for kind in KINDS}
+        users = seen["passed"] + seen["argued"] + seen["open"]
+        rows.append(
+            f"of {users} tests of what users see {seen['passed']} pass ({100 * seen['passed'] / max(users, 1):.1f} %), "
+            f"{seen['argued']} differ for a reason, {seen['open']} are open"
+        )
+    without = [
+        f"without a reason: {r['id']}\n    {r['error'][:300]}\n    @ {r.get('at', '')}"
+        for r, k, _ in sorted_runs[-1]
+        if not k
+    ]
+    return "\n".join(rows + without), not without
+
+
+def sorted_as(record: dict[str, Any], reasons: Reasons) -> tuple[str, str]:
+    """The kind and the reason of a test: those that pass, and those of which PyMC itself expects nothing else."""
+    if record["outcome"] == "passed":
+        return "passed", ""
+    if record["outcome"] in ("skipped", "fails as expected"):
+        return "not run", record["outcome"]
+    return reasons.of(record)
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -281,7 +386,15 @@ def main() -> None:
     )
     two = commands.add_parser("table", help="print what was found")
     two.add_argument("kept", type=Path)
+    three = commands.add_parser("sort", help="count the reasons why tests of PyMC do not pass")
+    three.add_argument("kept", type=Path)
+    three.add_argument("--before", type=Path, metavar="FOLDER", help="lines of an earlier run, to compare with")
+    three.add_argument("--why", default="", metavar="WORD", help="list the tests whose kind or reason contains it")
     given = parser.parse_args()
+    if given.command == "sort":
+        text, complete = sort(given.kept, given.before, given.why)
+        print(text)
+        sys.exit(not complete)
     if given.command == "table":
         print(table(given.kept))
         return

@@ -19,7 +19,8 @@ from typing import Any, cast
 
 import numpy as np
 
-import consilience.as_pymc  # what `import pytensor` means  # noqa: F401
+import consilience.as_pymc  # what `import pytensor` means
+from consilience.ir.kinds import Kind
 
 PACKAGES = ("pytensor", "pymc")
 AS_THEY_ARE = ("pymc.testing",)
@@ -34,6 +35,47 @@ VALUES: dict[str, Any] = {
     "utils.PYTHON_INT_BITWIDTH": 64,
 }
 """What tests compare with: PyTensor's tolerances (`pytensor/tensor/math.py`) and facts of the machine."""
+
+
+def _shapes_of_beta(alpha: Any = None, beta: Any = None, mu: Any = None, sigma: Any = None, nu: Any = None) -> Any:
+    nu = mu * (1 - mu) / sigma**2 - 1 if nu is None and mu is not None else nu
+    return (alpha, beta) if mu is None else (mu * nu, (1 - mu) * nu)
+
+
+def _shapes_of_gamma(alpha: Any = None, beta: Any = None, mu: Any = None, sigma: Any = None) -> Any:
+    return (alpha, beta) if mu is None else (mu**2 / sigma**2, mu / sigma**2)
+
+
+def _shapes_of_inverse_gamma(alpha: Any = None, beta: Any = None, mu: Any = None, sigma: Any = None) -> Any:
+    return (alpha, beta) if mu is None else ((2 * sigma**2 + mu**2) / sigma**2, mu * (mu**2 + sigma**2) / sigma**2)
+
+
+def _trials(mu: Any = None, alpha: Any = None, p: Any = None, n: Any = None) -> Any:
+    n = alpha if n is None else n
+    return n, n / (mu + n) if p is None else p
+
+
+def _scales(tau: Any = None, sigma: Any = None) -> Any:
+    tau, sigma = (tau, tau**-0.5) if sigma is None else (np.sign(sigma) * sigma**-2.0, sigma)
+    return consilience.tensor.as_tensor(tau), consilience.tensor.as_tensor(sigma)
+
+
+def _conditional_logp(values: Any, warn_rvs: Any = None, **_: Any) -> Any:
+    return consilience.conditional_logp(values, warn_rvs)  # PyMC's densities pass over other keywords
+
+
+VALUES["distributions.continuous.get_tau_sigma"] = _scales
+VALUES["logprob.basic.conditional_logp"] = _conditional_logp
+ATTRIBUTES: dict[tuple[str, str], Any] = {
+    ("AsymmetricLaplace", "get_kappa"): lambda kappa=None, q=None: kappa if q is None else (q / (1 - q)) ** 0.5,
+    ("Beta", "get_alpha_beta"): _shapes_of_beta,
+    ("Gamma", "get_alpha_beta"): _shapes_of_gamma,
+    ("InverseGamma", "_get_alpha_beta"): _shapes_of_inverse_gamma,
+    ("Metropolis", "stats_dtypes_shapes"): None,
+    ("NegativeBinomial", "get_n_p"): _trials,
+    ("Wald", "get_mu_lam_phi"): lambda mu, lam, phi: (mu, mu * phi if lam is None else lam, phi or lam / mu),
+}
+"""What PyMC's classes have and tests compute with while they are imported: other parameters, mostly."""
 _collecting = True
 
 
@@ -62,6 +104,13 @@ class _Filling(type):
         if name.startswith("__"):
             raise AttributeError(name)
         return cls._used(name)
+
+    def __getitem__(cls, _: object) -> Any:
+        return cls._used("indexed")
+
+    def __index__(cls) -> int:
+        cls._used("counted")
+        return 1
 
     def __iter__(cls) -> Iterator[Any]:
         return iter((cls,))
@@ -96,7 +145,7 @@ class _Seen(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         path = f"{self.__name__}.{name}"
-        value = VALUES.get(path.removeprefix("pytensor."))
+        value = VALUES.get(path.removeprefix("pytensor.").removeprefix("pymc."))
         if value is not None:
             return value
         if name == "__all__":
@@ -107,7 +156,12 @@ class _Seen(ModuleType):
         if found is None or type(found).__name__ == "_NotImitated":  # which refuses already while tests are collected
             found = sys.modules[path] if path in sys.modules else filling(path)
             vars(self)[name] = found
-        return importlib.import_module(path) if isinstance(found, ModuleType) else found
+        if not isinstance(found, ModuleType):
+            return found
+        module = importlib.import_module(path)
+        if not isinstance(found, _Seen):  # `compile` is a function and a module, in several places
+            vars(module)["ours"] = found
+        return module
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:  # `scan` and others are functions, too
         return self.ours(*arguments, **keywords)
@@ -154,6 +208,15 @@ def pytest_collection_finish() -> None:
     _collecting = False
 
 
+def _kind(kind: Any, *_: object, **__: object) -> Any:
+    """A random op that a file makes when it is imported, of a class that is only a test here."""
+    return filling(f"{kind.__name__} (made)") if _collecting else kind.refuse(kind.__name__)
+
+
+for (_class, _attribute), _meaning in ATTRIBUTES.items():
+    setattr(getattr(consilience, _class), _attribute, staticmethod(_meaning or filling(f"{_class}.{_attribute}")))
+Kind.__init__ = lambda cls, *parts: type.__init__(cls, *parts)  # type: ignore[method-assign]
+Kind.__call__ = _kind  # type: ignore[method-assign]
 for _name in [name for name in sys.modules if name.split(".")[0] in PACKAGES]:  # named as functions
     sys.modules[f"{_name} here"] = sys.modules.pop(_name)
 Path(os.environ["FILLED_NAMES"]).touch()

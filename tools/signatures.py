@@ -176,7 +176,6 @@ REASONS = {
     "pictures of models follow the notation of plates; what they show is in `model_to_networkx`": """
         model_to_graphviz:* model_to_networkx:*
     """,
-    "pictures are ArviZ's: `pm.plot_dist`, `pm.add_bands`": "gp.util.plot_gp_dist:*",
     "covariances given as variances are no covariance of a vector; `predict(diag=True)` gives them": """
         gp.MarginalKron.conditional:diag
     """,

@@ -10,9 +10,11 @@ from pathlib import Path
 from benchmarks.certificates.study import LIMIT, Study
 from benchmarks.certificates.targets import KINDS, TARGETS
 
+STUDY = 70  # seeds of every target: some 10,000 runs
+
 
 def main() -> None:
-    """One of four things: `--truths`, a study, `--summary FILES`, `--publish FILES`."""
+    """One of five things: `--truths`, some runs, `--study FILE`, `--summary FILES`, `--publish FILES`."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.certificates", description=__doc__)
     parser.add_argument("--runs", type=int, default=2, help="runs of each target: seeds 0, 1, ...")
     parser.add_argument("--seeds", metavar="A:B", help="seeds from A up to B, in place of --runs")
@@ -29,7 +31,16 @@ def main() -> None:
     parser.add_argument(
         "--against", nargs="+", type=Path, metavar="FILE", help="compare costs with those of these files"
     )
-    parser.add_argument("--publish", nargs="+", type=Path, metavar="FILE", help="write the page and the error rates")
+    parser.add_argument(
+        "--study", type=Path, metavar="FILE", help=f"{STUDY} seeds of every target, those in the file left out; publish"
+    )
+    parser.add_argument(
+        "--publish",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="write the page, the error rates and all that quote them",
+    )
     parser.add_argument("--list", action="store_true", help="names of all targets")
     options = parser.parse_args()
     names = [name for row in options.rows or KINDS for name in KINDS.get(row, [row])]
@@ -56,13 +67,18 @@ def main() -> None:
     else:
         from benchmarks.certificates import summary
 
-        first, end = map(int, options.seeds.split(":")) if options.seeds else (0, options.runs)
-        out = options.out or Path(tempfile.mkstemp(suffix=".jsonl")[1])
+        runs = max(options.runs, STUDY) if options.study else options.runs
+        first, end = map(int, options.seeds.split(":")) if options.seeds else (0, runs)
+        out = options.study or options.out or Path(tempfile.mkstemp(suffix=".jsonl")[1])
         study = Study(
             names, range(first, end), options.processes, out, options.per_target, options.budget, options.limit
         )
         study.run()
         summary.show(summary.read([out]), summary.read(options.against or []))
+        if options.study:
+            from benchmarks.certificates.page import publish
+
+            publish(summary.read([out]))
 
 
 if __name__ == "__main__":

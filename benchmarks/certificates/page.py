@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.certificates import quotes
 from benchmarks.certificates.summary import (
     CERTIFIED,
     IMPROPER,
@@ -22,20 +22,38 @@ from benchmarks.certificates.summary import (
 from benchmarks.certificates.targets import KINDS
 from benchmarks.convergence.columns import thousands
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "understand" / "certificates.md"
-RATES = ROOT / "src" / "consilience" / "diagnostics" / "error_rates.py"
+PAGE = quotes.ROOT / "docs" / "understand" / "certificates.md"
+RATES = quotes.ROOT / "src" / "consilience" / "diagnostics" / "error_rates.py"
 BEGIN, END = "<!-- study: written by python -m benchmarks.certificates --publish -->", "<!-- end of study -->"
 INTERVAL = 1.96  # standard errors, within which 95 % should lie
 PUBLISHED = ("converged", "converged_with_divergences", "not_converged", "chains_disagree")
 
 
 def publish(rows: Sequence[Row]) -> None:
-    """Write both files."""
+    """Write the page, the rates, and every place that quotes them.
+
+    Raises
+    ------
+    ValueError
+        For rows of several versions of the code, or of a tree with changes that were not committed.
+    """
+    figures = figures_of(rows)
     text = PAGE.read_text(encoding="utf-8")
     before, after = text[: text.index(BEGIN)], text[text.index(END) :]
     PAGE.write_text(before + "\n".join([BEGIN, "", *tables(rows), "", after]), encoding="utf-8")
-    RATES.write_text(module(rows), encoding="utf-8")
+    RATES.write_text(module(figures), encoding="utf-8")
+    quotes.write(figures)
+
+
+def figures_of(rows: Sequence[Row]) -> quotes.Figures:
+    """What is quoted of a study."""
+    made = {(str(row.get("version")), str(row.get("commit"))) for row in rows}
+    if len(made) != 1 or any(commit.endswith("+") or commit == "None" for _, commit in made):
+        raise ValueError(f"a study is of one commit without further changes, and these rows are of {sorted(made)}.")
+    ((version, commit),) = made
+    improper = [row for row in rows if row["target"] in KINDS[IMPROPER]]
+    certified = Rate(sum(row["status"] == CERTIFIED for row in improper), len(improper))
+    return quotes.Figures(version, commit, len(by(proper(rows), "target")), statuses(rows), certified)
 
 
 def tables(rows: Sequence[Row]) -> list[str]:
@@ -43,6 +61,7 @@ def tables(rows: Sequence[Row]) -> list[str]:
     kept = proper(rows)
     targets = len(by(kept, "target"))
     lines = [
+        "The study was made with version {}, commit {}.".format(*figures_of(rows)[:2]),
         f"{len(kept):,} runs of {targets} targets, {_seeds(kept)} seeds of each.",
         "",
         "| status | runs | wrong | rate of error (95 % interval) | seconds | gradients |",
@@ -80,20 +99,22 @@ def tables(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def module(rows: Sequence[Row]) -> str:
+def module(found: quotes.Figures) -> str:
     """The table of rates as a module."""
-    found = statuses(rows)
+    rates = found.rates
     entries = "".join(
-        f'    "{status}": ({found[status].wrong}, {found[status].runs}),\n' for status in PUBLISHED if status in found
+        f'    "{status}": ({rates[status].wrong}, {rates[status].runs}),\n' for status in PUBLISHED if status in rates
     )
     return (
         '"""How often results of each status were wrong in the study of `docs/understand/certificates.md`: '
         "(wrong, runs).\n\n"
-        "Written by `python -m benchmarks.certificates --publish`; targets without a posterior are left out.\n"
+        "Written by `python -m benchmarks.certificates --publish`; those without a posterior are in IMPROPER.\n"
         '"""\n\n'
         "from __future__ import annotations\n\n"
-        f"TARGETS = {len(by(proper(rows), 'target'))}\n"
+        f'VERSION, COMMIT = "{found.version}", "{found.commit}"\n'
+        f"TARGETS = {found.targets}\n"
         f"RATES: dict[str, tuple[int, int]] = {{\n{entries}}}\n"
+        f"IMPROPER = ({found.improper.wrong}, {found.improper.runs})\n"
     )
 
 

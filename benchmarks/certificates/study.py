@@ -1,8 +1,9 @@
 """Many runs of many targets on several processes: rows of JSON out, as they are known.
 
 The order is that of usefulness: some seeds of every target first, and within a round dear targets before cheap ones;
-a study that is cut off has all of them. A target that took its share of seconds gets no more runs. A run that fails is
-a row; so is one that ends its process, whose place another takes.
+a study that is cut off has all of them, and makes those that are missing when it is begun again with the same file. A
+target that took its share of seconds gets no more runs. A run that fails is a row; so is one that ends its process,
+whose place another takes.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import subprocess
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.certificates.summary import read
 from benchmarks.certificates.target import variables
 from benchmarks.certificates.targets import TARGETS
 from benchmarks.certificates.truths import known
@@ -33,6 +36,21 @@ class Piece(NamedTuple):
 
     target: str
     seeds: tuple[int, ...]
+
+
+def code() -> dict[str, str]:
+    """Version and commit that the runs are of; a plus where the sources have changes that are not committed."""
+    import consilience
+
+    def git(*words: str) -> str:
+        here = Path(__file__).parents[2]
+        return subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
+
+    changed = git("status", "--porcelain", "--", "src", "benchmarks/certificates")
+    return {
+        "version": consilience.__version__,
+        "commit": git("rev-parse", "--short=10", "HEAD") + "+" * bool(changed),
+    }
 
 
 def one_run(name: str, model: Any, seed: int, limit: float) -> dict[str, Any]:
@@ -88,6 +106,12 @@ def pieces(names: Sequence[str], seeds: range) -> Iterator[list[Piece]]:
         done = until
 
 
+def left_of(work: Sequence[Piece], done: Set[tuple[str, int]]) -> list[Piece]:
+    """The same without runs that there are."""
+    left = [Piece(name, tuple(seed for seed in seeds if (name, seed) not in done)) for name, seeds in work]
+    return [piece for piece in left if piece.seeds]
+
+
 class Worker:
     """A process, what it is at, and since when."""
 
@@ -122,7 +146,12 @@ class Study:
         budget: float,
         limit: float,
     ) -> None:
-        self.rounds = pieces(names, seeds)
+        self.code = code()
+        there = read([out]) if out.exists() else []
+        if strangers := {str(row.get("commit")) for row in there} - {self.code["commit"]}:
+            raise SystemExit(f"{out} has runs of commit {strangers.pop()}, and this is {self.code['commit']}.")
+        done = {(row["target"], row["seed"]) for row in there}
+        self.rounds = (left_of(work, done) for work in pieces(names, seeds))
         self.out, self.processes, self.per_target, self.budget, self.limit = out, processes, per_target, budget, limit
         self.spent: dict[str, float] = dict.fromkeys(names, 0.0)
         self.runs: dict[str, int] = dict.fromkeys(names, 0)
@@ -134,7 +163,7 @@ class Study:
     def next(self) -> Piece | None:
         """What to do now: the dearest target of the round comes first, where costs are known."""
         while time.monotonic() - self.began < self.budget:
-            if not self.queue:
+            while not self.queue:
                 work = next(self.rounds, None)
                 if work is None:
                     return None
@@ -155,12 +184,14 @@ class Study:
         """Until all is done, or time is up."""
         os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
         workers = [Worker(self.limit) for _ in range(self.processes)]
+        cut_off = self.out.exists() and not self.out.read_bytes().endswith(b"\n")
         with self.out.open("a", encoding="utf-8") as file:
+            file.write("\n" * cut_off)
 
             def write(row: Mapping[str, Any]) -> None:
                 self.spent[row["target"]] += row["seconds"]
                 self.runs[row["target"]] += 1
-                file.write(json.dumps(row) + "\n")
+                file.write(json.dumps({**row, **self.code}) + "\n")
                 file.flush()
 
             busy = [worker for worker in workers if self._feed(worker)]

@@ -18,10 +18,10 @@ import consilience.tensor as pt
 from benchmarks.convergence.columns import Columns, arguments, thousands, verdict
 from benchmarks.convergence.measure import CONVERGED, sample
 from consilience.diagnostics import mcse_mean, mcse_sd
-from tests.posteriordb.models import AWAITED, MODELS
+from tests.posteriordb.models import MODELS
 from tests.posteriordb.test_posteriors import draws_of, load
 
-NAMES = tuple(sorted(set(MODELS) - set(AWAITED)))
+NAMES = tuple(sorted(MODELS))
 MOST_ERRORS = 4
 SD_WITHIN = 0.1
 FIXED = {"draws": 1000, "tune": 1000}

@@ -38,7 +38,7 @@ _NAMES: Final = {
         ]
     ),
     "consilience.errors": """
-        ConsilienceError ConsilienceWarning ConvergenceWarning ImplicitFreezeWarning ImputationWarning
+        ArgumentError ConsilienceError ConsilienceWarning ConvergenceWarning ImplicitFreezeWarning ImputationWarning
         InitialPointError ModelError ParameterError SamplingError ShapeError StorageError
         SupportError
     """,
@@ -127,7 +127,7 @@ __all__ = sorted([*_HOME, *_MODULES])
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        found = getattr(import_module(_HOME[name]), name)
+        found = import_module("consilience.first_use").guarded(getattr(import_module(_HOME[name]), name))
         if getattr(found, "component_parameters", ()):
             import_module("consilience.logprob")  # components may be expressions of random variables
     elif name in _MODULES:

@@ -140,6 +140,7 @@ from consilience.distributions import ZeroInflatedPoisson as ZeroInflatedPoisson
 from consilience.distributions import ZeroSumNormal as ZeroSumNormal
 from consilience.distributions import draw as draw
 from consilience.distributions import find_constrained_prior as find_constrained_prior
+from consilience.errors import ArgumentError as ArgumentError
 from consilience.errors import ConsilienceError as ConsilienceError
 from consilience.errors import ConsilienceWarning as ConsilienceWarning
 from consilience.errors import ConvergenceWarning as ConvergenceWarning

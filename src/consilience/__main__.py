@@ -29,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     program.add_argument("--as-pymc", action="store_true", required=True, help="`import pymc` in it means this library")
     program.add_argument("script", help="path of the program")
     program.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program finds in `sys.argv`")
+    files = commands.add_parser("check", help="verify the checksums of files: checkpoints, stores, results, studies")
+    files.add_argument("paths", nargs="+", metavar="path", help="a checkpoint, a Zarr store, a netCDF file or a study")
     page = commands.add_parser("watch", help="show runs in the browser")
     page.add_argument("path", help="a store, a file of draws, or a folder of runs")
     page.add_argument("--host", default="127.0.0.1", help="name to listen on (this machine alone)")
@@ -39,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(parser, chosen.script, chosen.arguments)
     if chosen.command == "watch":
         return _watch(chosen.path, chosen.host, chosen.port, not chosen.no_browser)
+    if chosen.command == "check":
+        return _check(chosen.paths)
     if chosen.command == "doctor":
         return 0 if doctor.examine() else 1
     if chosen.action == "clear":
@@ -47,6 +51,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         print("\n".join(doctor.cache_lines()))
     return 0
+
+
+def _check(paths: Sequence[str]) -> int:
+    """Print what is damaged below each path; 1 if anything is, or cannot be read."""
+    from consilience.errors import ConsilienceError
+    from consilience.output.storage.checking import check
+
+    damaged = False
+    for path in paths:
+        try:
+            found = check(path)
+        except ConsilienceError as error:
+            print(error, file=sys.stderr)
+            damaged = True
+            continue
+        damaged |= bool(found.faults)
+        print(f"{path}: {'DAMAGED' if found.faults else 'ok'} ({found.verified})")
+        for fault in found.faults:
+            print(f"  {fault}")
+        for part in found.unknown:
+            print(f"  no checksums: {part}")
+    return int(damaged)
 
 
 def _watch(path: str, host: str, port: int | None, browser: bool) -> int:

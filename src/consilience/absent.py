@@ -38,8 +38,8 @@ _GROUPS: Final = {
     """,
     "an inner part of PyTensor or PyMC; the public functions are in `consilience`, `pt`, `pt.linalg` and `pm.math`": """
         blas_c blas_headers elemwise_cgen pytensor rewriting utils assumptions link misc npy_2_compat
-        values_eq_approx_always_true data logging BaseModel FrozenModel compile_forward_sampling_function
-        compile_fn init_nuts SymbolicRandomVariable Sequence TYPE_CHECKING Union singledispatch Any Optional
+        values_eq_approx_always_true logging BaseModel FrozenModel compile_forward_sampling_function
+        init_nuts SymbolicRandomVariable Sequence TYPE_CHECKING Union singledispatch Any Optional
         Callable NoReturn
     """,
     "this is in `pm.gradient`": "Lop Rop pullback pushforward",
@@ -52,6 +52,7 @@ _GROUPS: Final = {
     "an optimizer of `pm.fit` has its momentum, and `pm.fit` has `total_grad_norm_constraint`": """
         apply_momentum apply_nesterov_momentum norm_constraint total_norm_constraint
     """,
+    "the method `model.compile_fn` does this": "compile_fn",
     "example data of PyMC's package are not shipped": "get_data",
 }
 _REASONS: Final = {name: " ".join(reason.split()) for reason, names in _GROUPS.items() for name in names.split()}

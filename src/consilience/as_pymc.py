@@ -7,10 +7,10 @@ are those of this library. Outside: PyTensor's graph classes, whose users keep P
 from __future__ import annotations
 
 import sys
-from collections.abc import MutableSequence
+from collections.abc import Callable, MutableSequence, Sequence
 from functools import partial
 from importlib import import_module
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Final, cast
@@ -67,11 +67,28 @@ class _InParts(ModuleType):
             return import_module(f"{self.__name__}.{name}")
         object.__setattr__(self, "__class__", ModuleType)
         try:
-            cast(Any, self.__spec__).loader.of_the_package.exec_module(self)
+            _run(cast(Any, self.__spec__).loader.of_the_package.exec_module, self)
         except BaseException:
             object.__setattr__(self, "__class__", _InParts)
             raise
         return getattr(self, name)
+
+
+def _run(body: Callable[[ModuleType], None], module: ModuleType) -> None:
+    """Run a module's code; an ImportError for what the stand-in lacks tells how to use that module with PyMC itself."""
+    try:
+        body(module)
+    except ImportError as error:
+        lacking = (error.name or _OWN).partition(".")[0]
+        if lacking not in (_OWN, *VERSIONS) or "for_pymc`" in str(error):
+            raise
+        raise ImportError(
+            f"`{module.__name__}` cannot be imported under `consilience.as_pymc`, which lacks a part of PyMC or "
+            f"PyTensor that it needs: {str(error).removesuffix('.')}. To use it, keep PyMC: leave out `import "
+            "consilience.as_pymc`, write `import consilience.for_pymc`, and call "
+            '`pm.sample(nuts_sampler="consilience")`.',
+            name=error.name,
+        ) from error
 
 
 class _LoaderInParts:
@@ -89,12 +106,17 @@ class _Finder:
     """Finds `pymc.X` and `pytensor.X` where `consilience.X` is, before any other finder is asked."""
 
     @staticmethod
-    def find_spec(name: str, *_: object) -> ModuleSpec | None:
+    def find_spec(name: str, places: Sequence[str] | None = None, *_: object) -> ModuleSpec | None:
         root, _dot, path = name.partition(".")
         if name in IN_PARTS:
             found = PathFinder.find_spec(name)
             if found is not None and found.loader is not None:
                 found.loader = cast(Any, _LoaderInParts(found.loader))
+            return found
+        if root in IN_PARTS:
+            found = PathFinder.find_spec(name, places)
+            if found is not None and isinstance(found.loader, SourceFileLoader):
+                cast(Any, found.loader).exec_module = partial(_run, found.loader.exec_module)
             return found
         if root not in VERSIONS:
             return None

@@ -12,7 +12,7 @@ from consilience.backends.function import Function, function
 from consilience.backends.modes import DebugMode, Mode, NanGuardMode, mode_named
 from consilience.backends.request import In, Out
 from consilience.distributions.drawing import compile as _compile
-from consilience.first_use import NamedModule
+from consilience.first_use import NamedModule, guard
 from consilience.ir.kinds import SharedVariable as SharedVariable
 from consilience.tensor.functions import OpFromGraph
 from consilience.tensor.python_ops import FromFunctionOp, as_op, wrap_py
@@ -87,3 +87,5 @@ class _Compile(NamedModule):
 
 
 sys.modules[__name__].__class__ = _Compile
+
+guard(globals())

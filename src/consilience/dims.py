@@ -11,6 +11,7 @@ from typing import Final
 
 from consilience import distributions
 from consilience.distributions.distribution import Distribution as _Distribution
+from consilience.first_use import guard as _guard
 from consilience.tensor import keywords
 from consilience.xtensor import XTensorVariable as XTensorVariable
 from consilience.xtensor import as_xtensor as as_xtensor
@@ -57,3 +58,6 @@ else:  # type checkers take every other name for a distribution
         assert issubclass(plain, _Distribution)
         found = globals()[name] = DimDistribution(plain)
         return found
+
+
+_guard(globals())

@@ -8,6 +8,7 @@ ConsilienceError
 │   ├── DisconnectedInputError  a derivative by something the cost does not depend on
 │   ├── NullTypeGradError     a derivative that was declared undefined
 │   └── MissingRuleError      a table has no row for this op
+├── ArgumentError         a public function was given what it cannot take
 ├── GradientError         a derivative that differs from the numerical one
 ├── ParseError            text that is no program
 ├── VerificationError     a program that breaks a law of its form
@@ -36,7 +37,24 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-class ConsilienceError(Exception):
+def shown(text: str) -> str:
+    """Words of others, such as names of variables, as one line of text: what would act on a screen is written out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in JOINERS else ascii(c)[1:-1] for c in text)
+
+
+JOINERS = "\u200c\u200d"  # inside words of some scripts, and of emoji
+
+
+class _Shown(Exception):
+    """What errors and warnings have in common: the message is shown line by line, and names in it are text."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(shown, super().__str__().split("\n")))
+
+
+class ConsilienceError(_Shown):
     """Base of all errors raised by this library.
 
     See Also
@@ -134,6 +152,24 @@ class NullTypeGradError(GraphError, TypeError):
 
 class MissingRuleError(GraphError, NotImplementedError):
     """A table (gradient, batching, backend) has no row for an op."""
+
+
+class ArgumentError(ConsilienceError, TypeError, ValueError):
+    """A public function was given an argument that it cannot take; the message names it.
+
+    See Also
+    --------
+    ConsilienceError : Base of all errors.
+
+    Examples
+    --------
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> try:
+    ...     pt.sum([1.0, 2.0], axis=0.5)
+    ... except pm.ArgumentError as error:
+    ...     print(error)
+    `sum`: `axis` must be a whole number, whole numbers or None, got 0.5.
+    """
 
 
 class GradientError(ConsilienceError, ArithmeticError):
@@ -341,7 +377,7 @@ class MissingPackageError(ConsilienceError, ImportError):
         )
 
 
-class ConsilienceWarning(UserWarning):
+class ConsilienceWarning(_Shown, UserWarning):
     """Base of all warnings issued by this library.
 
     See Also

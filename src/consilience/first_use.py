@@ -7,11 +7,116 @@ load a file when one of its names or rows is asked for, and list them all. Type 
 
 from __future__ import annotations
 
+import functools
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from types import ModuleType
-from typing import Any, TypeVar
+from types import FunctionType, ModuleType
+from typing import Any, Final, TypeVar, cast
+
+_GUARDED: Final[dict[int, Any]] = {}
+_LISTING: Final = re.compile(r"(bool|None|Literal\[[^\[\]]*\])( \| (bool|None|Literal\[[^\[\]]*\]))*")
+
+
+def guarded(thing: Any) -> Any:
+    """A function or class of this library as users get it: bad arguments raise an error that names them.
+
+    What its annotations list is checked before the call; the rest when an error escapes from inside. A class is
+    changed in place.
+    """
+    if isinstance(thing, type):
+        for name in ("__init__", "__new__", "__call__"):
+            for base in thing.__mro__:
+                if name in vars(base):
+                    if base.__module__.startswith("consilience"):
+                        _guard_method(base, name)
+                    break
+        return thing
+    if not isinstance(thing, FunctionType) or not thing.__module__.startswith("consilience"):
+        return thing
+    if id(thing) not in _GUARDED:
+        wrapped = _telling(thing)
+        home: Any = sys.modules.get(thing.__module__)
+        if home is not None and vars(home).get(thing.__name__) is thing:  # where pickle looks for it
+            vars(home)[thing.__name__] = wrapped
+        _GUARDED[id(thing)] = wrapped
+    return _GUARDED[id(thing)]
+
+
+def guard(namespace: dict[str, Any]) -> None:
+    """Guard what a module lists, as far as it is there by now."""
+    for name in namespace["__all__"]:
+        if name in namespace:
+            namespace[name] = guarded(namespace[name])
+
+
+def _guard_method(kind: type, name: str) -> None:
+    method = vars(kind)[name]
+    plain = method.__func__ if isinstance(method, staticmethod) else method
+    if isinstance(plain, FunctionType) and id(plain) not in _GUARDED:
+        fields = {n: a for base in reversed(kind.__mro__) for n, a in vars(base).get("__annotations__", {}).items()}
+        told = _telling(plain, bound=True, noted=fields if name == "__init__" and not plain.__annotations__ else None)
+        setattr(kind, name, staticmethod(told) if isinstance(method, staticmethod) else told)
+
+
+def _telling(function: FunctionType, bound: bool = False, noted: Mapping[str, Any] | None = None) -> FunctionType:
+    unlisted = checked(function, noted)
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        if unlisted is not None:
+            unlisted(_called(function, arguments[0]) if bound else function, arguments, keywords)
+        try:
+            return function(*arguments, **keywords)
+        except Exception as error:
+            told = explained(function, bound, arguments, keywords, error)
+            if told is error:
+                raise
+            raise told from error
+
+    # Warnings are told of the line that calls a public function: frames of such files are no lines of anybody.
+    told = cast(FunctionType, call)
+    told.__code__ = told.__code__.replace(co_filename="<consilience importlib _bootstrap>")
+    _GUARDED[id(told)] = told
+    return told
+
+
+def checked(
+    function: FunctionType, noted: Mapping[str, Any] | None = None
+) -> Callable[[Any, tuple[Any, ...], Mapping[str, Any]], None] | None:
+    """What refuses arguments of other values than the annotations list; None where these list nothing."""
+    known = (function.__annotations__ if noted is None else noted).items()
+    listed = {n: a for n, a in known if n != "return" and isinstance(a, str) and a != "None" and _LISTING.fullmatch(a)}
+    if not listed:
+        return None
+    code, names = function.__code__, listed.keys()
+    places = {place: n for place, n in enumerate(code.co_varnames[: code.co_argcount]) if n in listed}
+    first = min(places, default=sys.maxsize)
+
+    def check(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+        if len(arguments) <= first and names.isdisjoint(keywords):
+            return
+        by_place = {name: arguments[place] for place, name in places.items() if place < len(arguments)}
+        for name, value in {**by_place, **keywords}.items():
+            if name in listed and value is not True and value is not False and value is not None:
+                import_module("consilience.bad_arguments").check(thing, name, listed[name], value)
+
+    return check
+
+
+def explained(
+    function: Any, bound: bool, arguments: tuple[Any, ...], keywords: Mapping[str, Any], error: Exception
+) -> Exception:
+    """The error to raise for one that a call of a public function, or of a method of its kind, ended with."""
+    if bound:
+        function, arguments = _called(function, arguments[0]), arguments[1:]
+    found: Exception = import_module("consilience.bad_arguments").explained(function, arguments, keywords, error)
+    return found
+
+
+def _called(method: Any, first: Any) -> Any:
+    return type(first) if method.__name__ == "__init__" else first
 
 
 class NamedModule(ModuleType):
@@ -33,6 +138,8 @@ class _PackageOnUse(NamedModule):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
         file, _, spelled = homes[name].partition(":")
         found = getattr(import_module(file if "." in file else f"{self.__name__}.{file}"), spelled or name)
+        if vars(self)["_public"]:
+            found = guarded(found)
         vars(self)[name] = found
         return found
 
@@ -45,7 +152,10 @@ class _PackageOnUse(NamedModule):
 
 
 def load_on_use(
-    package: str, files: Mapping[str, str], refuse: Callable[[str, str, list[str]], Any] | None = None
+    package: str,
+    files: Mapping[str, str],
+    refuse: Callable[[str, str, list[str]], Any] | None = None,
+    public: bool = False,
 ) -> None:
     """Give a package, from its `__init__`, the names in `files`: by file, `name=other` where the file spells it so.
 
@@ -55,6 +165,8 @@ def load_on_use(
     ----------
     refuse : callable, optional
         What to do about a name that is not there: gives it after all, or raises AttributeError.
+    public : bool, default False
+        Whether users call what is in it.
     """
     module = sys.modules[package]
     homes = {}
@@ -62,7 +174,7 @@ def load_on_use(
         for name in names.split():
             name, _, spelled = name.partition("=")
             homes[name] = f"{file}:{spelled}"
-    vars(module).update(HOMES=homes, __all__=sorted(homes), _refuse=refuse)
+    vars(module).update(HOMES=homes, __all__=sorted(homes), _refuse=refuse, _public=public)
     module.__class__ = _PackageOnUse
 
 

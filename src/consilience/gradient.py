@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from consilience.errors import DisconnectedInputError, GradientError, NullTypeGradError
-from consilience.first_use import NamedModule
+from consilience.first_use import NamedModule, guard
 from consilience.ir import Node
 from consilience.tensor.differentiation import (
     Lop,
@@ -63,3 +63,5 @@ class _Gradient(NamedModule):
 
 
 sys.modules[__name__].__class__ = _Gradient
+
+guard(globals())

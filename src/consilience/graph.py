@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from consilience import module_paths
 from consilience.errors import GraphError
+from consilience.first_use import guard
 from consilience.ir import Constant, Input, Node, Shared, is_leaf, topological, with_lengths
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import like, plain
@@ -289,7 +290,11 @@ def orphans_between(ins: Iterable[Node], outs: Iterable[Node]) -> Iterator[Node]
 
 
 def equal_computations(
-    xs: Sequence[Any], ys: Sequence[Any], in_xs: Sequence[Node] = (), in_ys: Sequence[Node] = ()
+    xs: Sequence[Any],
+    ys: Sequence[Any],
+    in_xs: Sequence[Node] | None = None,
+    in_ys: Sequence[Node] | None = None,
+    strict_dtype: bool = True,
 ) -> bool:
     """Whether expressions are the same, computed from the same: each x as its y once `in_xs` are replaced by `in_ys`.
 
@@ -299,10 +304,12 @@ def equal_computations(
         Expressions.
     ys : sequence
         Expressions to compare with, as many.
-    in_xs : sequence of TensorVariable, default ()
+    in_xs : sequence of TensorVariable, optional
         Inputs of the first that stand for those of the second.
-    in_ys : sequence of TensorVariable, default ()
+    in_ys : sequence of TensorVariable, optional
         Inputs of the second.
+    strict_dtype : bool, default True
+        Whether equal constants of two dtypes are different.
 
     Returns
     -------
@@ -326,6 +333,7 @@ def equal_computations(
     >>> equal_computations([2 * x], [2 * y], [x], [y])
     True
     """
+    in_xs, in_ys = in_xs or (), in_ys or ()
     if len(xs) != len(ys) or len(in_xs) != len(in_ys):
         raise ValueError(
             f"lists of equal lengths were needed, got {len(xs)} and {len(ys)}, {len(in_xs)} and {len(in_ys)}."
@@ -333,6 +341,8 @@ def equal_computations(
     left, right = [as_tensor(x) for x in xs], [as_tensor(y) for y in ys]
     if any(a.dtype != b.dtype or a.ndim != b.ndim for a, b in zip(in_xs, in_ys, strict=True)):
         return False
+    if not strict_dtype:
+        right = [b.astype(a.dtype) if isinstance(b.op, Constant) else b for a, b in zip(left, right, strict=True)]
     return substitute(left, dict(zip(in_xs, in_ys, strict=True))) == right
 
 
@@ -387,3 +397,6 @@ def rewrite_graph(
 
 def _stops(blockers: Iterable[Node] | None) -> Callable[[Node], bool] | None:
     return None if blockers is None else set(blockers).__contains__
+
+
+guard(globals())

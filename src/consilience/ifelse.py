@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from consilience.first_use import NamedModule
+from consilience.first_use import NamedModule, guard
 from consilience.ops.control import cond, ifelse
 
 __all__ = ["cond", "ifelse"]
@@ -19,3 +19,5 @@ class _IfelseModule(NamedModule):
 
 
 sys.modules[__name__].__class__ = _IfelseModule
+
+guard(globals())

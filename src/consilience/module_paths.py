@@ -23,8 +23,10 @@ _PLACES: Final = {
     "blocking": "foreign.pymc_names.points",
     "pytensorf": ". foreign.pymc_names.graphs model distributions logprob inference tensor",
     "testing": "foreign.pymc_names.testing .",
-    "basic conditional configdefaults exceptions func_utils model_graph progress_bar "
-    "sampling stats step_methods tuning vartypes": ". errors model distributions logprob inference tensor",
+    "data": ".",
+    "exceptions": "errors foreign.pymc_names.exceptions",
+    "basic conditional configdefaults func_utils model_graph progress_bar "
+    "sampling stats step_methods tuning": ". errors model distributions logprob inference tensor",
     "compile.aliasing compile.builders compile.debug compile.debug.debugmode compile.debug.nanguardmode "
     "compile.executor compile.io compile.maker compile.mode compile.ops compile.sharedvalue": (
         "compile . tensor backends.modes"
@@ -51,11 +53,13 @@ _PLACES: Final = {
     "tensor.signal.conv": "tensor.signal",
     "sparse.basic sparse.linalg sparse.math sparse.sharedvar sparse.type sparse.variable": "sparse",
     "xtensor.basic xtensor.shape xtensor.type": "xtensor",
+    "vartypes": "foreign.pymc_names.vartypes",
     "backends.arviz": "foreign.pymc_names.datasets . sample",
     "backends.base": "foreign.pymc_names.traces . sample",
     "backends.ndarray": "foreign.pymc_names.traces",
     "distributions.censored distributions.continuous distributions.discrete distributions.multivariate "
     "distributions.timeseries distributions.truncated": "distributions . logprob",
+    "distributions.moments distributions.moments.means": "distributions.densities foreign.pymc_names.exceptions",
     "distributions.shape_utils": "foreign.pymc_names.shapes distributions",
     "gp.gp": "gp",
     "gp.hsgp_approx": "gp.hilbert_space gp",
@@ -93,6 +97,7 @@ BESIDE: Final = {
     "backends.NDArray": "foreign.pymc_names.traces",
     "backends.printing.str_for_dist": "foreign.pymc_names.value_names",
     "backends.printing.str_for_potential_or_deterministic": "foreign.pymc_names.value_names",
+    "distributions.distribution.DiracDelta": "distributions",
     "distributions.distribution.support_point": "distributions.densities",
 }
 """Names of PyMC's in modules that are there by their own name, with the stand-in."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from consilience.errors import ShapeError
+from consilience.first_use import guard
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
 from consilience.ops import TensorLike, apply, as_tensor, reduce
@@ -79,3 +80,5 @@ Examples
 >>> assert_op(x, x > 0).eval({x: 2.0}).item()
 2.0
 """
+
+guard(globals())

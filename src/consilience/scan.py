@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from consilience import module_paths
-from consilience.first_use import NamedModule
+from consilience.first_use import NamedModule, guard
 from consilience.tensor.loops import foldl, foldr, map, reduce, scan, until, while_loop
 
 __all__ = ["foldl", "foldr", "map", "reduce", "scan", "until", "while_loop"]
@@ -26,3 +26,5 @@ class _ScanModule(NamedModule):
 
 
 sys.modules[__name__].__class__ = _ScanModule
+
+guard(globals())

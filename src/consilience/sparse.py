@@ -9,6 +9,7 @@ import typing
 from collections.abc import Sequence
 
 from consilience import module_paths as _module_paths
+from consilience.first_use import guard as _guard
 from consilience.ops.sparse.coordinates import block_diag as block_diag
 from consilience.ops.sparse.coordinates import csc_from_dense as csc_from_dense
 from consilience.ops.sparse.coordinates import csr_from_dense as csr_from_dense
@@ -106,3 +107,6 @@ if not typing.TYPE_CHECKING:  # type checkers know by themselves what is not the
 
     def __getattr__(name: str) -> object:
         return _module_paths.attribute(__name__, name, __all__)
+
+
+_guard(globals())

@@ -72,6 +72,9 @@ def test_some_variables_move_and_the_others_stay() -> None:
     assert point["sigma"] == pytest.approx(2.0)
     assert point["mu"] == pytest.approx((6.0 / 4.0) / (1.0 + 3.0 / 4.0), abs=1e-8)
     other = pm.find_MAP(model=model, vars="sigma", start={"mu": 2.0})
+    first = pm.find_MAP({"mu": 2.0}, model=model, vars="sigma")  # the start is PyMC's first argument
+    assert first["sigma"] == pytest.approx(other["sigma"])
+    assert first["mu"] == pytest.approx(2.0)
     assert other["mu"] == pytest.approx(2.0)
 
 
@@ -180,9 +183,9 @@ class TestBadInput:
         with pytest.raises(ModelError, match=r"`vars` names 'c'; the free variables are \['b'\]"):
             pm.find_MAP(model=regression(), vars=["c"])
 
-    def test_the_point_in_place_of_the_method(self) -> None:
-        with pytest.raises(TypeError, match="give the point as `initvals=`"):
-            pm.find_MAP({"b": np.zeros(3)}, model=regression())  # type: ignore[arg-type]
+    def test_the_point_by_position_and_by_name(self) -> None:
+        with pytest.raises(TypeError, match="`start` twice"):
+            pm.find_MAP({"b": np.zeros(3)}, start={"b": np.zeros(3)}, model=regression())
 
     def test_an_unknown_method(self) -> None:
         with pytest.raises(ValueError, match="solver"):

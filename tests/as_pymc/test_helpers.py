@@ -65,7 +65,6 @@ from consilience.tensor.random.type import random_generator_type
 from consilience.tensor.random.utils import normalize_size_param
 from consilience.testing import mock_sample, mock_sample_setup_and_teardown
 from consilience.util import (
-    UNSET,
     _get_seeds_per_chain,
     check_dist_not_registered,
     get_default_varnames,
@@ -133,7 +132,6 @@ def test_generators_from_seeds() -> None:
         get_random_generator(np.random.RandomState(1))
     assert makeiter("a") == ["a"]
     assert makeiter(("a",)) == ("a",)
-    assert not UNSET
     assert issubclass(ParameterValueError, ValueError)
 
 

@@ -160,6 +160,10 @@ def test_a_package_that_needs_more_is_imported_in_parts(tmp_path: Path) -> None:
     package.mkdir()
     (package / "__init__.py").write_text("from pytensor.graph.fg import FunctionGraph\nFunctionGraph([])\nfit = 1")
     (package / "prior.py").write_text("import pymc as pm\nclass Prior: kind = pm.Normal")
+    (package / "space.py").write_text("from pytensor.graph.rewriting.basic import node_rewriter")
+    (package / "filter.py").write_text("from pymc_extras.space import node_rewriter")
+    (package / "walk.py").write_text("from pymc.step_methods.arraystep import NoSuchStep")
+    (package / "fast.py").write_text("import a_package_that_is_not_there")
     code = f"""
 import sys; sys.path.insert(0, {str(tmp_path)!r})
 import consilience.as_pymc
@@ -169,11 +173,18 @@ answer = [Prior.kind.__name__, pymc_extras.prior.__name__]
 for _ in range(2):
     try: pymc_extras.fit
     except ImportError as error: answer.append(str(error))
+for name in ("space", "filter", "walk", "fast"):
+    try: __import__(f"pymc_extras.{{name}}")
+    except ImportError as error: answer.append(str(error))
 """
-    kind, module, first, second = in_a_fresh_process(code)
+    kind, module, first, second, *lacking, other = in_a_fresh_process(code)
     assert [kind, module] == ["Normal", "pymc_extras.prior"]
     assert "`FunctionGraph` is a part of PyTensor's or PyMC's graphs" in first
     assert first == second
+    for said, name in zip(lacking, ("pytensor.graph.rewriting.basic",) * 2 + ("NoSuchStep",), strict=True):
+        assert name in said
+    assert all("consilience.for_pymc`" in said for said in (first, *lacking))
+    assert other == "No module named 'a_package_that_is_not_there'"
 
 
 def test_a_module_of_ops_of_other_classes_is_imported() -> None:

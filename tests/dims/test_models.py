@@ -448,3 +448,15 @@ def test_dims_of_events_follow_from_core_dims() -> None:
     wanted = plain.compile_logp()({name: point[name] for name in plain.initial_point()})
     got = model.compile_logp(vars=[scale, scaled])(point)
     np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
+def test_a_deterministic_keeps_the_named_dims_of_its_value() -> None:
+    """Also that of `pm.Deterministic`, which may be used on by the names of its dims."""
+    with pm.Model(coords={"a": [0, 1], "b": [0, 1, 2]}) as model:
+        x = pm.dims.Normal("x", dims=("a", "b"))
+        kept = pm.Deterministic("kept", 2 * x)
+        plain = pm.Deterministic("plain", 2 * x.values, dims=("a", "b"))
+        pm.dims.Deterministic("part", kept.isel(b=0).sum("a"))
+    assert kept.dims == ("a", "b")
+    assert not hasattr(plain, "isel")
+    assert model.named_vars_to_dims["kept"] == ("a", "b")

@@ -13,7 +13,7 @@ from scipy import stats
 
 import consilience.distributions as pd
 from consilience.backends.function import function
-from consilience.errors import MissingRuleError, ParameterError
+from consilience.errors import MissingRuleError, ParameterError, ShapeError
 from consilience.ir import constant, tensor_input
 from consilience.ops.parameter_check import released
 from consilience.ops.reduce import reduce
@@ -475,3 +475,20 @@ def test_moments_of_logit_normal_variables_are_integrals(mu: float, sigma: float
         variance = integral(lambda p: (p - mean) ** 2)
     rv = pd.LogitNormal.dist(mu, sigma)
     assert_allclose([value_of(pd.mean(rv)), value_of(pd.variance(rv))], [float(mean), float(variance)], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("make", "length"),
+    [
+        (lambda: pd.StickBreakingWeights.dist(3.0, 7), 4),
+        (lambda: pd.ZeroSumNormal.dist(1.0, shape=3), 4),
+        (lambda: pd.GaussianRandomWalk.dist(steps=3, init_dist=pd.Normal.dist()), 7),
+        (lambda: pd.AR.dist([0.5], shape=5), 8),
+        (lambda: pd.Dirichlet.dist(np.ones(3)), 4),
+    ],
+)
+def test_a_value_with_events_of_another_length_is_refused(make, length: int) -> None:
+    """Formulas that sum over an event take a vector of any length."""
+    rv = make()
+    with pytest.raises(ShapeError, match=rf"ends with the shape \({length},\), and one event has the shape"):
+        pd.logp(rv, np.full(length, 1.0 / length))

@@ -264,3 +264,17 @@ def test_lengths_of_mixtures_may_be_symbolic() -> None:
         assert_allclose(compiled(weights, MU[:count], X), expected, rtol=1e-12)
     with pytest.raises(ShapeError):
         compiled(np.array([0.5, 0.5]), MU, X)
+
+
+@pytest.mark.parametrize("as_components", [False, True])
+def test_counts_of_several_totals_are_told_apart(as_components: bool) -> None:
+    """A vector of counts belongs to the components with its own total; others have no probability there."""
+    totals, p = np.array([5, 10]), np.array([0.2, 0.3, 0.5])
+    components = [pd.Multinomial.dist(n, p) for n in totals] if as_components else pd.Multinomial.dist(totals, p)
+    for size in (None, (2,)):
+        mixture = pd.Mixture.dist([0.4, 0.6], components, size=size)
+        for counts, weight in (([1, 1, 3], 0.4), ([2, 3, 5], 0.6), ([1, 1, 1], 0.0)):
+            with np.errstate(divide="ignore"):
+                expected = np.log(weight) + (stats.multinomial(sum(counts), p).logpmf(counts) if weight else 0.0)
+            value = np.broadcast_to(counts, (*(size or ()), 3))
+            assert_allclose(value_of(pd.logp(mixture, value)), np.broadcast_to(expected, size or ()))

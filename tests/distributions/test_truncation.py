@@ -9,6 +9,7 @@ import scipy.stats as stats
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 
+import consilience as pm
 import consilience.distributions as pd
 from consilience.backends.function import function
 from consilience.distributions.constraints import IntervalConstraint, Whole
@@ -16,6 +17,7 @@ from consilience.distributions.densities import quantile
 from consilience.distributions.transforms import Interval
 from consilience.errors import MissingRuleError, ParameterError
 from consilience.ir import Node, tensor_input
+from consilience.ops.elementwise import as_tensor
 from consilience.ops.parameter_check import released
 from consilience.ops.reduce import reduce
 from consilience.transforms.gradient import gradient
@@ -248,10 +250,29 @@ def test_bounds_per_element() -> None:
     expected = [stats.norm.logsf(1.0), stats.norm.logpdf(3.0), stats.norm.logpdf(0.5)]
     assert_allclose(value_of(pd.logp(rv, [1.0, 3.0, 0.5])), expected, rtol=1e-13)
     rv = pd.Truncated.dist(pd.Normal.dist(), upper=upper)
-    with pytest.raises(MissingRuleError, match="some elements have a bound and others none"):
-        pd.default_transform(rv)
+    value = np.array([0.5, 3.0, -2.0])
+    line = value_of(pd.default_transform(rv).forward(as_tensor(value)))
+    assert_allclose(line, [np.log(0.5), 3.0, np.log(3.0)])
     mass = stats.norm.logcdf(upper)
     assert_allclose(value_of(pd.logp(rv, [1.0, 3.0, 0.5])), stats.norm.logpdf([1.0, 3.0, 0.5]) - mass, rtol=1e-13)
+
+
+def test_each_element_is_mapped_by_its_own_bounds() -> None:
+    """Below, above, both, none: value, inverse and volume are those of variables with these bounds."""
+    lower, upper, value = [-INF, 0.0, -2.0, -INF], [0.0, INF, 3.0, INF], np.array([-1.0, 1.0, 0.5, 1.5])
+    with pm.Model() as together:
+        pm.TruncatedNormal("x", 0.3, 2.0, lower=lower, upper=upper, initval=value)
+    with pm.Model() as apart:
+        for i, (low, high) in enumerate(zip(lower, upper, strict=True)):
+            pm.TruncatedNormal(f"x{i}", 0.3, 2.0, lower=low, upper=high, initval=value[i])
+    point, points = together.initial_point(), list(apart.initial_point().values())
+    assert_allclose(point["x_interval__"], points)
+    moved = point["x_interval__"] + np.array([0.3, -0.8, 1.1, 800.0])
+    names = list(apart.initial_point())
+    for at in (point["x_interval__"], moved):
+        given = dict(zip(names, at, strict=True))
+        assert_allclose(together.compile_logp()({"x_interval__": at}), apart.compile_logp()(given))
+        assert_allclose(together.compile_dlogp()({"x_interval__": at}), apart.compile_dlogp()(given))
 
 
 def test_bounds_that_are_wrong() -> None:

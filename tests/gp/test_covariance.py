@@ -212,5 +212,29 @@ def test_inducing_points_are_centres_of_clusters() -> None:
     np.testing.assert_allclose(found[np.argsort(found[:, 0])], centres, atol=0.05)
     with pytest.raises(ParameterError, match="from 1 to 90"):
         pm.gp.util.kmeans_inducing_points(100, data)
-    with pytest.raises(GraphError, match="pictures of Gaussian processes"):
-        pm.gp.util.plot_gp_dist(None, None, None)
+    of_an_expression = pm.gp.util.kmeans_inducing_points(3, pt.as_tensor(data), random_seed=1)
+    np.testing.assert_array_equal(of_an_expression, found)
+
+
+def test_functions_are_drawn_as_bands_of_quantiles_and_single_lines() -> None:
+    from matplotlib.figure import Figure
+
+    at = np.linspace(0.0, 1.0, 7)
+    ax = Figure().subplots()
+    rows = RNG.normal(size=(50, 7))
+    assert pm.gp.util.plot_gp_dist(ax, rows, at[:, None]) is ax
+    assert len(ax.lines) == 30
+    outer = ax.collections[0].get_paths()[0].vertices[:, 1]
+    np.testing.assert_allclose(
+        [outer.min(), outer.max()], [np.percentile(rows, 1, axis=0).min(), np.percentile(rows, 99, axis=0).max()]
+    )
+    with pytest.warns(ConsilienceWarning, match="NaN"):
+        pm.gp.util.plot_gp_dist(ax, np.where(rows > 2.0, np.nan, rows), at, plot_samples=False)
+    with pytest.raises(ShapeError, match="7 columns"):
+        pm.gp.util.plot_gp_dist(ax, rows[:, :3], at)
+
+
+def test_a_power_is_a_whole_number_of_any_spelling() -> None:
+    x = np.linspace(0.0, 1.0, 4)[:, None]
+    for power in (np.array([[2]]), pt.constant(2.0)):
+        np.testing.assert_allclose((cov.ExpQuad(1, 0.3) ** power)(x).eval(), cov.ExpQuad(1, 0.3)(x).eval() ** 2)

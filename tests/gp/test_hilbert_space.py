@@ -94,14 +94,26 @@ def test_harmonics_have_dims_and_carry_the_scale() -> None:
     assert_allclose(arrays, [cosines.eval(), sines.eval()], atol=1e-14)
 
 
+def test_dims_of_the_process_have_two_names() -> None:
+    """`gp_dims`, as some releases of PyMC call them, is `dims`."""
+    with pm.Model(coords={"place": range(len(X))}) as model:
+        pm.gp.HSGP(m=[4, 3], c=1.5, cov_func=pm.gp.cov.ExpQuad(2, ls=0.5)).prior("f", X, gp_dims="place")
+        pm.gp.HSGPPeriodic(m=3, cov_func=pm.gp.cov.Periodic(1, period=1.0, ls=1.0)).prior(
+            "g", X[:, :1], gp_dims="place"
+        )
+    assert model.named_vars_to_dims["f"] == model.named_vars_to_dims["g"] == ("place",)
+
+
 def test_mistakes_are_named() -> None:
     """Conditions, dims of older programs, a box narrower than its inputs, inputs without range."""
     covariance = pm.gp.cov.ExpQuad(2, ls=0.5)
     for boundary, said in (("free", "must be one of dirichlet, neumann"), (("neumann",), "one condition, or 2")):
         with pytest.raises(pm.ParameterError, match=said):
             pm.gp.HSGP(m=[4, 3], c=1.5, boundary=boundary, cov_func=covariance)  # type: ignore[arg-type]
-    with pm.Model(), pytest.raises(TypeError, match="`gp_dims`; PyMC 6 calls the dims of the process `dims`"):
-        pm.gp.HSGP(m=[4, 3], c=1.5, cov_func=covariance).prior("f", X, gp_dims="place")
+    with pm.Model(), pytest.raises(TypeError, match="`dims` and `gp_dims` are names of one argument"):
+        pm.gp.HSGP(m=[4, 3], c=1.5, cov_func=covariance).prior("f", X, dims="place", gp_dims="place")
+    with pm.Model(), pytest.raises(TypeError, match=r"`prior` takes name, X, dims .* got `dim`"):
+        pm.gp.HSGP(m=[4, 3], c=1.5, cov_func=covariance).prior("f", X, dim="place")
     with pytest.warns(pm.ConsilienceWarning, match=re.escape("with c = 1.1 the process is nearly 0 where the inputs")):
         pm.gp.HSGP(m=[4, 3], c=1.1, cov_func=covariance)
     with pytest.raises(pm.ParameterError, match="half of the range of X times c must be finite and above 0"):

@@ -135,3 +135,14 @@ def test_coordinates_may_be_left_out() -> None:
 def test_points_of_another_shape_are_refused() -> None:
     with pytest.raises(SamplingError, match=r"`points` needs shape \(chain, point, 3\)"):
         endless_direction(model_density(model_of(unseen)), np.zeros((2, 30)))
+
+
+def test_logarithms_are_followed_up_to_the_largest_number() -> None:
+    """A shape that only its flat prior bounds; one with a prior is bounded."""
+    limits = np.full(2, 700.0)
+    for prior, expected in ((pm.HalfFlat, 1.0), (lambda name: pm.HalfCauchy(name, 5.0), 0.0)):
+        with pm.Model() as model:
+            pm.NegativeBinomial("y", mu=pm.HalfNormal("mu", 10.0), alpha=prior("alpha"), observed=[5, 6, 6, 7, 6])
+        points = np.random.default_rng(1).normal([np.log(6.0), 20.0], [0.1, 5.0], (4, 10, 2))
+        density = model_density(model)
+        assert np.abs(endless_direction(density, points, limits=limits)).max() == expected

@@ -207,8 +207,11 @@ def test_damaged_text_is_a_parse_error_or_a_program(data: st.DataObject) -> None
     written = text(outputs, inputs)
     place = data.draw(st.integers(0, len(written) - 1))
     other = data.draw(st.sampled_from([*"()[]%0123456789 ,=:'-+*n\n"]))
+    damaged = written[:place] + other + written[place + 1 :]
     with contextlib.suppress(ParseError):
-        parse(written[:place] + other + written[place + 1 :])
+        leaves, read = parse(damaged)
+        again, same = parse(text(read, leaves))
+        assert text(same, again) == text(read, leaves)  # what is read is a program
 
 
 def test_what_is_not_plain_data_cannot_be_written() -> None:

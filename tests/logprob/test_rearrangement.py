@@ -9,7 +9,7 @@ import scipy.stats
 import consilience.distributions as pd
 import consilience.tensor as pt
 from consilience import logprob
-from consilience.errors import MissingRuleError
+from consilience.errors import MissingRuleError, ModelError
 from tests.distributions.cases import value_of
 from tests.logprob.laws import evaluated
 
@@ -105,6 +105,22 @@ def test_joint_density_of_several_nodes() -> None:
     np.testing.assert_allclose(
         [float(value_of(n)[0]) for n in parts.values()], scipy.stats.norm(MU[1], 1).logpdf([0, 1, 2])
     )
+
+
+def test_factors_are_found_by_value_variables_and_by_nodes() -> None:
+    """As in PyMC, whose `conditional_logp` is keyed by the values that it is given."""
+    x = pd.Normal.dist()
+    y = pt.exp(pd.Normal.dist(x, 1.0))
+    x_value, y_value = x.clone(), y.clone()
+    factors = logprob.conditional_logp({x: x_value, y: y_value})
+    assert list(factors) == [x_value, y_value]
+    assert factors[y] is factors[y_value]
+    expected = scipy.stats.lognorm(1.0, scale=np.exp(0.5)).logpdf(2.0)
+    np.testing.assert_allclose(factors[y].eval({x_value: 0.5, y_value: 2.0}), expected)
+    with pytest.raises(KeyError):
+        factors[pt.dscalar("z")]
+    with pytest.raises(ModelError, match="is the value of several variables"):
+        logprob.conditional_logp({x: x_value, pd.Normal.dist(): x_value})
 
 
 REFUSED = {

@@ -153,3 +153,24 @@ def test_unknown_names_are_refused_with_those_there_are() -> None:
     for change in (pm.do, pm.observe):
         with pytest.raises(KeyError, match="no variable `nowhere`; it has w, x, y"):
             change(chain(), {"nowhere": 1.0})
+
+
+def test_labelled_values_are_brought_to_a_variable_by_the_names_of_their_axes() -> None:
+    """Positions would say something else: the same dims stand in another order."""
+    xr = pytest.importorskip("xarray")
+    given = xr.DataArray([[0.0, 1.0], [2.0, 3.0]], dims=("a", "b"))
+    with pm.Model(coords={"a": [0, 1], "b": [0, 1]}) as model:
+        data = pm.Data("data", given, dims=("b", "a"))
+        observed = pm.Normal("observed", 0, 1, dims=("b", "a"), observed=given)
+        pm.dims.Normal("named", 0, 1, dims=("b", "a"))
+        plain = pm.Normal("plain", 0, 1, dims=("b", "a"))
+        pm.Deterministic("seen", plain + 0, dims=("b", "a"))
+    np.testing.assert_array_equal(data.get_value(), given.values.T)
+    np.testing.assert_array_equal(model.rvs_to_values[observed].eval(), given.values.T)
+    for name in ("named", "plain"):
+        conditioned = pm.observe(model, {name: given})
+        (value,) = [v for v in conditioned.observed_RVs if v.name == name]
+        np.testing.assert_array_equal(conditioned.rvs_to_values[value].eval(), given.values.T)
+    np.testing.assert_array_equal(pm.do(model, {"plain": given})["seen"].eval(), given.values.T)
+    model.set_data("data", 10 * given)
+    np.testing.assert_array_equal(data.get_value(), 10 * given.values.T)

@@ -308,8 +308,11 @@ def test_there_is_no_pattern_where_most_coordinates_act_together() -> None:
         pm.Normal("y", pt.cumsum(pm.Normal("z", shape=N)) * pm.HalfNormal("s"), observed=np.zeros(N))
     with pm.Model() as process:
         pm.MvNormal("x", np.zeros(N), np.eye(N) + 0.5)
+    with pm.Model() as apart:  # the same walk by its steps
+        pm.Normal("y", pm.GaussianRandomWalk("z", steps=N - 1) * pm.HalfNormal("s"), observed=np.zeros(N))
     assert curvature_pattern(walk.log_density()) is None
     assert curvature_pattern(process.log_density()) is None
+    assert curvature_pattern(apart.log_density()) is not None
 
 
 def test_who_has_too_many_partners_depends_on_how_many_are_too_many() -> None:

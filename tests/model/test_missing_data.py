@@ -202,3 +202,18 @@ def test_data_of_other_kinds_do_not_become_variables() -> None:
         with pytest.raises(pm.ModelError, match="`y_unobserved` already"):
             pm.Normal("y", observed=[None, 1.0])
     assert "y_observed" not in model
+
+
+@pytest.mark.parametrize("name", ["OrderedLogistic", "OrderedProbit"])
+def test_probabilities_of_ordered_categories_are_kept_where_data_are_missing(name: str) -> None:
+    with pm.Model() as model:
+        eta = pm.Normal("eta")
+        with pytest.warns(ImputationWarning):
+            getattr(pm, name)("y", eta=eta, cutpoints=[-1.0, 0.0, 2.0], observed=[0, np.nan, 1])
+    with pm.Model() as complete:
+        eta = pm.Normal("eta")
+        getattr(pm, name)("y", eta=eta, cutpoints=[-1.0, 0.0, 2.0], observed=[0, 2, 1])
+    point = {"eta": 0.3}
+    found = [made["y_probs"].eval({made["eta"]: 0.3}) for made in (model, complete)]
+    np.testing.assert_allclose(*found)
+    assert model.compile_logp()({**point, "y_unobserved": [2]}) == pytest.approx(complete.compile_logp()(point))

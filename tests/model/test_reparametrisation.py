@@ -179,8 +179,7 @@ def test_divergences_are_reported_with_the_variables_to_rewrite() -> None:
         pm.Normal("y", model["theta"], [15.0, 10, 16, 11, 9, 11, 10, 18], observed=effects)
     with pytest.warns(pm.ConvergenceWarning) as caught:
         pm.sample(500, tune=300, model=model, target_accept=0.6, random_seed=1, progressbar=False)
-    told = [str(w.message) for w in caught if "divergence" in str(w.message)]
-    assert "`theta` has a scale that is estimated, too: `pm.noncenter(model, ['theta'])`" in told[0]
+    assert "`pm.noncenter(model, ['theta'])`" in str(caught[0].message)
 
 
 def test_a_transform_that_is_the_default_one_is_no_transform_of_its_own() -> None:

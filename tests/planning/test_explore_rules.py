@@ -67,11 +67,13 @@ def applied(rule: Rule, graph: Node) -> list[Application]:
 @pytest.mark.parametrize("rule", EXPLORE.rules, ids=lambda rule: rule.name)
 def test_every_alternative_of_the_examples_computes_what_was_written(rule: Rule) -> None:
     generator = np.random.default_rng(21)
+    assert rule.examples
     for example in rule.examples:
         samples = Samples()
         outputs = Rewriting(ALWAYS_RIGHT)([example(samples)])
         found = Alternatives(outputs, [], EXPLORE, ALWAYS)
         values = samples.values(generator)
+        assert every_alternative(found)
         for number, member in every_alternative(found):
             assert complaint(outputs, values, forced({number: member})) == ""
 

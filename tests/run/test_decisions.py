@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,12 @@ from consilience.errors import SamplingError
 from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
 from consilience.inference.jump_tuner import JUMPS
-from consilience.inference.messages import Segment
+from consilience.inference.messages import Window
 from consilience.run import Run, RunPlan, forecast, launch, monitor, run_chains, verdicts
 from consilience.run.attempt import Attempt
+from consilience.run.course import RunCourse
 from consilience.run.remedies import Restart, jumps
 from consilience.run.supervisor import Supervisor
-from consilience.run.threads.engine import ThreadEngine
 from consilience.run.verdicts import Sight
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
 from tests.run.support import EarlyChecks, finish
@@ -113,6 +114,8 @@ def test_a_constant_has_no_width_that_changed() -> None:
     before = verdicts.sight(draws, 0)
     assert verdicts.width_change(before, before) == 1.0
     assert verdicts.width_change(before, verdicts.sight(draws * [1.0, 3.0], 0)) == pytest.approx(3.0)
+    still = verdicts.sight(draws * [1.0, 0.0], 2)  # such as an indicator that is 0 in all draws
+    assert verdicts.width_change(before, still) == verdicts.width_change(still, before) == 1.0
 
 
 def test_a_rate_of_divergences_is_told_by_enough_draws() -> None:
@@ -528,27 +531,14 @@ def test_chains_that_did_not_tune_at_all_may_tune_after_divergences() -> None:
 # --- going on as long as a forecast says ---------------------------------------------------------------------------
 
 
-class Clock:
-    """Seconds that pass when told."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def timed(plan: EarlyChecks, per_draw: float, monkeypatch: pytest.MonkeyPatch, seen: list[Event] | None = None) -> Run:
-    """A run whose transitions take so many seconds, all chains together."""
-    clock, advance = Clock(), ThreadEngine.advance
+    """A run whose transitions are priced at so many seconds, all chains together."""
 
-    def slow(engine: ThreadEngine, segment: Segment, overseer: Any) -> Any:
-        windows = advance(engine, segment, overseer)
-        clock.now += per_draw * segment.count
-        return windows
+    def spend(course: RunCourse, windows: Mapping[int, Window]) -> None:
+        course.spent += per_draw * next(iter(windows.values())).statistics.shape[1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(Supervisor, "clock", clock)
-        patch.setattr(ThreadEngine, "advance", slow)
+        patch.setattr(RunCourse, "_spend", spend)
         return run(NORMAL, plan, listeners=[] if seen is None else [seen.append])
 
 
@@ -590,7 +580,8 @@ def test_a_run_ends_at_the_look_that_foretells_too_long_a_time(
     result = timed(EarlyChecks(min_draws=400), 0.01, monkeypatch, seen)
     assert result.verdict.status == "not_converged"
     assert 1600 < result.draws.shape[1] < 6000
-    assert re.search(r"that takes \d+ s more, and a run takes 60 s by itself", result.verdict.reason)
+    said = r"that takes about [\d,]+ more evaluations of the log density, and a run of this model stops at [\d,]+"
+    assert re.search(said, result.verdict.reason)
     np.testing.assert_array_equal(result.draws, run(NORMAL, EarlyChecks(draws=result.draws.shape[1])).draws)
     needed = [event.needed for event in seen if isinstance(event, CheckFigures)]
     np.testing.assert_allclose([n for n in needed if not np.isnan(n)], 8000)
@@ -598,12 +589,34 @@ def test_a_run_ends_at_the_look_that_foretells_too_long_a_time(
         assert timed(EarlyChecks(min_draws=400, **free), 0.01, monkeypatch).verdict.status == "converged"
 
 
+def test_no_clock_decides_over_draws_or_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clocks twenty times as fast and as slow give the same draws, as many of them, the same status and reason.
+
+    The run ends far from its goal by what it may spend, which is priced by evaluations.
+    """
+    plan = EarlyChecks(min_draws=100, patience=1e-3, rule=StoppingRule(target_ess=50_000.0))
+    clocks = {name: getattr(time, name) for name in ("perf_counter", "monotonic", "process_time", "time")}
+
+    def at(rate: float) -> Run:
+        with monkeypatch.context() as patch:
+            for name, clock in clocks.items():
+                patch.setattr(time, name, lambda clock=clock: rate * clock())
+            patch.setattr(Supervisor, "clock", staticmethod(time.perf_counter))
+            return run(NORMAL, plan)
+
+    plain, *others = (at(rate) for rate in (1.0, 20.0, 0.05))
+    assert "and a run of this model stops at" in plain.verdict.reason
+    for other in others:
+        np.testing.assert_array_equal(other.draws, plain.draws)
+        assert (other.verdict, other.evaluations) == (plain.verdict, plain.evaluations)
+
+
 def test_a_run_that_cannot_tell_uses_its_time(script: type[Scripted], monkeypatch: pytest.MonkeyPatch) -> None:
     """Five times what was spent at the first look, where transitions are slow; there it ends, with what it has."""
     growing(script, 0.001)
     result = timed(EarlyChecks(min_draws=400, tune=400), 1.0, monkeypatch)
     assert 2000 < result.draws.shape[1] <= 3600
-    assert "an unknown time after" in result.verdict.reason
+    assert "an unknown number of evaluations after" in result.verdict.reason
 
 
 def test_a_run_near_its_goal_goes_on_beyond_its_time(script: type[Scripted], monkeypatch: pytest.MonkeyPatch) -> None:

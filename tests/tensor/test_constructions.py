@@ -244,3 +244,28 @@ def test_tensors_are_promoted_as_numpy_does_it(policy: str) -> None:
                 assert (pt.vector(dtype=left) * pt.vector(dtype=right)).dtype == wanted
     with pytest.raises(DtypeError, match="`cast_policy` is one of custom"):
         config.cast_policy = "mine"
+
+
+def test_arrays_of_python_objects_keep_expressions() -> None:
+    """Wherever a tensor is taken: in functions, in operators on either side, in lists, as the value of an update."""
+    a, v = pt.scalar("a"), pt.vector("v")
+    row = np.array([a, 20, 20], dtype=object)
+    given = {a: 2.0, v: np.ones(3)}
+    for made, expected in (
+        (pt.as_tensor(row), [2, 20, 20]),
+        (v + row, [3, 21, 21]),
+        (row + v, [3, 21, 21]),
+        (pt.stack([row, v]), [[2, 20, 20], [1, 1, 1]]),
+        (pt.as_tensor([row, [1, 2, a]]), [[2, 20, 20], [1, 2, 2]]),
+        (pt.dot(np.array([[a, 1], [2, a]], dtype=object), [1.0, 1.0]), [3, 4]),
+        (v[:].set(row), [2, 20, 20]),
+        (pt.as_tensor(np.array(a, dtype=object)), 2),
+        (pt.as_tensor(row * 2.0), [4, 40, 40]),
+    ):
+        assert function([a, v], made, on_unused_input="ignore")(*given.values()).tolist() == expected
+    with pytest.raises(TypeError, match="so it is no array"):
+        np.asarray(a, float)
+    with pytest.raises(TypeError, match="so it is no array"):
+        np.asarray(v)
+    with pytest.raises(DtypeError, match="have no meaning here"):
+        pt.as_tensor(np.array([1, 2], dtype=object))

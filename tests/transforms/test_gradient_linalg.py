@@ -8,19 +8,23 @@ import numpy as np
 import pytest
 
 from consilience.backends.reference import evaluate
-from consilience.ir import Node, tensor_input, topological
+from consilience.ir import Node, constant, tensor_input, topological
 from consilience.ops import (
     Cholesky,
     Det,
     Inverse,
+    InverseQuadratic,
+    Item,
     LogAbsDet,
     Solve,
     SolveTriangular,
     apply,
     linalg,
 )
-from consilience.transforms.gradient import gradient
-from tests.transforms.laws import Array, check_derivatives, check_each_entry
+from consilience.ops.factorisations import LDL, Eigh, Eigvalsh, PseudoInverse
+from consilience.ops.shape import stack
+from consilience.transforms.gradient import gradient, pullback
+from tests.transforms.laws import Array, check_derivatives, check_each_entry, listed
 
 
 def matrix(*shape: int, seed: int = 0) -> Array:
@@ -127,11 +131,50 @@ def test_functions_of_definite_matrices_along_symmetric_directions(name: str, sh
         check_derivatives(function, [definite(*shape)], tangents=[symmetric(*shape, seed=3)], symbolic=symbolic)
     # Through a symmetric function of free variables every direction is allowed.
     check_derivatives(lambda b: function(b @ b.mT + np.eye(shape[-1])), [matrix(*shape)])
-    x = tensor_input("float64", shape)
-    (g,) = gradient((function(x) * matrix(*function(x).static_shape, seed=2)).sum(), [x])
-    (slope,) = evaluate([g], {x: definite(*shape)})
-    if name != "solve":
-        np.testing.assert_allclose(slope, np.swapaxes(slope, -1, -2), rtol=1e-13)
+
+
+def items(pair: Node) -> list[Node]:
+    return [Node(Item(i), pair) for i in (0, 1)]
+
+
+TRIANGLES: dict[str, Callable[[Node], Node | list[Node]]] = {
+    **SYMMETRIC,
+    "solve": lambda a: assume(Solve, a, constant(matrix(3, 2, seed=2))),
+    "quadratic form": lambda a: Node(InverseQuadratic(), a, constant(matrix(3, 2, seed=2))),
+    "eigenvalues": lambda a: Node(Eigvalsh(), a),
+    "eigenvectors": lambda a: items(Node(Eigh(), a)),
+    "pseudo-inverse": lambda a: Node(PseudoInverse(hermitian=True), a, constant(1e-15)),
+    "bunch and kaufman": lambda a: items(Node(LDL(), a)),
+}
+
+
+@pytest.mark.parametrize("name", TRIANGLES)
+def test_slopes_lie_in_the_triangle_that_is_read(name: str) -> None:
+    """Values and slopes take nothing from the other triangle, whatever it holds; every entry alone is a difference."""
+    function = TRIANGLES[name]
+    point = np.tril(definite(3, 3))
+    for above in (0.0, 5.0):
+        check_derivatives(function, [point + np.triu(np.full((3, 3), above), 1)])
+    x = tensor_input("float64", (3, 3))
+    results = listed(function(x))
+    seeds = [constant(matrix(*evaluate([r], {x: point})[0].shape, seed=i)) for i, r in enumerate(results)]
+    slopes = pullback(results, [x], seeds)
+    (whole,), (other,) = (evaluate(slopes, {x: point + upper}) for upper in (0.0, np.triu(np.full((3, 3), 7.0), 1)))
+    np.testing.assert_allclose(whole, other, rtol=1e-12)
+    assert not np.triu(whole, 1).any()
+
+
+def test_upper_triangles_are_read_where_asked() -> None:
+    check_derivatives(lambda a: Node(Eigvalsh(lower=False), a), [np.triu(definite(3, 3))])
+    check_derivatives(lambda a: items(Node(Eigh(lower=False), a)), [np.triu(definite(3, 3))])
+
+
+def test_nan_in_the_triangle_that_is_not_read_does_not_matter() -> None:
+    v = tensor_input("float64", (3,))
+    a = stack([stack([v[0], apply("sqrt", -v[0])]), stack([v[1], v[2]])])
+    factor = Node(Cholesky(), a)
+    (slope,) = evaluate(gradient(factor[1, 1], [v]), {v: np.array([4.0, 1.0, 3.0])})
+    np.testing.assert_allclose(slope, np.array([0.0625, -0.5, 1.0]) * 0.5 / np.sqrt(2.75), rtol=1e-12)
 
 
 def test_second_derivatives_of_the_factor() -> None:

@@ -62,6 +62,8 @@ def test_nothing_moves_by_itself() -> None:
         STYLE,
         *((server.PAGE / file).read_text(encoding="utf-8") for file in server.FILES.values() if "/" not in file),
     ]
+    assert len(own) > 2
+    assert all(own)
     for text in own:
         assert not re.search(r"transition|animation|@keyframes|\.animate\(|behavior: *smooth", text)
 

@@ -89,6 +89,36 @@ def test_a_run_that_grows_restarts_and_ends_while_it_is_read(tmp_path: Path) -> 
     assert (last["status"], last["draws"]) == ("converged", 50)
 
 
+def test_one_bad_entry_never_hides_the_others(make: Make, tmp_path: Path) -> None:
+    """Stores, netCDF files and what is neither, below one folder: each is listed, with what is wrong with it."""
+    make("good.zarr")
+    with pm.Model():
+        pm.Normal("x")
+        result = pm.sample(draws=20, tune=20, random_seed=1, progressbar=False, compute_convergence_checks=False)
+    result.to_netcdf(tmp_path / "r.nc")
+    whole = (tmp_path / "r.nc").read_bytes()
+    (tmp_path / "cut.nc").write_bytes(whole[:3000])
+    (tmp_path / "noise.nc").write_bytes(whole[:8] + bytes(range(256)) * 30)
+    for number, attributes in enumerate([{"last_check": "[1"}, {"last_check": "7"}, {"gradients": {"a": [1]}},
+                                         {"sampling_time": "long"}, {"regions": "[" * 100_000}]):  # fmt: skip
+        path = make(f"bad{number}.zarr")
+        text = json.loads((path / "zarr.json").read_text())
+        text["consolidated_metadata"]["metadata"]["posterior"]["attributes"] |= attributes
+        (path / "zarr.json").write_text(json.dumps(text))
+    folder = Folder(tmp_path)
+    answer = asked(folder, "runs")
+    assert answer.status_code == 200
+    runs = {run["name"]: run for run in answer.json()["runs"]}
+    assert {*runs} == {"good.zarr", "r.nc", "cut.nc", "noise.nc", *(f"bad{n}.zarr" for n in range(5))}
+    assert (runs["good.zarr"]["status"], runs["r.nc"]["draws"]) == ("converged", 20)
+    assert runs["r.nc"]["status"] == result.status
+    assert runs["cut.nc"]["status"] == runs["noise.nc"]["status"] == "unreadable"
+    assert asked(folder, "run", run="r.nc").json()["draws"] == 20
+    assert asked(folder, "summary", run="r.nc").json()["names"] == ["x"]
+    for name in runs:
+        assert asked(folder, "run", run=name).status_code in (200, 400, 404, 409), name
+
+
 def test_a_port_that_is_taken_is_said_or_another_is_found(make: Make, tmp_path: Path) -> None:
     make("a.zarr")
     with socket.socket() as taken:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
+import time
 import urllib.parse
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from consilience.errors import SamplingError, StorageError  # as above
-from consilience.watch import server  # as above
+from consilience.watch import connections, server  # as above
 from consilience.watch.folder import Folder  # as above
 from tests.watch.stores import Client, Make, make  # as above
 
@@ -162,7 +165,9 @@ def test_links_and_names_inside_a_store_lead_nowhere_else(client: Client, make: 
 
 
 def test_nothing_is_unpickled() -> None:
-    for file in (Path(server.__file__).parent).glob("*.py"):
+    files = list(Path(server.__file__).parent.glob("*.py"))
+    assert len(files) > 5
+    for file in files:
         text = file.read_text(encoding="utf-8")
         for word in ("pickle", "allow_pickle", "eval(", "exec(", "marshal", "shelve"):
             assert word not in text.replace("unpickled", ""), file
@@ -234,3 +239,66 @@ def test_questions_that_make_no_sense_are_answered_in_words(client: Client) -> N
         assert client.get(f"/{TOKEN}/api/{what}", params={**known, **query}).status_code == 404, query
     found = client.get(f"/{TOKEN}/api/search", params={**known, "q": "<script>" * 3000})
     assert found.json() == {"found": [], "more": False}
+
+
+def test_every_answer_passes_the_same_checks_and_has_the_headers(client: Client) -> None:
+    """Those of addresses that lead elsewhere, that nobody has, and of methods that nobody takes."""
+    addresses = [f"/{TOKEN}", f"/{TOKEN}/api/runs/", f"/{TOKEN}/api/", f"/{TOKEN}/api/run", "/", "//evil.example/"]
+    for method in ("GET", "POST", "OPTIONS", "HEAD"):
+        for address in addresses:
+            answer = client.request(method, address)
+            assert answer.headers["content-security-policy"] == server.POLICY, (method, address)
+            assert "evil.example" not in answer.headers.get("location", "")
+            assert client.request(method, address, headers={"host": "evil.example"}).status_code == 421
+            assert client.request(method, address, headers={"origin": "http://evil.example"}).status_code == 403
+    assert client.get(f"/{TOKEN}").headers["location"] == f"/{TOKEN}/"
+    assert client.get("/wrong").status_code == 404
+
+
+def test_json_of_many_levels_is_refused_in_words(client: Client, make: Make, tmp_path: Path) -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    answer = client.get(f"/{TOKEN}/api/pairs", params={"run": "one.zarr", "of": deep})
+    assert (answer.status_code, answer.headers["cache-control"]) == (400, "no-store")
+    acting = Client(
+        server.application(Folder(tmp_path / "runs"), TOKEN, "127.0.0.1", control=Done(), control_token=CONTROL), HOST
+    )
+    answer = acting.post(f"/{TOKEN}/api/control", content=b"[" * 1000, headers={"x-control": CONTROL})
+    assert answer.status_code in (400, 404)
+
+
+def test_connections_that_ask_nothing_or_half_of_something_are_closed(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "IDLE", 0.3)
+    monkeypatch.setattr(connections, "MOST_WAITING", 5)
+    monkeypatch.setattr(server, "PAUSE", 0.05)
+    make("one.zarr")
+    shown = server.Server(Folder(tmp_path), "127.0.0.1", 0).start()
+    host = f"Host: 127.0.0.1:{shown.port}\r\n".encode()
+    post = f"POST /{shown.token}/api/control HTTP/1.1\r\n".encode() + host
+    halves = [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127", post + b"Content-Length: 1000\r\n\r\n{"]
+    many = [socket.create_connection(("127.0.0.1", shown.port), timeout=20) for _ in range(12)]
+    for sent in halves:
+        with socket.create_connection(("127.0.0.1", shown.port), timeout=20) as one:
+            one.sendall(sent)
+            with contextlib.suppress(ConnectionResetError):
+                while one.recv(1000):  # an answer, perhaps; then the end
+                    pass
+    for one in many:
+        with one, contextlib.suppress(ConnectionResetError):
+            assert one.recv(1) == b""
+    # Whoever follows a run asked for something, and stays.
+    with socket.create_connection(("127.0.0.1", shown.port), timeout=20) as one:
+        one.sendall(f"GET /{shown.token}/api/events?run=one.zarr HTTP/1.1\r\n".encode() + host + b"\r\n")
+        time.sleep(1.0)
+        assert b"event: change" in one.recv(10_000)
+        time.sleep(1.0)
+        one.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            one.recv(1)
+    with socket.create_connection(("127.0.0.1", shown.port), timeout=20) as one:
+        one.sendall(b"no request at all\r\n\r\n")
+        answer = one.recv(10_000)
+        assert answer.startswith(b"HTTP/1.1 400")
+        assert b"content-security-policy: default-src 'none'" in answer
+    shown.close()

@@ -14,9 +14,10 @@ import consilience as pm
 from consilience.errors import StorageError
 from consilience.output.storage import study_file
 from consilience.output.storage.study_file import FITS
+from consilience.watch import server, views
 from consilience.watch import study as studies
-from consilience.watch import views
 from consilience.watch.folder import Folder
+from tests.watch.stores import Client
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -52,6 +53,23 @@ def test_fits_of_a_study_are_listed_and_read(study: Path) -> None:
     assert Folder(study.parent).names() == ["study/<b>", "study/broken", "study/shop/1"]
     with pytest.raises(KeyError):
         folder.source("shop/2")
+
+
+def test_seeds_of_a_study_are_exact_in_its_table_and_on_the_page(study: Path) -> None:
+    """They have 63 bits: more than a float, and a number of JavaScript, holds."""
+    told = {}
+    for line in (study / FITS).read_text().splitlines():
+        found = json.loads(line).get("found", {})
+        told[found.get("name")] = found.get("seed")
+    rows = {name: row for name in ("shop/1", "<b>", "broken") for row in [[0.1, 0.2] if name == "shop/1" else [1.0]]}
+    rows["broken"] = []
+    fits = pm.sample_many(one_of, rows, store=study, progressbar=False, draws=100, tune=100)
+    table = fits.table()
+    assert int(table.loc["shop/1", "seed"]) == told["shop/1"] > 2**53
+    assert table["seed"].isna().tolist() == [name == "broken" for name in table.index]
+    app = Client(server.application(Folder(study), "token", "127.0.0.1"), "127.0.0.1")
+    listed = {run["name"]: run for run in app.get("/token/api/runs").json()["runs"]}
+    assert listed["shop/1"]["seed"] == str(told["shop/1"])
 
 
 def test_a_study_that_grows_is_read_anew_and_a_damaged_one_is_said(study: Path) -> None:

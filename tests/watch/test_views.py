@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -116,6 +120,33 @@ def test_a_run_that_says_nothing_is_stale_and_goes_on_when_it_does(make: Make) -
         journal.append(path, record)
     source.refresh()
     assert views.overview(source, views.Clock())["status"] == "tuning"
+
+
+def test_a_killed_run_is_seen_on_its_own_machine_at_once_and_its_clock_is_not_blamed(make: Make) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    old, here = time.time() - 4, socket.gethostname()
+    path = make("a.zarr", records=[begin(time=old, host=here, process=gone.pid), moment(5.0, 200, at=old)], status=None)
+    source, clock = StoreSource(path, "a"), views.Clock()
+    found = views.run(source, clock)
+    assert (found["status"], found["skewed"], found["progress"]["phase"]) == ("stale", False, ["stopped"] * 4)
+    alive = make("b.zarr", records=[begin(time=old, host=here, process=os.getpid()), moment(5.0, 200, at=old)],
+                 status=None)  # fmt: skip
+    assert views.overview(StoreSource(alive, "b"), clock)["status"] == "sampling"
+    # What it said before it was killed came while nobody looked: the page sees it late.
+    late = time.time() - 100
+    journal.append(path, moment(6.0, 220, at=late))
+    source.refresh()
+    assert views.overview(source, clock)["skewed"] is False
+
+
+def test_chains_of_a_run_that_is_over_have_the_counts_of_its_end(make: Make) -> None:
+    ended = {"kind": "ended", "time": time.time(), "status": "converged", "reason": "", "draws": 200, "seconds": 9.0}
+    found = views.run(StoreSource(make("a.zarr", records=[begin(), moment(5.0, 120), ended]), "a"), views.Clock())
+    progress = found["progress"]
+    assert (found["draws"], progress["phase"]) == (200, ["done"] * 4)
+    assert [row[-1] for row in progress["draws"]] == [200] * 4
+    assert [row[-1] for row in progress["done"]] == [250] * 4
 
 
 def test_a_last_line_that_is_being_written_is_left_for_later(make: Make) -> None:

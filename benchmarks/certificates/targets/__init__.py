@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.certificates.target import Target
+from benchmarks.certificates.targets.aliases import ALIASES
 from benchmarks.certificates.targets.discrete import DISCRETE
 from benchmarks.certificates.targets.hierarchies import HIERARCHIES
 from benchmarks.certificates.targets.improper import IMPROPER
@@ -15,6 +16,7 @@ from benchmarks.certificates.targets.switches import SWITCHES
 KINDS: dict[str, dict[str, Target]] = {
     "mixtures": MIXTURES,
     "several modes": SEVERAL_MODES,
+    "aliases": ALIASES,
     "learning": LEARNING,
     "change points and other switches": SWITCHES,
     "discrete variables": DISCRETE,

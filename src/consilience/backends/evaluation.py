@@ -31,9 +31,10 @@ def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] 
     expression : TensorVariable
         The expression.
     inputs_to_values : mapping of TensorVariable or str to array_like, optional
-        Values of inputs, or of any expressions within, by node or by name.
+        Values of inputs, or of any expressions within, by node or by name. A node that the expression does not depend
+        on is passed over.
     **options : object
-        As for `function`.
+        As for `function`; `on_unused_input` is "ignore" here.
 
     Returns
     -------
@@ -64,7 +65,7 @@ def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] 
     absent = next((n for n in needed if isinstance(n.op, Input) and n not in known and n.dtype != "key"), None)
     if absent is not None:
         raise GraphError(f"`eval` needs a value for {describe(absent)}; pass it as `.eval({{x: value}})`.")
-    result: Array = function(list(values), expression, **options)(*values.values())
+    result: Array = function(list(values), expression, **({"on_unused_input": "ignore"} | options))(*values.values())
     return result
 
 

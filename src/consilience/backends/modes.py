@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from consilience.backends.registry import BACKENDS
+from consilience.errors import ArgumentError
 from consilience.ir.settings import config
 from consilience.record import Record, field_names
 
@@ -216,11 +217,11 @@ def mode_named(mode: Mode | str | None, backend: str | None = None) -> Mode:
     if isinstance(wanted, Mode):
         return wanted
     if not isinstance(wanted, str):
-        raise TypeError(f"`mode` must be a name such as 'FAST_RUN', got {wanted!r}.")
+        raise ArgumentError(f"`mode` must be a name such as 'FAST_RUN', got {wanted!r}.")
     found = MODES.get(wanted) or MODES.get(wanted.upper())
     if found is None:
         known = f"available are {', '.join(MODES)}"
         why = ABSENT.get(wanted.upper())
         kind = "mode" if backend is None else "backend"
-        raise ValueError(f"unknown {kind} {wanted!r}; " + (f"{why}; {known}." if why else f"{known}."))
+        raise ArgumentError(f"unknown `{kind}` {wanted!r}; " + (f"{why}; {known}." if why else f"{known}."))
     return found

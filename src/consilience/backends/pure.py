@@ -17,6 +17,7 @@ from consilience.backends.registry import Bound
 from consilience.backends.request import In, Request
 from consilience.errors import ExecutionError, GraphError, ShapeError
 from consilience.ir import FLOATS, Node, computed_atoms, constant, substitute, tensor_input
+from consilience.ir.lengths import source_of
 from consilience.ir.side_tables import describe, name_of
 from consilience.lower.specialise import specialise
 from consilience.transforms.gradient import pullback
@@ -76,8 +77,13 @@ class PureFunction:
         """Inputs with shared variables, and outputs, at shapes of the inputs; GraphError for computed lengths."""
         of, leaves = self.of, (*self.of.inputs, *self.of._slots)
         static, memo = specialise([*of.optimised, *leaves], of.check_shapes([*shapes, *map(np.shape, self.slots)]))
-        if computed_atoms(static):
-            raise GraphError(f"a length in `{of.name}` depends on values, and a fixed one is needed here.")
+        atom = next(iter(computed_atoms(static)), None)
+        if atom is not None:
+            raise GraphError(
+                f"lengths in `{of.name}` must follow from the shapes of its arguments here, but one is computed: "
+                f"{describe(source_of(atom))}. For a loop that stops by a condition, take its last values by "
+                "`pt.while_loop`, or give it a fixed number of steps; for elements chosen by a mask, use `pt.where`."
+            )
         return [memo[leaf] for leaf in leaves], static[: len(of.optimised)]
 
     def bound(self, shapes: Shapes) -> tuple[Bound, list[Node]]:

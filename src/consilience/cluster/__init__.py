@@ -7,5 +7,8 @@ workers. What is computed stays outside.
 from consilience.cluster.ray import ray
 from consilience.cluster.shards import Shards, shards
 from consilience.cluster.workers import Broadcast, Task, Workers
+from consilience.first_use import guard
 
 __all__ = ["Broadcast", "Shards", "Task", "Workers", "ray", "shards"]
+
+guard(globals())

@@ -15,4 +15,5 @@ load_on_use(
         "summary": "SummaryTable summary",
         "superchains": "nested_rhat",
     },
+    public=True,
 )

@@ -112,7 +112,8 @@ def inspect(
     from consilience.diagnostics.description import table_of  # runs have the table already
 
     variables = gather(draws)
-    found = list(from_statistics(statistics_of(draws) if statistics is None else statistics))
+    advice = attributes(draws).get("advice") or None  # what the run itself found out
+    found = list(from_statistics(statistics_of(draws) if statistics is None else statistics, advice))
     if not variables:
         return found
     chains, count = variables[0].draws.shape[:2]
@@ -181,17 +182,27 @@ def statistics_of(draws: Draws) -> dict[str, npt.ArrayLike]:
     }
 
 
-def from_statistics(statistics: Mapping[str, npt.ArrayLike]) -> Iterator[Finding]:
-    """Findings that need no draws."""
+def from_statistics(statistics: Mapping[str, npt.ArrayLike], advice: str | None = None) -> Iterator[Finding]:
+    """Findings that need no draws.
+
+    Parameters
+    ----------
+    advice : str, optional
+        What to write, where the cause is known; empty: it is said elsewhere; None: what helps as a rule.
+    """
     if "diverging" in statistics:
-        yield from divergences(np.asarray(statistics["diverging"], dtype=bool))
+        yield from divergences(np.asarray(statistics["diverging"], dtype=bool), advice)
     if "reached_max_treedepth" in statistics:
-        yield from full_trees(np.asarray(statistics["reached_max_treedepth"], dtype=bool))
+        yield from full_trees(np.asarray(statistics["reached_max_treedepth"], dtype=bool), advice)
     if "energy" in statistics:
-        yield from low_energy_change(ebfmi(statistics["energy"]))
+        yield from low_energy_change(ebfmi(statistics["energy"]), advice)
 
 
-def divergences(diverging: npt.NDArray[np.bool_]) -> Iterator[Finding]:
+def _with(fact: str, advice: str | None, usual: str) -> str:
+    return f"{fact} {usual if advice is None else advice}".rstrip()
+
+
+def divergences(diverging: npt.NDArray[np.bool_], advice: str | None = None) -> Iterator[Finding]:
     """Transitions (chain, draw) whose trajectory left the level set of its energy."""
     count = int(diverging.sum())
     if count:
@@ -199,15 +210,18 @@ def divergences(diverging: npt.NDArray[np.bool_]) -> Iterator[Finding]:
         yield Finding(
             "divergences",
             "warning",
-            f"There {were} after tuning ({percent(count / diverging.size)} of the draws). The sampler could "
-            "not follow the posterior in some region, so the estimates may be biased. Increase "
-            "`target_accept` or reparameterize.",
+            _with(
+                f"There {were} after tuning ({percent(count / diverging.size)} of the draws). The sampler could "
+                "not follow the posterior in some region, so the estimates may be biased.",
+                advice,
+                "Increase `target_accept` or reparameterize.",
+            ),
             count,
             in_chains(np.flatnonzero(diverging.any(axis=1))),
         )
 
 
-def full_trees(full: npt.NDArray[np.bool_]) -> Iterator[Finding]:
+def full_trees(full: npt.NDArray[np.bool_], advice: str | None = None) -> Iterator[Finding]:
     """Transitions (chain, draw) that stopped only because the tree was as deep as allowed."""
     shares = full.mean(axis=1)
     chains = np.flatnonzero(shares > LARGEST_SHARE_OF_FULL_TREES)
@@ -217,15 +231,18 @@ def full_trees(full: npt.NDArray[np.bool_]) -> Iterator[Finding]:
         yield Finding(
             "treedepth",
             "warning",
-            f"The maximum tree depth was reached in {where} (in up to {percent(worst)} of the draws). The "
-            "trajectories were cut short, so the draws are more correlated than need be. Increase "
-            "`max_treedepth`, increase `target_accept` or reparameterize.",
+            _with(
+                f"The maximum tree depth was reached in {where} (in up to {percent(worst)} of the draws). The "
+                "trajectories were cut short, so the draws are more correlated than need be.",
+                advice,
+                "Increase `max_treedepth`, increase `target_accept` or reparameterize.",
+            ),
             worst,
             where,
         )
 
 
-def low_energy_change(fractions: FloatArray) -> Iterator[Finding]:
+def low_energy_change(fractions: FloatArray, advice: str | None = None) -> Iterator[Finding]:
     """Chains whose fraction of missing information (chain,) is small."""
     chains = np.flatnonzero(fractions < SMALLEST_EBFMI)
     if len(chains):
@@ -234,9 +251,12 @@ def low_energy_change(fractions: FloatArray) -> Iterator[Finding]:
         yield Finding(
             "ebfmi",
             "warning",
-            f"The energy Bayesian fraction of missing information is below {SMALLEST_EBFMI} in {where} "
-            f"(smallest {worst:.2f}). The sampler moves too slowly between energies to explore the tails. "
-            "Reparameterize, for example non-centered, or tune longer.",
+            _with(
+                f"The energy Bayesian fraction of missing information is below {SMALLEST_EBFMI} in {where} "
+                f"(smallest {worst:.2f}). The sampler moves too slowly between energies to explore the tails.",
+                advice,
+                "Reparameterize, for example non-centered, or tune longer.",
+            ),
             worst,
             where,
         )

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from consilience.errors import shown
+
 FloatArray = npt.NDArray[np.float64]
 
 COUNTS = {"ess_bulk", "ess_tail"}
@@ -94,7 +96,8 @@ def align(texts: Sequence[str]) -> list[str]:
 
 def plain(header: Sequence[str], labels: Sequence[str], columns: Sequence[Sequence[str]]) -> list[str]:
     """Lines of an aligned table: a header, then one line per label."""
-    width = max((len(label) for label in labels), default=0)
+    labels = list(map(shown, labels))
+    width = max(map(len, labels), default=0)
     lines = [" " * width, *(f"{label:<{width}}" for label in labels)]
     for name, texts in zip(header, columns, strict=True):
         aligned = align(texts)
@@ -114,6 +117,6 @@ def hypertext(
         if row == gap:
             body.append(f'<tr><td colspan="{len(header) + 1}">&#8942;</td></tr>')
         entries = "".join(f"<td{right}>{html.escape(texts[row])}</td>" for texts in columns)
-        body.append(f'<tr><th style="text-align:left">{html.escape(label)}</th>{entries}</tr>')
+        body.append(f'<tr><th style="text-align:left">{html.escape(shown(label))}</th>{entries}</tr>')
     below = f"<p>{html.escape(note)}</p>" if note else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{below}"

@@ -351,22 +351,24 @@ class ZeroSumConstraint(Constraint):
 
 
 class Counts(Constraint):
-    """Vectors of whole numbers >= 0 with a given sum."""
+    """Vectors of whole numbers >= 0 with a given sum, or with any for None."""
 
     event_rank: ClassVar[int] = 1
     discrete: ClassVar[bool] = True
-    total: Bound
+    total: Bound | None
 
     @property
     def rule(self) -> str:
-        return f"whole numbers >= 0 that sum to {_text(self.total)}"
+        return "whole numbers >= 0" if self.total is None else f"whole numbers >= 0 that sum to {_text(self.total)}"
 
     def holds(self, value: Node) -> Node:
         whole = reduce("all", natural.holds(value), -1)
+        if self.total is None:
+            return whole
         return logical_and(whole, equal(reduce("sum", value, -1), _bound(self.total)))
 
     def bind(self, parameters: Mapping[str, Node]) -> Counts:
-        return Counts(_named(self.total, parameters))
+        return self if self.total is None else Counts(_named(self.total, parameters))
 
 
 class OrderedConstraint(Constraint):
@@ -499,6 +501,21 @@ class PositiveDefinite(Constraint):
         return None
 
 
+class PositiveSemidefinite(PositiveDefinite):
+    """Symmetric matrices without eigenvalues below 0, but by rounding: covariances, also of what lies in a plane."""
+
+    rule = "symmetric and positive semidefinite"
+
+    def admits(self, value: Node) -> Node:
+        return reduce("all", greater_equal(diagonal(value), 0.0), -1)
+
+    def refusal(self, value: npt.NDArray[np.generic]) -> str | None:
+        values = np.linalg.eigvalsh(np.asarray(value, "float64"))
+        if value.size and bool(np.any(values[..., 0] < -SYMMETRY_TOLERANCE * np.abs(values[..., -1]))):
+            return f"its least eigenvalue is {float(np.min(values)):.6g}"
+        return None
+
+
 class CholeskyFactor(Constraint):
     """Lower triangular matrices with a positive diagonal; only in constants is seen what stands above it."""
 
@@ -581,4 +598,5 @@ nonnegative_vector: Final = NonnegativeVector()
 ordered: Final = OrderedConstraint()
 simplex: Final = SimplexConstraint()
 positive_definite: Final = PositiveDefinite()
+positive_semidefinite: Final = PositiveSemidefinite()
 cholesky_factor: Final = CholeskyFactor()

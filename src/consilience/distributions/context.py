@@ -44,7 +44,9 @@ class ModelContext(Protocol):
         """The model's variables, data and expressions by name."""
         ...
 
-    def given_data(self, name: str, observed: Any, total_size: Any = None) -> ObservedData | None:
+    def given_data(
+        self, name: str, observed: Any, total_size: Any = None, dims: Sequence[str | None] | None = None
+    ) -> ObservedData | None:
         """Data of a variable, None where there are none."""
         ...
 

@@ -13,21 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.distributions.constraints import Constraint, Counts, IntervalConstraint, Real, RealVector, Whole
-from consilience.distributions.mathematics import floor, greater_equal, less, logical_and, where
+from consilience.distributions.mathematics import floor, greater_equal, less, less_equal, logical_and, where
 from consilience.distributions.parameters import checks_parameters, first_outside, is_known, nan_outside
 from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, fresh_keys
-from consilience.distributions.shapes import broadcast, spread, summed_axes
+from consilience.distributions.shapes import broadcast, spread, summed_axes, text
 from consilience.errors import DtypeError, ShapeError, SupportError
 from consilience.ir import FLOATS, Node, Shape, constant_value, rebuild, substitute, topological, with_regions
 from consilience.ir.arithmetic import means
 from consilience.ir.lengths import sources_of, with_sources
 from consilience.ir.side_tables import describe, name_of, without_sources
+from consilience.ops.assertion import Require
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.parameter_check import ParameterCheck
 from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import expand_dims
+from consilience.record import replace
 
 if TYPE_CHECKING:
     from consilience.distributions.distribution import Distribution
@@ -50,9 +52,22 @@ def _value(rv: Node, bound: Distribution, value: TensorLike) -> Node:
         raise DtypeError(f"{bound.title}: a random key is no value.")
     if node.ndim < bound.event_rank:
         raise ShapeError(f"{bound.title}: a value of rank {bound.event_rank} or more was needed, got {describe(node)}.")
+    if bound.event_rank:
+        _check_event(rv, bound, node)
     if rv.dtype in FLOATS and (node.dtype not in FLOATS or node.dtype == "float16"):
         return cast(node, rv.dtype)
     return cast(node, "int64" if node.dtype == "bool" else widened(node.dtype))
+
+
+def _check_event(rv: Node, bound: Distribution, value: Node) -> None:
+    """That a value has events of the shape that the variable has: formulas of sums take vectors of any length."""
+    own, given = (node.static_shape[node.ndim - bound.event_rank :] for node in (rv, value))
+    pairs = zip(own, given, strict=True)
+    if any(isinstance(a, int) and isinstance(b, int) and a != b and 1 not in (a, b) for a, b in pairs):
+        raise ShapeError(
+            f"{bound.title}: the value ends with the shape {text(given)}, and one event has the shape {text(own)}; "
+            f"got {describe(value)}."
+        )
 
 
 def _over_batch(result: Node, rv: Node, bound: Distribution, value: Node, value_rank: int, formula: str) -> Node:
@@ -140,7 +155,9 @@ def log_tail(rv: Node, value: TensorLike, formula: str) -> Node:
         if node.dtype in FLOATS or not _infinite(support.upper):
             result = where(greater_equal(node, support.upper), beyond, result)
         if not _infinite(support.lower):
-            result = where(less(node, support.lower), before, result)
+            # At the end itself formulas have slopes of 0 times infinity, unless there is a mass.
+            below = less if support.discrete or bound.has_atoms() else less_equal
+            result = where(below(node, support.lower), before, result)
     return _over_batch(_where_valid(rv, result), rv, bound, node, 0, formula)
 
 
@@ -169,7 +186,15 @@ def quantile(rv: Node, q: TensorLike, formula: str = "icdf") -> Node:
     node = as_tensor(q)
     node = node if node.dtype in FLOATS else cast(node, "float64")
     inside = logical_and(greater_equal(node, 0.0), apply("le", node, 1.0))
-    result = where(inside, getattr(bound, formula)(node), np.nan)
+    result: Node = getattr(bound, formula)(node)
+    support = distribution_of(rv).bound_support
+    if isinstance(support, IntervalConstraint) and not (support.discrete or bound.has_atoms()):
+        # At ends that are numbers formulas have slopes of 0 times infinity.
+        ends = (support.lower, support.upper) if formula == "icdf" else (support.upper, support.lower)
+        for probability, end in zip((0.0, 1.0), ends, strict=True):
+            if isinstance(end, float):
+                result = where(apply("eq", node, probability), end, result)
+    result = where(inside, result, np.nan)
     return _over_batch(_where_valid(rv, result), rv, bound, node, 0, formula)
 
 
@@ -332,12 +357,21 @@ def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) ->
         for node in topological([*outputs, *sources_of(outputs)]):
             current = rebuild(node, tuple(made[operand] for operand in node.inputs))
             if isinstance(node.op, RandomVariable):
-                current = drawn(current, keys.get(node))
+                current = drawn(_with_shapes_checked(current, node), keys.get(node))
             else:
                 op = with_regions(node.op, realise)
                 current = current if op is node.op else Node(op, *current.inputs)
             made[node] = current
         return with_sources([made[output] for output in outputs], made)
+
+
+def _with_shapes_checked(variable: Node, written: Node) -> Node:
+    """The variable, whose parameters say themselves that their lengths fit, before a formula of its draws does."""
+    owed = tuple(replace(c, where=describe(written)) for c in variable.op.shape_constraints(*variable.inputs))
+    if not owed:
+        return variable
+    key, *parameters = variable.inputs
+    return Node(variable.op, key, *(Node(Require(owed), p) if p.type != key.type else p for p in parameters))
 
 
 @means("realised_with")

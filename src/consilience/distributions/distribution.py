@@ -251,9 +251,9 @@ class Distribution(metaclass=DistributionType):
                 f"use `{cls.title}.dist(...)` for a variable without a name."
             )
         model = context.current(cls.title)
-        given = model.given_data(name, observed, total_size)
         if isinstance(dims, str):
             dims = (dims,)
+        given = model.given_data(name, observed, total_size, dims)
         if shape is None and size is None:
             shape = shape_from(model, cls.title, name, dims, None if given is None else given.shape)
         try:

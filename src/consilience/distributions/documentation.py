@@ -17,7 +17,7 @@ from consilience import distributions
 from consilience.distributions.constraints import Constraint
 from consilience.distributions.distribution import Distribution
 from consilience.distributions.examples import EXAMPLES, WITH_DIMS, with_dims
-from consilience.distributions.moments import MOMENTS
+from consilience.distributions.moment_rows import MOMENTS
 from consilience.distributions.parameters import DistributionParameter, StaticParameter, signatures
 
 COMMON: Final = {

@@ -7,7 +7,7 @@ draw of the whole graph.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from consilience.absent import elsewhere
 from consilience.backends.contexts import random_slot
 from consilience.backends.function import Function, function
-from consilience.backends.modes import Mode
+from consilience.backends.modes import Mode, mode_named
 from consilience.backends.request import In, Outputs
 from consilience.distributions.densities import realised_with, undefined
 from consilience.distributions.seeds import seed_from
@@ -72,7 +72,10 @@ def draw(
     >>> pm.draw(pm.Normal.dist(0.0, 1.0), draws=3, random_seed=1).shape
     (3,)
     """
-    del mode, backend, compile_kwargs
+    del backend
+    for named in (mode, compile_kwargs.get("mode") if isinstance(compile_kwargs, Mapping) else None):
+        if named is not None:
+            mode_named(named)  # without effect, and a name that nobody knows is a slip
     if draws < 1:
         raise ValueError(f"`draws` must be at least 1, got {draws}.")
     if told := elsewhere(vars):

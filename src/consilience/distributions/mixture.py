@@ -61,8 +61,9 @@ class Mixture(Distribution):
         count = own.w.static_shape[-1]
         if not own._one_batch or own.event_rank or not isinstance(count, int):
             return rv
-        listed = [distribution_of(own.comp_dists[0]).elements((..., k)) for k in range(count)]
-        if None in listed:
+        found = (distribution_of(own.comp_dists[0]).elements((..., k)) for k in range(count))
+        listed = [component for component in found if component is not None]
+        if len(listed) < count:
             return rv
         return Mixture.variable(own.values, rv.static_shape, None, own.settings, [listed])
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from consilience.distributions.constraints import cholesky_factor, positive_definite, real_vector
+from consilience.distributions.constraints import cholesky_factor, positive_definite, positive_semidefinite, real_vector
 from consilience.distributions.distribution import Continuous, derived, parameter
-from consilience.distributions.mathematics import LOG_SQRT_2_PI, greater_equal, log, square, where
+from consilience.distributions.mathematics import LOG_SQRT_2_PI, greater_equal, log, maximum, sqrt, square, where
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Node, Shape
 from consilience.ir.dimension import product
+from consilience.ops.control import Item
 from consilience.ops.elementwise import as_tensor, cast
+from consilience.ops.factorisations import Eigh
 from consilience.ops.linalg import (
     Cholesky,
     Inverse,
@@ -45,11 +47,14 @@ class ByCovariance(Continuous):
         Parameters
         ----------
         method : str, default 'cholesky'
-            "cholesky", "svd" or "eigh", PyMC's ways to a root of the covariance for draws; of no effect, as the draws
-            of all three have one distribution.
+            "cholesky", "svd" or "eigh", PyMC's ways to a root of the covariance for draws. The draws of all three have
+            one distribution. With the last two, `MvNormal` draws by eigenvectors, and takes a `cov` that is singular up
+            to rounding, which has no density.
         """
         if method not in ("cholesky", "svd", "eigh"):
             raise ParameterError(f"{cls.title}: method must be 'cholesky', 'svd' or 'eigh', got {method!r}.")
+        if method != "cholesky" and cls is MvNormal and named.keys().isdisjoint(("chol", "tau")):
+            return SemidefiniteMvNormal.dist(*parameters, shape=shape, size=size, **named)
         if not lower and named.get("chol") is not None:
             named["chol"] = matrix_transpose(as_tensor(named["chol"]))
         return super().dist(*parameters, shape=shape, size=size, **named)
@@ -110,6 +115,20 @@ class MvNormal(ByCovariance):
     def spread(self, z: Node) -> Node:
         """Standard normal vectors turned into vectors of the covariance."""
         return matrix_times(Node(Cholesky(), self.cov), z)
+
+
+class SemidefiniteMvNormal(MvNormal):
+    """By a covariance that may be singular: drawn by its eigenvectors, those of values up to rounding left out."""
+
+    mu = parameter(real_vector, default=0.0, broadcast=True, nan_check=False)
+    cov = parameter(positive_semidefinite, nan_check=False)
+
+    def spread(self, z: Node) -> Node:
+        values, vectors = (cast(Node(Item(i), Node(Eigh(), cast(self.cov, "float64"))), z.dtype) for i in (0, 1))
+        return matrix_times(vectors * expand_dims(sqrt(maximum(values, 0.0)), -2), z)
+
+
+SemidefiniteMvNormal.title = MvNormal.title
 
 
 class CholeskyMvNormal(MvNormal, parameterization=True):

@@ -138,7 +138,7 @@ class ExGaussian(Continuous):
     """
 
     mu = parameter(real, default=0.0, nan_check=False)
-    sigma = parameter(positive)
+    sigma = parameter(positive, default=1.0)
     nu = parameter(positive)
     support = real
 

@@ -23,7 +23,7 @@ from consilience.distributions.mathematics import (
     where,
 )
 from consilience.distributions.multinomial import Multinomial
-from consilience.distributions.random_variable import distribution_of
+from consilience.distributions.random_variable import distribution_of, is_random
 from consilience.distributions.tails import log_normal_mass
 from consilience.distributions.whole_quantile import corrected
 from consilience.ir import Dim, Node, Shape
@@ -52,7 +52,9 @@ class WithProbabilities(Distribution):
         """
         node = super().__new__(cls, name, *parameters, **named)
         if compute_p:
-            made = distribution_of(node, cls.title)
+            given = {n: v for n, v in named.items() if n in cls.argument_names()}
+            # With missing values the variable is an expression of two, each with some of the rows.
+            made = distribution_of(node if is_random(node) else cls.dist(*parameters, **given), cls.title)
             assert isinstance(made, WithProbabilities)
             context.current(cls.title).add_deterministic(f"{name}_probs", made.probabilities())
         return node

@@ -25,7 +25,7 @@ from consilience.distributions.constraints import Constraint
 from consilience.distributions.mathematics import where
 from consilience.distributions.random_variable import distribution_of, is_random, is_rows, random_variables
 from consilience.errors import ParameterError
-from consilience.ir import FLOATS, Dim, Dimension, Node, constant, constant_value, is_leaf, topological
+from consilience.ir import FLOATS, Dim, Dimension, Node, Shared, constant, constant_value, is_leaf, topological
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.ops.dtypes import widened
@@ -374,8 +374,8 @@ def today(name: str, order: Sequence[str]) -> str:
 
 
 def check_generator(title: str, rng: object) -> None:
-    """Pass over PyMC's `rng`, which has no effect in its models either: draws follow `random_seed`."""
-    if isinstance(rng, Node):
+    """Pass over PyMC's `rng`, shared or not, which has no effect in its models either: draws follow `random_seed`."""
+    if isinstance(rng, Node) and not isinstance(rng.op, Shared):
         raise TypeError(f"{title}: `rng` is a NumPy generator, got {describe(rng)}; explicit keys are for `pt.random`.")
 
 

@@ -184,7 +184,9 @@ class Cauchy(Continuous):
 
     def icdf(self, q: Node) -> Node:
         near, far = -reciprocal(tan(PI * q)), reciprocal(tan(PI * (1.0 - q)))
-        return self.alpha + self.beta * where(less(q, 0.5), near, far)
+        middle = tan(PI * (q - 0.5))
+        outside = where(less(q, 0.5), near, far)
+        return self.alpha + self.beta * where(less(absolute(q - 0.5), 0.25), middle, outside)
 
     def iccdf(self, q: Node) -> Node:
         return 2.0 * self.alpha - self.icdf(q)

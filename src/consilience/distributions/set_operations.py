@@ -10,7 +10,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from consilience.distributions.constraints import Bound, Constraint, IntervalConstraint, Whole, real, real_vector
+from consilience.distributions.constraints import (
+    Bound,
+    Constraint,
+    Counts,
+    IntervalConstraint,
+    Whole,
+    real,
+    real_vector,
+)
 from consilience.distributions.mathematics import maximum, minimum
 from consilience.errors import ParameterError
 from consilience.ir import Node, constant_value
@@ -33,6 +41,12 @@ def hull(title: str, sets: Sequence[Constraint], over_last_axis: bool = False) -
         if sets[0].discrete:
             return Whole(lower, upper)
         return real if _infinite(lower) and _infinite(upper) else IntervalConstraint(lower, upper, *ends)
+    counts = [s for s in sets if isinstance(s, Counts)]
+    if len(counts) == len(sets):
+        totals = {known_bound(s.total) if isinstance(s.total, Node) else s.total for s in counts}
+        # Totals of components side by side are tensors; each component sees to its own.
+        one = len(totals) == 1 and not (over_last_axis and isinstance(next(iter(totals)), Node))
+        return Counts(totals.pop() if one else None)
     if all(s == sets[0] for s in sets):
         return sets[0]
     if all(s.event_rank == 1 and not s.discrete for s in sets):

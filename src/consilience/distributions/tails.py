@@ -27,6 +27,7 @@ from consilience.distributions.mathematics import (
     log1mexp,
     log1p,
     log_ndtr,
+    logical_and,
     logical_or,
     logit,
     minimum,
@@ -115,7 +116,7 @@ def log1p_quotient(xi: Node, z: Node) -> Node:
 
 def expm1_quotient(xi: Node, y: Node) -> Node:
     """(exp(xi y) - 1) / xi, y at xi = 0."""
-    u = where(equal(xi, 0.0), 0.0, xi * y)  # y may be infinite
+    u = where(logical_and(equal(xi, 0.0), equal(absolute(y), math.inf)), 0.0, xi * y)
     near = less(absolute(u), _NEAR)
     small = where(near, u, 0.0)
     series = small * 0.0

@@ -6,6 +6,7 @@ Inputs, covariance and mean functions in, variables of the model and their distr
 from typing import Any
 
 from consilience import absent
+from consilience.first_use import guard
 from consilience.gp import cov as cov
 from consilience.gp import hilbert_space as hsgp_approx
 from consilience.gp import mean as mean
@@ -24,3 +25,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(absent.reason(f"module {__name__!r}", name, __all__), name=name)
+
+
+guard(globals())

@@ -1,5 +1,6 @@
 """`pm.gp.cov`: covariance functions under PyMC's names."""
 
+from consilience.first_use import guard
 from consilience.gp.covariance import Add as Add
 from consilience.gp.covariance import BaseCovariance as BaseCovariance
 from consilience.gp.covariance import Combination as Combination
@@ -32,3 +33,5 @@ __all__ = [
     "Exponential", "Exponentiated", "Gibbs", "Kron", "Linear", "Matern12", "Matern32", "Matern52", "Periodic",
     "Polynomial", "Prod", "RatQuad", "ScaledCov", "Stationary", "WarpedInput", "WhiteNoise", "WrappedPeriodic",
 ]  # fmt: skip
+
+guard(globals())

@@ -366,8 +366,10 @@ class Exponentiated(BaseCovariance):
     [[9.0]]
     """
 
-    def __init__(self, kernel: BaseCovariance, power: float) -> None:
-        value = np.asarray(power)
+    def __init__(self, kernel: BaseCovariance, power: TensorLike) -> None:
+        known = constant_value(power) if isinstance(power, Node) else power
+        value = np.asarray(0 if known is None else known)
+        value = value.reshape(()) if value.size == 1 else value
         if value.ndim or value.dtype.kind not in "iuf" or value < 1 or value != np.round(value):
             raise ParameterError(
                 f"a covariance function can be raised to a whole number >= 1, got {power!r}; other powers are no "

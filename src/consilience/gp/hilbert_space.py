@@ -305,8 +305,10 @@ class HSGP(GaussianProcess):
         ----------
         dims, hsgp_coeffs_dims : object, optional
             Dims of f and of the coefficients.
+        **unknown : object
+            `gp_dims`, another name of `dims`.
         """
-        _no_other_dims(unknown)
+        dims = _dims(dims, unknown)
         phi, sqrt_psd = self.prior_linearized(X)
         count = self.n_basis_vectors - self._drop_first
         size = {"dims": hsgp_coeffs_dims} if hsgp_coeffs_dims is not None else {"shape": count}
@@ -405,7 +407,7 @@ class HSGPPeriodic(GaussianProcess):
 
     def prior(self, name: str, X: TensorLike, dims: Any = None, hsgp_coeffs_dims: Any = None, **unknown: Any) -> Node:
         """`f(X)`, shape (n,), computed from 2 m - 1 coefficients `{name}_hsgp_coeffs_`; dims of both may be given."""
-        _no_other_dims(unknown)
+        dims = _dims(dims, unknown)
         self.prior_linearized(X)
         size = {"dims": hsgp_coeffs_dims} if hsgp_coeffs_dims is not None else {"shape": 2 * self.m - 1}
         self._beta = Normal(f"{name}_hsgp_coeffs_", 0.0, 1.0, **size)
@@ -421,10 +423,17 @@ class HSGPPeriodic(GaussianProcess):
         return Deterministic(name, self.mean_func(Xnew) + even + odd, dims=dims)
 
 
-def _no_other_dims(unknown: dict[str, Any]) -> None:
-    for name in unknown:
-        hint = "; PyMC 6 calls the dims of the process `dims`" if name == "gp_dims" else ""
-        raise TypeError(f"`prior` takes name, X, dims and hsgp_coeffs_dims, got `{name}`{hint}.")
+def _dims(dims: Any, others: dict[str, Any]) -> Any:
+    """Dims of the process, which some releases of PyMC call `gp_dims`; TypeError for other keywords, and for both."""
+    for name in others:
+        if name != "gp_dims":
+            raise TypeError(f"`prior` takes name, X, dims (or gp_dims) and hsgp_coeffs_dims, got `{name}`.")
+    given = others.get("gp_dims")
+    if dims is not None and given is not None:
+        raise TypeError(
+            f"`prior`: `dims` and `gp_dims` are names of one argument; got {dims!r} and {given!r}. Give one."
+        )
+    return dims if given is None else given
 
 
 def _values_now(value: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import consilience.tensor as pt
 from consilience.errors import ShapeError
+from consilience.first_use import guard
 from consilience.gp.covariance import points
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
@@ -202,3 +203,5 @@ def _mean(value: Any) -> MeanFunction:
 Zero, Constant, Linear, Add, Prod = ZeroMean, ConstantMean, LinearMean, MeanSum, MeanProduct
 
 __all__ = ["Add", "Constant", "Linear", "MeanFunction", "Prod", "Zero"]
+
+guard(globals())

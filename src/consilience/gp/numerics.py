@@ -1,17 +1,19 @@
 """`pm.gp.util`: what computations with covariance matrices need: jitter, centres for inducing points.
 
-Matrices and inputs in, matrices and inputs out. Pictures stay outside: `plot_gp_dist` says what serves instead.
+Matrices and inputs in, matrices and inputs out; matplotlib is loaded by `plot_gp_dist` alone.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+import warnings
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 import consilience.tensor as pt
-from consilience.errors import MissingRuleError, ParameterError, ShapeError
+from consilience.errors import ConsilienceWarning, ParameterError, ShapeError
 from consilience.ir import Node
 from consilience.tensor import TensorLike
 
@@ -37,7 +39,7 @@ def checked_jitter(jitter: float) -> float:
 
 
 def kmeans_inducing_points(
-    n_inducing: int, X: npt.ArrayLike, random_seed: Any = None, **kmeans_kwargs: Any
+    n_inducing: int, X: TensorLike, random_seed: Any = None, **kmeans_kwargs: Any
 ) -> npt.NDArray[np.float64]:
     """Centres of clusters of the rows of X by k-means, as inducing points, float64[n_inducing, columns].
 
@@ -46,7 +48,7 @@ def kmeans_inducing_points(
     """
     from scipy.cluster.vq import kmeans  # it takes long to load
 
-    rows = np.asarray(X, dtype=np.float64)
+    rows = np.asarray(X.eval() if isinstance(X, Node) else X, dtype=np.float64)
     if rows.ndim != 2:
         raise ShapeError(f"X must be a matrix with one row per point, got shape {rows.shape}.")
     distinct = len(np.unique(rows, axis=0))
@@ -61,12 +63,69 @@ def kmeans_inducing_points(
     return np.asarray(centres * scale, dtype=np.float64)
 
 
-def plot_gp_dist(*arguments: Any, **named: Any) -> NoReturn:
-    """Not offered: raises MissingRuleError that says what serves instead."""
-    raise MissingRuleError(
-        "pictures of Gaussian processes are not offered; `pm.plot_dist` and `pm.add_bands` draw draws of a posterior, "
-        "and `np.quantile(draws, [0.05, 0.5, 0.95], axis=0)` gives the bands."
-    )
+def plot_gp_dist(
+    ax: Any,
+    samples: npt.ArrayLike,
+    x: npt.ArrayLike,
+    plot_samples: bool = True,
+    palette: str = "Reds",
+    fill_alpha: float = 0.8,
+    samples_alpha: float = 0.1,
+    fill_kwargs: Mapping[str, Any] | None = None,
+    samples_kwargs: Mapping[str, Any] | None = None,
+) -> Any:
+    """Draw functions of a Gaussian process into a picture of matplotlib: bands of quantiles, and single functions.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    samples : array_like
+        Functions by row, shape (draws, points).
+    x : array_like
+        The inputs that they are given at: a vector, or a matrix of one column.
+    plot_samples : bool, default True
+        Whether some 30 of the functions are drawn as lines.
+    palette : str, default 'Reds'
+        Name of the colour map of matplotlib.
+    fill_alpha, samples_alpha : float, default 0.8 and 0.1
+        How opaque bands and lines are, 0 to 1.
+    fill_kwargs, samples_kwargs : mapping, optional
+        Further arguments of `ax.fill_between` and `ax.plot`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Warns
+    -----
+    ConsilienceWarning
+        Where samples are NaN: the bands leave them out.
+    """
+    import matplotlib as mpl
+
+    rows, at = np.asarray(samples, dtype=np.float64), np.asarray(x).ravel()
+    if rows.ndim != 2 or rows.shape[1] != at.size:
+        raise ShapeError(
+            f"samples need one row per draw and {at.size} columns, as many as `x` has points; got {rows.shape}."
+        )
+    if np.isnan(rows).any():
+        warnings.warn(
+            "plot_gp_dist: some samples are NaN; the bands are quantiles of the others.",
+            ConsilienceWarning,
+            stacklevel=2,
+        )
+    colours = mpl.colormaps[palette]
+    outer = np.linspace(99, 51, 40)
+    for level in outer:
+        low, high = np.nanpercentile(rows, [100 - level, level], axis=0)
+        shade = colours((level - outer.min()) / np.ptp(outer))
+        ax.fill_between(at, high, low, **{"color": shade, "alpha": fill_alpha, "linewidth": 0.0, **(fill_kwargs or {})})
+    if plot_samples:
+        some = rows[np.linspace(0, len(rows) - 1, min(30, len(rows))).astype(int)]
+        ax.plot(at, some.T, **{"color": colours(0.9), "lw": 1, "alpha": samples_alpha, **(samples_kwargs or {})})
+    return ax
 
 
 __all__ = ["JITTER_DEFAULT", "kmeans_inducing_points", "plot_gp_dist", "stabilize"]

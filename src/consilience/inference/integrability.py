@@ -31,7 +31,9 @@ LEAST_WIDTH: Final = 1e-3
 ROUNDING: Final = 1e-3  # of log densities
 
 
-def endless_direction(target: LogDensity, points: Floats, among: Floats | None = None, threads: int = 1) -> Floats:
+def endless_direction(
+    target: LogDensity, points: Floats, among: Floats | None = None, threads: int = 1, limits: Floats | None = None
+) -> Floats:
     """A direction along which the density does not fall as fast as 1 / distance, however far; zeros if none was found.
 
     Parameters
@@ -42,6 +44,9 @@ def endless_direction(target: LogDensity, points: Floats, among: Floats | None =
         Bool (coordinate,): which coordinates may have a part in it; by default all.
     threads : int, default 1
         That evaluate.
+    limits : ndarray, optional
+        Float64 (coordinate,): sizes of coordinates beyond which nothing can be told, as of logarithms of numbers that
+        overflow; by default there are none.
 
     Returns
     -------
@@ -62,7 +67,8 @@ def endless_direction(target: LogDensity, points: Floats, among: Floats | None =
     axes = order[allowed[order]][:MOST_AXES]
     # Far more than is ever spent: candidates are few.
     with Evaluations(target, 10**9, threads) as evaluations:
-        lines = _Lines(evaluations, points)
+        ends = np.full(n, np.inf) if limits is None else np.asarray(limits, float)
+        lines = _Lines(evaluations, points, ends)
         size = max(1, MOST_NUMBERS // n)
         for sign in (1.0, -1.0):
             for some in (axes[begin : begin + size] for begin in range(0, len(axes), size)):
@@ -76,7 +82,9 @@ def endless_direction(target: LogDensity, points: Floats, among: Floats | None =
             direction = _between_axes(evaluations, points)
             if direction.any():
                 # Sums of large numbers are not exact: from where lines pass nearest to the origin.
-                lines = _Lines(evaluations, _without(points, direction), width=_width(_without(points, direction)))
+                lines = _Lines(
+                    evaluations, _without(points, direction), ends, width=_width(_without(points, direction))
+                )
                 for sign in (1.0, -1.0):
                     if lines.hold_out(sign * direction):
                         return sign * direction
@@ -84,22 +92,32 @@ def endless_direction(target: LogDensity, points: Floats, among: Floats | None =
 
 
 class _Lines:
-    """Lines through the last point of each chain; `width`, if not 0, is where they begin to be looked at."""
+    """Lines through the last point of each chain; `width`, if not 0, is where they begin to be looked at.
 
-    def __init__(self, evaluations: Evaluations, points: Floats, width: float = 0.0) -> None:
+    They are looked at up to `limits`, of each coordinate.
+    """
+
+    def __init__(self, evaluations: Evaluations, points: Floats, limits: Floats, width: float = 0.0) -> None:
         self.evaluations = evaluations
         self.points = points.reshape(-1, points.shape[2])
         self.last = points[:, -1]
         self.levels = evaluations.at(self.last)
+        self.limits = limits
         self.width = width
 
     def begin(self, direction: Floats) -> float:
         """How far apart points are along it."""
         return self.width or max(float(np.ptp(self.points @ direction / (direction @ direction))), LEAST_WIDTH)
 
+    def reach(self, points: Floats, directions: Floats) -> Floats:
+        """How far lines through points go along directions before a coordinate is at its limit."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = (self.limits - np.sign(directions) * points) / np.abs(directions)
+        return np.asarray(np.where(directions == 0.0, np.inf, found).min(axis=-1))
+
     def hold_out_once(self, directions: Floats, widths: Floats) -> NDArray[np.bool_]:
         """Whether the density through the first chain's point does, a thousand widths away along each direction."""
-        distances = 1e3 * np.maximum(widths, LEAST_WIDTH)
+        distances = np.fmin(1e3 * np.maximum(widths, LEAST_WIDTH), self.reach(self.last[0], directions))
         levels = self.evaluations.at(self.last[0] + distances[:, None] * directions) - self.levels[0]
         return np.asarray(np.isfinite(levels) & (levels + np.log(1e3) > LEAST_LEVEL))
 
@@ -110,12 +128,15 @@ class _Lines:
         """
         begin, points, levels = self.begin(direction), self.last, self.levels
         too_far = begin * 10.0**DECADES > FARTHEST or not (np.abs(levels) < LARGEST_LEVEL).all()
-        if too_far and begin > LARGEST_WIDTH:  # chains fled: from where lines pass nearest to the origin
+        reach = float(self.reach(points, direction).min())
+        # Chains fled: from where lines pass nearest to the origin.
+        if (too_far and begin > LARGEST_WIDTH) or reach < 10.0 * begin:
             begin, points = 1.0, _without(points, direction)
-            levels = self.evaluations.at(points)
+            levels, reach = self.evaluations.at(points), float(self.reach(points, direction).min())
         if not (np.abs(levels) < LARGEST_LEVEL).all():
             return False
-        distances = begin * 10.0 ** np.arange(1, DECADES + 1)
+        farthest = min(begin * 10.0**DECADES, reach)
+        distances = np.geomspace(begin, farthest, DECADES + 1)[1:]
         for point, level in zip(points, levels, strict=True):
             found = self.evaluations.at(point + distances[:, None] * direction) - level + np.log(distances / begin)
             if not (np.isfinite(found).all() and found.min() > LEAST_LEVEL and (np.diff(found) > -ROUNDING).all()):

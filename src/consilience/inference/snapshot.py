@@ -48,6 +48,8 @@ def put_back(record: Any, values: Mapping[str, Any]) -> None:
                 f"a saved chain needs the field `{name}`, which is not there; it was saved by another version."
             )
         value, present = values[name], getattr(owner, field)
+        if np.asarray(value).dtype.kind not in "biuf" or np.ndim(value) != np.ndim(present):
+            raise SamplingError(f"a saved chain has something else in its field `{name}` than numbers of its kind.")
         if not isinstance(present, np.ndarray):
             setattr(owner, field, value)
         elif present.shape == np.shape(value) and present.flags.writeable:

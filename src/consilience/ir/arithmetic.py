@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
+import numpy as np
+
 from consilience import absent
 from consilience.faces import face
 
@@ -112,8 +114,14 @@ class Arithmetic:
         """What NumPy does for `np.sum(x)` and its other functions."""
         return meaning("array_function")(function, types, arguments, named)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise TypeError(_no_number("array"))
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """What `np.array([x, 1, 2])` takes as an element: an array of Python objects keeps a scalar expression."""
+        of: Any = self
+        if of.ndim or (dtype is not None and np.dtype(dtype).kind != "O"):
+            raise TypeError(_no_number("array"))
+        held = np.empty((), object)
+        held.fill(self)
+        return held
 
     def __float__(self) -> float:
         raise TypeError(_no_number("float"))

@@ -171,6 +171,9 @@ def _rebuilt(
             memo[node] = rebuild(node, inputs)
             continue
         op = replaced(node.op, lengths, lambda results: _rebuilt(results, {}, lengths, None))
-        same = op is node.op and inputs == node.inputs
-        memo[node] = node if same else Node(op, *inputs)
+        if op is node.op and inputs == node.inputs:
+            memo[node] = node
+        else:
+            known = op.settled()
+            memo[node] = Node(op, *inputs) if known is None else known
     return [memo[output] for output in outputs]

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from consilience.absent import ours
-from consilience.errors import GraphError
+from consilience.errors import GraphError, shown
 from consilience.ir import side_tables
 from consilience.ir.arithmetic import Arithmetic, meaning
 from consilience.ir.types import Shape, TensorType, Type
@@ -137,7 +137,7 @@ class Node(Arithmetic):
 
     def __repr__(self) -> str:
         name = side_tables.name_of(self)
-        head = f"{name}: " if name else ""
+        head = f"{shown(name)}: " if name else ""
         return f"<{head}{self.op!r} {self.type!r}>"
 
 

@@ -37,3 +37,7 @@ class Op(Record):
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         """Equalities of lengths that the construction could not prove."""
         return ()
+
+    def settled(self) -> Node | None:
+        """What stands for a node of it whose lengths have become known; None for the node itself."""
+        return None

@@ -19,7 +19,7 @@ import numpy as np
 from consilience.errors import ConsilienceError, ParseError
 from consilience.ir import dimension as dims
 from consilience.ir.dimension import Dim
-from consilience.ir.leaves import Parameter, constant, shared_slot, tensor_input
+from consilience.ir.leaves import Parameter, constant, is_leaf, shared_slot, tensor_input
 from consilience.ir.node import Node
 from consilience.ir.op import Op
 from consilience.ir.region import Region
@@ -40,6 +40,11 @@ _BINARY: dict[type[ast.operator], Callable[[Dim, Dim], Dim]] = {
 }
 
 _LENGTHS: dict[str, Callable[..., Dim]] = {"max": dims.maximum, "min": dims.minimum, "slice": dims.slice_length}
+
+# What ops raise that are made of other parts than they need, such as a number in the place of a region.
+_OF_WRONG_PARTS = (
+    ValueError, TypeError, IndexError, KeyError, AttributeError, RuntimeError, SyntaxError, binascii.Error,
+)  # fmt: skip
 
 
 class _Block:
@@ -68,7 +73,7 @@ class _Reader:
             return self._read()
         except ParseError:
             raise
-        except (ConsilienceError, ValueError, TypeError, IndexError, KeyError, SyntaxError, binascii.Error) as error:
+        except (ConsilienceError, *_OF_WRONG_PARTS) as error:
             raise self._error(str(error) or type(error).__name__) from None
 
     def _error(self, why: str) -> ParseError:
@@ -100,6 +105,8 @@ class _Reader:
             elif words.startswith("inputs"):
                 self._settle(stack[-1])
                 stack[-1].inputs = self._nodes(stack[-1], words.split()[1:])
+                if not all(map(is_leaf, stack[-1].inputs)):
+                    raise self._error("inputs are values without a computation, each an `input` or `shared` above")
             elif words.startswith("return"):
                 self._settle(stack[-1])
                 results = self._nodes(stack[-1], words.split()[1:])

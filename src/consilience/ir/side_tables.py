@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+from consilience.errors import ArgumentError
+
 if TYPE_CHECKING:
     from consilience.ir.node import Node
 
@@ -27,8 +29,10 @@ def set_name(node: Node, name: str | None) -> None:
     """Attach the user's name; the latest wins, None takes it away."""
     if name is None:
         _names.pop(node, None)
-    else:
+    elif isinstance(name, str):
         _names[node] = name
+    else:
+        raise ArgumentError(f"`name` of a tensor must be text or None, got {name!r}.")
 
 
 def tag_of(node: Node) -> SimpleNamespace:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from consilience import module_paths
 from consilience.distributions.custom import CustomDist
+from consilience.first_use import guard as _guard
 from consilience.logprob.functions import conditional_logp, icdf, logccdf, logcdf, logp
 
 # One module per mathematical case. Each registers its rules when it is imported; rules of one op are tried in order.
@@ -41,3 +42,6 @@ if not TYPE_CHECKING:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
         return module_paths.attribute(__name__, name, __all__)
+
+
+_guard(globals())

@@ -114,7 +114,8 @@ class DerivedDistribution(UnnamedParameters):
         # No bijection to the real line keeps points of positive mass.
         if measure.atoms(constant(0.5)) is not None:
             return real
-        return IntervalConstraint(*(self._given(end) if isinstance(end, Node) else end for end in measure.ends))
+        lower, upper = (self._given(end) if isinstance(end, Node) else end for end in measure.ends)
+        return IntervalConstraint(lower, upper)
 
     def has_atoms(self) -> bool:
         return self.measure.atomic and not self.measure.discrete

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import typing
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from consilience.absent import elsewhere
@@ -15,8 +16,8 @@ from consilience.distributions import densities
 from consilience.distributions.mathematics import logical_and, where
 from consilience.distributions.random_variable import is_random, random_variables
 from consilience.distributions.shapes import broadcast
-from consilience.errors import DtypeError, ShapeError
-from consilience.ir import FLOATS, Node, substitute
+from consilience.errors import DtypeError, ModelError, ShapeError
+from consilience.ir import FLOATS, Input, Node, substitute
 from consilience.ir.arithmetic import plain
 from consilience.ir.side_tables import describe, pass_on, without_sources
 from consilience.logprob.derivation import derive, direct_variables, independent, is_measurable
@@ -219,7 +220,7 @@ def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
 
 def conditional_logp(
     rv_values: Mapping[Node, TensorLike], warn_rvs: bool | None = None, *, numeric_inverse: bool = False
-) -> dict[Node, Node]:
+) -> Factors:
     """The factors of the joint density of several nodes, each given the values of the others.
 
     Parameters
@@ -233,14 +234,17 @@ def conditional_logp(
 
     Returns
     -------
-    dict of TensorVariable to TensorVariable
-        Per node its log density, as `logp` gives it, in which the other nodes are replaced by their values; the sum of
-        all elements is the joint log density.
+    Factors
+        Log densities, as `logp` gives them, in which the other nodes are replaced by their values; the sum of all
+        elements is the joint log density. The keys are the value variables, as in PyMC, or the nodes where values are
+        numbers or expressions; `factors[node]` works in either case.
 
     Raises
     ------
     MissingRuleError
         Where a factor cannot be derived, or two nodes share their randomness.
+    ModelError
+        Where two nodes have the same value variable.
 
     See Also
     --------
@@ -256,6 +260,13 @@ def conditional_logp(
     [-0.9189, -1.4189]
     """
     del warn_rvs
+    keys = {n: v if isinstance(v, Node) and isinstance(v.op, Input) else n for n, v in rv_values.items()}
+    twice = next((value for value, count in Counter(keys.values()).items() if count > 1), None)
+    if twice is not None:
+        raise ModelError(
+            f"conditional_logp: {describe(twice)} is the value of several variables; give each variable its own value "
+            "variable, such as `x.clone()`."
+        )
     values = {node: as_tensor(value) for node, value in rv_values.items()}
     measures: dict[Node, Measure] = {}
     values = dict(zip(written_out([_node(node) for node in values]), values.values(), strict=True))
@@ -294,7 +305,20 @@ def conditional_logp(
                     f"it depends on {describe(left.pop())}, whose value does not follow from those of the other nodes",
                     "give the value of that variable itself",
                 )
-        return dict(zip(rv_values, results, strict=True))
+        return Factors(keys, results)
+
+
+class Factors(dict[Node, Node]):
+    """Log densities by the values that they are at; the variables lead to them, too."""
+
+    def __init__(self, keys: Mapping[Node, Node], results: Iterable[Node]) -> None:
+        super().__init__(zip(keys.values(), results, strict=True))
+        self._keys = dict(keys)
+
+    def __missing__(self, variable: Node) -> Node:
+        if variable not in self._keys:
+            raise KeyError(variable)
+        return super().__getitem__(self._keys[variable])
 
 
 def _cut(values: Mapping[Node, Node]) -> dict[Node, Node]:

@@ -12,21 +12,19 @@ from typing import Any
 from consilience.errors import ShapeError
 from consilience.ir import (
     Dim,
-    Dimension,
     Input,
     Node,
     Op,
     ShapeConstraint,
     Shared,
     computed_atoms,
-    constant,
     constant_value,
     topological,
 )
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import lengths_in, replaced, source_of
 from consilience.ir.side_tables import carry, name_of, set_name
-from consilience.ops import BroadcastTo, Cond, Item, LengthOf, apply
+from consilience.ops import BroadcastTo, Cond, Item, apply
 from consilience.ops.assertion import require
 from consilience.ops.parameter_check import Asserted
 
@@ -69,8 +67,9 @@ def _specialised(outputs: Sequence[Node], lengths: Mapping[dims.Atom, Dim]) -> d
             op: Op = settled
         else:
             op = replaced(node.op, lengths, region)
-        if isinstance(op, LengthOf) and not isinstance(op.length, Dimension):
-            memo[node] = constant(op.length, "int64")
+        known = op.settled()
+        if known is not None:
+            memo[node] = known
         elif isinstance(op, BroadcastTo) and op.shape == inputs[0].static_shape:
             memo[node] = inputs[0]  # lengths that were two are one
         elif op is node.op and all(a is b for a, b in zip(inputs, node.inputs, strict=True)):

@@ -24,4 +24,5 @@ load_on_use(
         "shrinkage": "R2D2 RegularizedHorseshoe",
     },
     refuse=module_paths.attribute,
+    public=True,
 )

@@ -22,7 +22,7 @@ from consilience.ir import Node, constant, constant_value, numpy_dtype, substitu
 from consilience.ir.arithmetic import plain
 from consilience.ir.side_tables import name_of, set_name, without_sources
 from consilience.lower.specialise import specialise
-from consilience.model.data import GivenData, data_slot, given_data
+from consilience.model.data import GivenData, data_slot, given_data, in_order_of
 from consilience.model.layout import known_shape
 from consilience.model.model import Model
 from consilience.model.observation import data_of, slot_values
@@ -105,10 +105,10 @@ def do(
 
 
 def _in_order_of(model: Model, name: str, value: Any) -> Any:
-    """A value with named dims as one whose axes stand as those of the variable; anything else as it is."""
-    if plain(value) is value:
-        return value
+    """A value with the dims of the variable as one whose axes stand as there; anything else as it is."""
     dims = model.dims_of.get(name, ())
+    if plain(value) is value:
+        return in_order_of(dims, value)
     if set(value.dims) != set(dims):
         raise ShapeError(
             f"`{name}` has the dims {tuple(dims)!r}, and what is to replace it has {value.dims!r}; `.rename` gives "
@@ -160,7 +160,7 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
     chosen = {named_in(model, key): value for key, value in vars_to_observations.items()}
     random = {v.name for v in model.variables}
     derived: dict[str, Node] = {}
-    data = {name: given_data(name, value) for name, value in chosen.items()}
+    data = {name: given_data(name, _in_order_of(model, name, value)) for name, value in chosen.items()}
     for name, given in data.items():
         if name in model.named_deterministics:
             derived[name] = _random(model, name)

@@ -6,7 +6,7 @@ A dimension has labels, a fixed length, or a length that data decide (a symbolic
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +64,33 @@ class _Axis:
         self.declared = labels
 
 
+LONGEST_NAME: Final = 200
+"""Bytes of a name: stores keep an array in a folder of its name, and file systems allow 255."""
+
+
+def unstorable(name: str) -> str:
+    """Why no file of results can have a name; nothing where all can."""
+    if not _is_text(name):
+        return "half of a surrogate pair is no text, and UTF-8 cannot write it"
+    if "\0" in name:
+        return "it holds a NUL, which no file can have in a name"
+    if "\\" in name:
+        return "readers of zarr take a backslash for a slash, which parts the groups of a result"
+    if name in (".", "..", "zarr.json"):
+        return "stores keep it in a folder of its name, and this is the name of something else there"
+    if len(name.encode()) > LONGEST_NAME:
+        return f"it is longer than the {LONGEST_NAME} bytes that stores can keep"
+    return ""
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 class Coordinates:
     """The dimensions of one model."""
 
@@ -89,6 +116,8 @@ class Coordinates:
             raise ModelError(f"`{name}` names an axis of every result; call the dimension otherwise.")
         if not isinstance(name, str) or not name or "/" in name:
             raise ModelError(f"a dimension needs a name without a slash, got {name!r}.")
+        if why := unstorable(name):
+            raise ModelError(f"a dimension cannot be called {name!a}: {why}.")
         labels = _labels(name, values)
         if labels is None and length is None:
             raise ModelError(f"the dimension `{name}` needs labels or a length.")
@@ -253,6 +282,10 @@ def _labels(name: str, values: Labels) -> tuple[Any, ...] | None:
     else:
         labels = tuple(values)
     for label in labels:
+        if isinstance(label, str) and ("\0" in label or not _is_text(label)):
+            raise ModelError(
+                f"the label {label!a} of `{name}` cannot be stored: it holds a NUL, or half of a surrogate pair."
+            )
         if isinstance(label, list | np.ndarray):
             raise ModelError(f"the labels of `{name}` must be one-dimensional, got {label!r} as one of them.")
     return labels

@@ -6,6 +6,7 @@ batches. Out: `GivenData`, and slots that hold them. What a variable asks of its
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from numbers import Integral, Real
@@ -243,6 +244,17 @@ def labelled_axes(value: Any) -> dict[str, Any]:
             f"got {type(value).__name__} with {names}. Give `dims` and `coords`."
         )
     return dict(zip(map(str, names), axes, strict=True))
+
+
+def in_order_of(dims: Sequence[str | None], value: Any) -> Any:
+    """Labelled values, such as a `DataArray`, with their axes in the order of a variable's dims; others as they are.
+
+    Their axes are moved if they are the same dims in another order: positions would say something else than names.
+    """
+    theirs = getattr(value, "dims", None)
+    if not theirs or tuple(theirs) == tuple(dims) or Counter(theirs) != Counter(dims):
+        return value
+    return value.transpose(*dims)
 
 
 # ---- slots

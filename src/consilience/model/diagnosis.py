@@ -6,7 +6,7 @@ backend computes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -15,14 +15,16 @@ import numpy.typing as npt
 from consilience.backends import reference
 from consilience.distributions.random_variable import distribution_of, random_variables
 from consilience.errors import ExecutionError
-from consilience.ir import Node, constant, substitute, topological
-from consilience.ir.side_tables import name_of, without_sources
+from consilience.ir import Node, constant, constant_value, substitute, topological
+from consilience.ir import dimension as dims
+from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.layout import layout_of
 from consilience.model.minibatch import batches_of, chosen_by
 from consilience.model.observation import slot_values
 from consilience.model.terms import Terms, terms_of, with_key
 from consilience.model.variables import ModelVariables
+from consilience.ops.index import Gather, Index, NewAxis, Specification
 from consilience.ops.parameter_check import released
 
 Floats = npt.NDArray[np.float64]
@@ -108,7 +110,79 @@ def diagnosis(model: ModelVariables, position: Floats) -> list[str]:
                 lines += _named_parts(place, model.named_potentials[name])
         if lines:
             lines += _bad_data(place)
+            outside = position_outside(model)
+            lines += [f"  {outside}"] if outside else []
     return lines
+
+
+def terms_at_fault(model: ModelVariables, position: Floats) -> list[tuple[str, str, float]]:
+    """Terms that are not finite: a name, "free", "observed" or "potential", and the first value, -inf where none is."""
+    found = []
+    with without_sources():
+        place = _Place(model, position)
+        named = [(v.name, "free") for v in model.free] + [(v.name, "observed") for v in model.observed]
+        named += [(name, "potential") for name in model.named_potentials]
+        for (name, kind), term in zip(named, place.terms.all, strict=False):
+            try:
+                values = np.atleast_1d(place.values([term])[0])
+            except ExecutionError:
+                values = np.array([-np.inf])
+            if not np.isfinite(values).all():
+                found.append((name, kind, float(values[~np.isfinite(values)].ravel()[0])))
+    return found
+
+
+def position_outside(model: ModelVariables) -> str:
+    """In words, which data hold a position outside the axis that they index, and what to write; empty if none do."""
+    slots, values, _, lengths = slot_values(model, drawn=True)
+    known = dict(zip(slots, values, strict=True))
+    named = {node: name for name, node in model.named.items()}
+    for node in topological(list(model.named.values())):
+        if not isinstance(node.op, Index):
+            continue
+        axes = [axis for axis, e in enumerate(_of_axes(node.op.specification)) if isinstance(e, Gather)]
+        for axis, places in zip(axes, node.inputs[1:], strict=True):
+            inside = set(topological([places]))
+            used = {slot: array for slot, array in known.items() if slot in inside}
+            leaves = {n for n in inside if not n.inputs and constant_value(n) is None}
+            length = dims.substitute(node.inputs[0].static_shape[axis], lengths)
+            if not used or not leaves.issubset(used) or not isinstance(length, int):
+                continue
+            static, memo = specialise([places], lengths)
+            (array,) = reference.evaluate(static, {memo[n]: v for n, v in used.items() if n in memo})
+            wrong = array[(array < -length) | (array >= length)]
+            if wrong.size:
+                data = ", ".join(f"`{name_of(slot) or 'data'}`" for slot in used)
+                return _outside(model, data, int(wrong.flat[0]), node.inputs[0], axis, length, named)
+    return ""
+
+
+def _of_axes(specification: Specification) -> list[Any]:
+    return [entry for entry in specification if not isinstance(entry, NewAxis)]
+
+
+def _outside(
+    model: ModelVariables, data: str, position: int, indexed: Node, axis: int, length: int, named: Mapping[Node, str]
+) -> str:
+    """What a position outside an axis means, and the call that adds a label for it."""
+    known = [(named[n], model.dims_of.get(named[n], ())) for n in topological([indexed]) if n in named]
+    own = [d for name, d in known if name == named.get(indexed)]
+    among = [d[axis] for d in own if axis < len(d)] if own else [d for _, some in known for d in some]
+    labelled = {d for d in among if d is not None and model.coordinates.current_length(d) == length}
+    what = f"`{named[indexed]}`" if indexed in named else " and ".join(f"`{name}`" for name, _ in known[:2])
+    said = f"{data} holds {position}, but {what or describe(indexed)} has "
+    if len(labelled) != 1:
+        return (
+            f"{said}length {length} on axis {axis}, and positions are counted from 0. Where a new group was meant, "
+            "give the variable that is indexed a dim with coords, so that a label can be added"
+        )
+    (dim,) = labelled
+    new = '{"' + data.strip("`") + '": …}'
+    return (
+        f"{said}{length} labels of `{dim}`, at the positions 0 to {length - 1}. To predict for a new label, add it "
+        f'with the data: `pm.set_data({new}, coords={{"{dim}": [*model.coords["{dim}"], "NEW"]}})`; it is then drawn '
+        "from the population"
+    )
 
 
 def _parents(place: _Place, node: Node) -> list[str]:

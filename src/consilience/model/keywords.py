@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Mapping
 from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
-from consilience.errors import ConsilienceWarning
+from consilience.backends.modes import mode_named
+from consilience.errors import ArgumentError, ConsilienceWarning
 
 # Settings of PyTensor's compilation that have no meaning here.
 COMPILATION: Final[Mapping[str, str | None]] = {
@@ -59,7 +60,11 @@ def take(
         For every other keyword, with the nearest one.
     """
     for name, value in given.items():
-        if name in ignored:
+        if name == "compile_kwargs" and value is not None and name in ignored:
+            check_compile_kwargs(value)
+        elif name == "mode" and value is not None and name in ignored:
+            mode_named(value)  # without effect, and a name that nobody knows is a slip
+        elif name in ignored:
             sentence = ignored[name]
             if sentence is not None and value is not None:
                 say_once(function, name, f"`{function}`: `{name}` has no effect: {sentence}", stacklevel + 2)
@@ -107,4 +112,8 @@ def naming(absent: Mapping[str, str]) -> Callable[[_F], _F]:
 
 def check_compile_kwargs(given: Mapping[str, Any] | None, function: str = "compile_kwargs") -> None:
     """Refuse what is no setting of PyTensor's compilation."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ArgumentError(
+            f"`{function}` must be a dictionary of settings such as {{'mode': 'FAST_RUN'}}, got {given!r}."
+        )
     take(function, given or {}, COMPILATION, tuple(COMPILATION), {}, stacklevel=2)

@@ -7,13 +7,14 @@ map to the line, and then both are the same numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts, reference
+from consilience.distributions.transforms import Transform
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Dim, Node, Shape, substitute, tensor_input
 from consilience.ir import dimension as dims
@@ -91,24 +92,40 @@ class Layout(Record):
         """Coordinates of samplers as those of value variables, or the other way round."""
         if all(s.variable.sampled == s.variable.transform for s in self.stretches):
             return parts
+        sampled, users = [s.variable.sampled for s in self.stretches], [s.variable.transform for s in self.stretches]
+        before, after = (sampled, users) if to_users else (users, sampled)
+        return self.between(before, after, [s.shape for s in self.stretches])(parts)
+
+    def between(
+        self, before: Sequence[Transform | None], after: Sequence[Transform | None], shapes: Sequence[tuple[int, ...]]
+    ) -> Callable[[Sequence[npt.NDArray[Any]]], list[npt.NDArray[Any]]]:
+        """What turns the variables' values under some transforms, of these shapes, into those under others.
+
+        None stands for a variable's own scale.
+        """
         with without_sources():
-            given = [tensor_input("float64", s.shape, s.key) for s in self.stretches]
+            given = [tensor_input("float64", shape, s.key) for s, shape in zip(self.stretches, shapes, strict=True)]
             natural: dict[Node, Node] = {}
             outputs = []
-            for stretch, value in zip(self.stretches, given, strict=True):
+            for stretch, value, one, other in zip(self.stretches, given, before, after, strict=True):
                 own = stretch.variable
-                before, after = (own.sampled, own.transform) if to_users else (own.transform, own.sampled)
-                natural[own.node] = cast(value if before is None else before.backward(value), own.node.dtype)
-                if before == after:
+                natural[own.node] = cast(value if one is None else one.backward(value), own.node.dtype)
+                if one == other:
                     outputs.append(value)
                 else:
-                    outputs.append(natural[own.node] if after is None else after.forward(natural[own.node]))
+                    outputs.append(natural[own.node] if other is None else other.forward(natural[own.node]))
                 # Bounds of transforms may depend on earlier variables.
                 outputs[-1], natural[own.node] = substitute([outputs[-1], natural[own.node]], natural)
             static, memo = specialise([*outputs, *given], self.lengths)
+            data = {memo[slot]: contexts.DEFAULT.get(slot) for slot in contexts.slots_of(outputs)}
+
+        def turned(parts: Sequence[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
             values: dict[Node, Any] = {memo[node]: part for node, part in zip(given, parts, strict=True)}
-            values |= {memo[slot]: contexts.DEFAULT.get(slot) for slot in contexts.slots_of(outputs)}
-        return [np.asarray(a, float) for a in reference.evaluate(static[: len(outputs)], values)]
+            with without_sources():
+                found = reference.evaluate(static[: len(outputs)], values | data)
+            return [np.asarray(a, float) for a in found]
+
+        return turned
 
     def keys(self) -> list[str]:
         """Names of the entries of a point."""

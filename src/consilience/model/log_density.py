@@ -39,6 +39,7 @@ class ModelDensity:
 
     layout                         where each variable lies in the position vector
     operations                     estimated floating-point operations of one evaluation with its gradient
+    work                           the same, with those of loops and of functions in Python
     chunks                         how many parts of an evaluation threads may take, each its rows; 0 where it is short
     without_gradient               why there is no gradient, which then is NaN; empty where there is one
     simulated                      names of variables whose log density is random; `tempered` alone gives it
@@ -82,6 +83,7 @@ class ModelDensity:
         self.lengths = programs.lengths
         self.batches = programs.batches
         self.operations = programs.operations
+        self.work = programs.work
         self.without_gradient = programs.without_gradient
         self.simulated = programs.simulated
         self.graph_seconds = programs.graph_seconds
@@ -237,7 +239,7 @@ class ModelDensity:
         names, compiled = self._programs.expander(wanted)
         flat = np.ascontiguousarray(positions, dtype=float)
         given = [(flat, True), *([(hashed(flat), True)] if self._programs.summed else [])]
-        results, complete = values_of_draws(compiled.bind(self._data), given, len(flat), names)
+        results, complete = values_of_draws(compiled.bind(self._data), given, len(flat), names, self.model)
         named = dict(zip(names, results, strict=True))
         return named if complete or wanted is not True else {**named, **self.expand(positions, False)}
 

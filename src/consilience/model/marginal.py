@@ -24,7 +24,6 @@ from consilience.errors import ModelError
 from consilience.ir import Dim, Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
 from consilience.model.addends import addends, of_elements
 from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
-from consilience.model.running_sums import running_sums
 from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
 from consilience.ops.elementwise import StopGradient, cast
@@ -253,8 +252,11 @@ def _summed(
         counted = constant(np.arange(least, least + count)) if isinstance(count, int) else Node(Iota(count)) + least
         each = reshape(counted, (count, *(1 for _ in shape)))
         values = broadcast_to(each, (count, *shape))
-        written = np.arange(least, least + count) if isinstance(count, int) else None
-        running = [None if written is None else running_sums(factor, leaf, written) for factor in factors]
+        running: list[Node | None] = [None] * len(factors)
+        if not shape and isinstance(count, int):
+            from consilience.model.running_sums import running_sums  # few models need it
+
+            running = [running_sums(factor, leaf, np.arange(least, least + count)) for factor in factors]
         rest = [place for place, table in enumerate(running) if table is None]
         batched = vectorize([factors[place] for place in rest], {leaf: values})
         tables = [gathered(f, linked[place], leaf) for f, place in zip(batched, rest, strict=True)]

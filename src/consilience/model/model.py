@@ -18,10 +18,10 @@ from consilience.distributions.transforms import Transform
 from consilience.distributions.transforms.registry import requested_transform
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant
-from consilience.ir.arithmetic import plain
+from consilience.ir.arithmetic import like, plain
 from consilience.model import model_graph, printing
 from consilience.model.coordinates import Labels
-from consilience.model.data import labelled_axes, sparse_slots
+from consilience.model.data import in_order_of, labelled_axes, sparse_slots
 from consilience.model.functions import ModelFunctions
 from consilience.model.keywords import naming
 from consilience.model.log_density import ModelDensity, model_density
@@ -417,7 +417,9 @@ def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: 
     >>> [variable.name for variable in model.deterministics]
     ['y']
     """
-    return modelcontext(model).add_deterministic(name, as_tensor(plain(var)), _dims_for(var, dims))
+    made = modelcontext(model).add_deterministic(name, as_tensor(plain(var)), _dims_for(var, dims))
+    kept: Node = like(var, made)  # with the named dims that `var` may have
+    return kept
 
 
 def Potential(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
@@ -715,7 +717,7 @@ def Data(
         dims = dims if dims is not None else tuple(axes)
         coords = {**{dim: labels for dim, labels in axes.items() if labels is not None}, **(coords or {})}
     owner.add_coords(coords or {})
-    return owner.add_data(name, value, dims)
+    return owner.add_data(name, in_order_of((dims,) if isinstance(dims, str) else dims or (), value), dims)
 
 
 def set_data(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
-from consilience.errors import ModelError
+from consilience.errors import ModelError, shown
 from consilience.ir import Node, topological
 from consilience.model.layout import known_shape
 from consilience.model.observation import slot_values
@@ -168,17 +168,25 @@ def mermaid(graph: ModelGraph) -> str:
     for plate, members in graph.plates.items():
         indent = "  " if plate else ""
         if plate:
-            written.append(f'subgraph "{plate}"')
+            written.append(f'subgraph "{_entities(plate)}"')
         for vertex in members:
             before, after = STYLES[vertex.kind][1]
             relation = "" if vertex.kind == "data" else "~ "
-            written.append(f'{indent}{marks[vertex.name]}{before}"{vertex.name} {relation}{vertex.text}"{after}')
+            written.append(
+                f'{indent}{marks[vertex.name]}{before}"{_entities(f"{vertex.name} {relation}{vertex.text}")}"{after}'
+            )
         if plate:
             written.append("end")
     written += [f"{marks[parent]} --> {marks[child]}" for parent, child in graph.edges]
     filled = [marks[vertex.name] for vertex in graph.vertices if vertex.kind == "observed"]
     written += [f"style {mark} fill:#d3d3d3" for mark in filled]
     return "\n".join(written)
+
+
+def _entities(text: str) -> str:
+    """Text for Mermaid's labels, in which neither quotes nor markup of names mean anything."""
+    signs = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;"}
+    return "".join(signs.get(sign, sign) for sign in shown(text))
 
 
 def _identifier(name: str, number: int) -> str:
@@ -202,7 +210,10 @@ def dot(
             written.append(f"    label={_quoted(plate)} labeljust=r labelloc=b style=rounded")
         for vertex in members:
             relation = "" if vertex.kind == "data" else "~\n"
-            own: dict[str, Any] = {"label": f"{vertex.name}\n{relation}{vertex.text}", **STYLES[vertex.kind][0]}
+            own: dict[str, Any] = {
+                "label": f"{shown(vertex.name)}\n{relation}{shown(vertex.text)}",
+                **STYLES[vertex.kind][0],
+            }
             own |= (attributes or {}).get(vertex.name, {})
             listed = " ".join(f"{name}={_quoted(str(value))}" for name, value in own.items())
             written.append(f"    {_quoted(vertex.name)} [{listed}]")
@@ -213,7 +224,8 @@ def dot(
 
 
 def _quoted(text: str) -> str:
-    signs = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    signs = "\n".join(map(shown, text.split("\n")))
+    signs = signs.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{signs}"'
 
 

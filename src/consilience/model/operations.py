@@ -41,6 +41,8 @@ from consilience.ops.linalg import (
     Solve,
     SolveTriangular,
 )
+from consilience.ops.loop import UNBOUNDED, Scan
+from consilience.ops.python_call import PythonCall
 from consilience.ops.reduce import Cumulative, Reduce, Softmax
 from consilience.ops.scalar import Column
 
@@ -64,12 +66,20 @@ WEIGHTS: Final = {
 }
 WEIGHT: Final = Column("cost", {name: weight for weight, names in WEIGHTS.items() for name in names.split()})
 USUAL: Final = 20.0
+USUAL_STEPS: Final = 100  # of a loop that only its condition ends
+STEP: Final = 20.0  # of a loop, beside what it computes
+PYTHON: Final = 2e5  # a function in Python: some tenth of a millisecond
 
 
-def operations(outputs: Iterable[Node]) -> float:
+def operations(outputs: Iterable[Node], loops: bool = False) -> float:
     """Estimated floating-point operations of computing the outputs once; lengths must be integers.
 
     What depends on constants alone is not counted: it is computed when the function is compiled.
+
+    Parameters
+    ----------
+    loops : bool, default False
+        Whether loops count with all their steps, and functions in Python; else they are free.
     """
     known: set[Node] = set()
     found = 0.0
@@ -77,12 +87,17 @@ def operations(outputs: Iterable[Node]) -> float:
         if isinstance(node.op, Constant) or (node.inputs and known.issuperset(node.inputs)):
             known.add(node)
         else:
-            found += _of(node)
+            found += _of(node, loops)
     return found
 
 
-def _of(node: Node) -> float:
+def _of(node: Node, loops: bool) -> float:
     match node.op:
+        case Scan() as op if loops:
+            steps = op.length if isinstance(op.length, int) and op.length < UNBOUNDED else USUAL_STEPS
+            return steps * (STEP + operations(op.body.results, loops))
+        case PythonCall() if loops:
+            return PYTHON
         case Elementwise() as op:
             return WEIGHT.get(op.function, USUAL) * max(1, len(node.inputs) - 1) * _size(node)
         case Softmax():
@@ -104,7 +119,7 @@ def _of(node: Node) -> float:
         case Eig() | Eigvals() | Schur() | ComplexSchur():
             return 25.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])
         case Cond() as op:
-            return max(operations(op.then.results), operations(op.otherwise.results))
+            return max(operations(op.then.results, loops), operations(op.otherwise.results, loops))
         case _:
             return 0.0
 

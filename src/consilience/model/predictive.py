@@ -97,7 +97,7 @@ def predict(
     compiled = kept(model.cache, "predictive", key, compile_draws)
     inputs = _given(seed, count, arrays, first)
     inputs += [(np.ascontiguousarray(known.there), False) for known in some.values()]
-    results, complete = values_of_draws(compiled.bind(values), inputs, count, names)
+    results, complete = values_of_draws(compiled.bind(values), inputs, count, names, model)
     drawn = dict(zip(names, results, strict=True))
     if complete:
         _warn_of_nan(model, drawn, dict(zip(slots, values, strict=True)), given)
@@ -180,7 +180,7 @@ def log_likelihood(
             return _compiled(leaves, terms, slots, lengths)
 
     compiled = kept(model.cache, "log likelihood", key, compile_terms)
-    results, _ = values_of_draws(compiled.bind(values), [(array, True) for array in arrays], count, names)
+    results, _ = values_of_draws(compiled.bind(values), [(array, True) for array in arrays], count, names, model)
     return dict(zip(names, results, strict=True))
 
 
@@ -282,7 +282,7 @@ def _recovered(
             return names, _compiled([seed_input, number, *leaves], outputs, slots, lengths, backend)
 
     names, compiled = kept(model.cache, "recovery", key, compile_recovery)
-    return names, values_of_draws(compiled.bind(values), _given(seed, count, arrays), count, names[0])[0]
+    return names, values_of_draws(compiled.bind(values), _given(seed, count, arrays), count, names[0], model)[0]
 
 
 def _check_known(model: ModelVariables, names: Sequence[str]) -> None:

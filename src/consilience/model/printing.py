@@ -9,6 +9,7 @@ import numpy as np
 
 from consilience.distributions.distribution import Distribution
 from consilience.distributions.random_variable import distribution_of, is_random
+from consilience.errors import shown
 from consilience.ir import Node, Shared, constant_value, topological
 from consilience.ir.arithmetic import means
 from consilience.ir.side_tables import name_of
@@ -109,11 +110,12 @@ def _latex_sides(line: Line, include_params: bool) -> tuple[str, str]:
 def plain(model: ModelVariables, include_params: bool = True) -> str:
     """Aligned lines of text."""
     listed = lines(model, include_params)
-    width = max((len(line.name) for line in listed), default=0)
+    names = [shown(line.name) for line in listed]
+    width = max(map(len, names), default=0)
     return "\n".join(
-        f"{line.name:>{width}} {line.relation} {_right(line, include_params)}"
+        f"{name:>{width}} {line.relation} {shown(_right(line, include_params))}"
         + (f" ({line.remark})" if line.remark else "")
-        for line in listed
+        for name, line in zip(names, listed, strict=True)
     )
 
 
@@ -133,8 +135,11 @@ def _latex_of(parameter: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    signs = {"_": r"\_", "<": r"\textless{}", ">": r"\textgreater{}", "…": r"\ldots{}"}
-    return "".join(signs.get(sign, sign) for sign in text)
+    signs = {
+        "_": r"\_", "<": r"\textless{}", ">": r"\textgreater{}", "…": r"\ldots{}", "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", **{sign: f"\\{sign}" for sign in "{}$&#%"},
+    }  # fmt: skip
+    return "".join(signs.get(sign, sign) for sign in shown(text))
 
 
 def _is_number(text: str) -> bool:
@@ -160,4 +165,4 @@ def hypertext(model: ModelVariables) -> str:
 
 def _row(cells: Iterable[str], escape: Callable[[str], str]) -> str:
     left = ' style="text-align:left"'
-    return f"<tr>{''.join(f'<td{left}>{escape(cell)}</td>' for cell in cells)}</tr>"
+    return f"<tr>{''.join(f'<td{left}>{escape(shown(cell))}</td>' for cell in cells)}</tr>"

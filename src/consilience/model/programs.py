@@ -130,7 +130,7 @@ class DensityPrograms:
             self._parts_of_position = [part_of(self.position, s.start, s) for s in self.layout.stretches]
             (logp, *slopes), self.static_slots = self._at_position(simplify([logp, *gradients]))
             self.outputs = equal_terms_batched([logp, flat(slopes)])
-            self.operations = operations(self.outputs)
+            self.operations, self.work = (operations(self.outputs, loops) for loops in (False, True))
             self.graph_seconds = time.perf_counter() - began
             self.inputs = [self.position, *rows]
             self.compiled = self._compile(self.inputs, self.outputs, {}, self.static_slots)
@@ -252,7 +252,7 @@ class DensityPrograms:
 
 
 def values_of_draws(
-    code: Bound, inputs: Sequence[tuple[Array, bool]], count: int, names: Sequence[str]
+    code: Bound, inputs: Sequence[tuple[Array, bool]], count: int, names: Sequence[str], model: ModelVariables
 ) -> tuple[list[Array], bool]:
     """One array (count, …) per output, and whether every draw has values.
 
@@ -262,6 +262,8 @@ def values_of_draws(
         Per input an array, and whether its first axis counts draws.
     names : sequence of str
         Of the outputs, for messages.
+    model : ModelVariables
+        That they are of, likewise.
 
     Raises
     ------
@@ -277,8 +279,12 @@ def values_of_draws(
         own = [(array[draw : draw + 1] if per_draw else array, per_draw) for array, per_draw in inputs]
         values, status = code.map(own, 1)
         if status & Status.OUT_OF_BOUNDS:
+            from consilience.model.diagnosis import position_outside  # few runs come here
+
+            why = position_outside(model)
             raise OutOfBoundsError(
-                f"an index lies outside its axis in the computation of {', '.join(names)} (draw {draw})."
+                f"an index lies outside its axis in the computation of {', '.join(names)} (draw {draw})"
+                f"{': ' if why else ''}{why}."
             )
         failed[draw] = status != Status.OK
         for result, value in zip(results, values, strict=True):

@@ -6,6 +6,7 @@ predictions are made of them by the other files of this folder; `model` gives us
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
@@ -32,13 +33,14 @@ from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_
 from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import missing, observation
-from consilience.model.coordinates import Coordinates, Labels, NamedAxes
-from consilience.model.data import GivenData, Mask, data_slot, for_slot, given_data, with_sparse_parts
+from consilience.model.coordinates import Coordinates, Labels, NamedAxes, unstorable
+from consilience.model.data import GivenData, Mask, data_slot, for_slot, given_data, in_order_of, with_sparse_parts
 from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import TensorLike, is_step
 from consilience.record import Record
 
 # Axes that every result has.
+MOST_ELEMENTS: Final = 2**36
 RESERVED_NAMES: Final = ("chain", "draw", "__sample__")
 
 Declared = TypeVar("Declared")
@@ -308,10 +310,12 @@ class ModelVariables(metaclass=Declaring):
 
     # ---- registration
 
-    def given_data(self, name: str, observed: Any, total_size: Any = None) -> GivenData | None:
+    def given_data(
+        self, name: str, observed: Any, total_size: Any = None, dims: Sequence[str | None] | None = None
+    ) -> GivenData | None:
         """Data of a variable as they are taken in, None where it has none; see `data.given_data`."""
         if observed is not None:
-            return given_data(self.name_for(name), observed, total_size)
+            return given_data(self.name_for(name), in_order_of(dims or (), observed), total_size)
         if total_size is not None:
             raise ModelError(f"`{name}`: `total_size` is the size of all data, `observed` a part of them; give both.")
         return None
@@ -369,6 +373,12 @@ class ModelVariables(metaclass=Declaring):
     def take_free(self, full: str, node: Node, transform: Any, initval: Any) -> None:
         """Take a random variable to be inferred, by its full name."""
         free = self.free_variable(full, node, transform, initval)
+        value = name_of(free.value)
+        if value != full and value in self.named:
+            raise ModelError(
+                f"points and `initvals` call the unconstrained value of `{full}` `{value}`, which is a variable of the "
+                "model; give one of both another name."
+            )
         for owner in self.lineage():
             owner.free.append(free)
 
@@ -405,13 +415,25 @@ class ModelVariables(metaclass=Declaring):
             raise ModelError(f"`{full}` names an axis of every result; give the variable another name.")
         if "/" in full:
             raise ModelError(f"the name {full!r} has a slash, which parts the groups of a result; leave it out.")
+        if why := unstorable(full):
+            raise ModelError(f"a variable cannot be called {full[:80]!a}: {why}.")
         for owner in self.lineage():
             owner._check_generated(full, "variable")
+            owner._check_value(full)
         if any(full in owner.named for owner in self.lineage()):
             raise ModelError(f"`{full}` already exists in the model; names must be unique.")
         if full in self.coordinates:
             raise ModelError(f"`{full}` is a dimension of the model; give the variable another name.")
         return full
+
+    def _check_value(self, name: str) -> None:
+        """Refuse that a variable and the unconstrained value of another have one name: `x_log__` of `x`."""
+        of = next((v.name for v in self.free if v.name != name and name_of(v.value) == name), None)
+        if of is not None:
+            raise ModelError(
+                f"`{name}` is what points and `initvals` call the unconstrained value of `{of}`; give the variable "
+                "another name."
+            )
 
     def _check_generated(self, name: str, kind: str) -> None:
         """Refuse the name that results give to an axis without a dimension: `a_dim_0` of `a`."""
@@ -573,7 +595,7 @@ class ModelVariables(metaclass=Declaring):
                     f"the data `{full}` are frozen, so they cannot be exchanged; set them in the model that was frozen."
                 )
             slot = self.data[full]
-            array = for_slot(full, slot, value)
+            array = for_slot(full, slot, in_order_of(self.dims_of.get(full, ()), value))
             for dim, length in zip(self.dims_of.get(full, ()), array.shape, strict=False):
                 if dim is not None:
                     self.coordinates.check_length(dim, length, full, labels)
@@ -601,7 +623,10 @@ def _listed(dims: DimensionNames) -> tuple[str | None, ...]:
 
 
 def _check_length(name: str, node: Node) -> None:
-    """Refuse a variable whose number of elements is itself random."""
+    """Refuse a variable whose number of elements is itself random, or beyond what any memory holds."""
+    known = [length for length in node.static_shape if isinstance(length, int)]
+    if math.prod(known) > MOST_ELEMENTS:
+        raise ModelError(f"`{name}` has the shape {tuple(node.static_shape)}: more elements than any memory holds.")
     sources = [atom.source for length in node.static_shape for atom in dimensions.atoms(length)]
     random = random_variables([source for source in sources if isinstance(source, Node)])
     if random:

@@ -114,6 +114,30 @@ def libraries() -> list[dict[str, object]]:
         return [dict(pool) for pool in _controller().info() if pool["user_api"] == "blas"]
 
 
+@functools.cache
+def kernel() -> str:
+    """In words, which code of NumPy's BLAS this processor gets: it decides last digits, as vectors' width does.
+
+    Name, version and, for OpenBLAS, the family of processors, which `OPENBLAS_CORETYPE` may set to another one. SciPy's
+    own OpenBLAS chooses by the same rule.
+    """
+    import ctypes
+
+    from numpy.__config__ import CONFIG
+    from numpy.linalg import _umath_linalg
+
+    found = CONFIG.get("Build Dependencies", {}).get("blas", {})
+    words = [str(found.get("name", "")), str(found.get("version", ""))]
+    with contextlib.suppress(OSError, AttributeError):  # another BLAS, or a system without such names
+        library = ctypes.CDLL(_umath_linalg.__file__)
+        names = [f"{prefix}openblas_get_corename{suffix}" for prefix in ("scipy_", "") for suffix in ("64_", "")]
+        told = next((getattr(library, name) for name in names if hasattr(library, name)), None)
+        if told is not None:
+            told.restype = ctypes.c_char_p
+            words.append(told().decode())
+    return " ".join(word for word in words if word)
+
+
 def _pools() -> tuple[list[LibController], list[LibController]]:
     """BLAS libraries whose number of threads belongs to the process, and to the calling thread."""
     found = [pool for pool in _controller().lib_controllers if pool.user_api == "blas"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -40,12 +40,14 @@ else:  # annotations of programs join it with other types when they run
 
 
 def as_tensor(value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
-    """A node for any value: nodes stay, arrays and numbers become constants, lists of nodes are stacked.
+    """A node for any value: nodes stay, arrays and numbers become constants, lists and arrays of nodes are stacked.
 
     A Python float becomes `config.floatX`.
     """
     if isinstance(value, Node):
         return value if dtype is None else cast(value, dtype)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O" and _holds_node(value.flat):
+        return as_tensor(value.tolist(), dtype)
     if isinstance(value, list | tuple) and _holds_node(value):
         stacked: Node = meaning("stack")([as_tensor(v) for v in value])
         return stacked if dtype is None else cast(stacked, dtype)
@@ -61,8 +63,15 @@ def as_tensor(value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     return constant(value, None if dtype is None else named(dtype))  # type: ignore[arg-type]  # no nodes in it
 
 
-def _holds_node(values: Sequence[Any]) -> bool:
-    return any(isinstance(v, Node) or (isinstance(v, list | tuple) and _holds_node(v)) for v in values)
+def _holds_node(values: Iterable[Any]) -> bool:
+    return any(isinstance(v, Node) or ((own := _members(v)) is not None and _holds_node(own)) for v in values)
+
+
+def _members(value: object) -> Iterable[Any] | None:
+    """What a list, tuple or array of Python objects holds; None for what cannot hold a node."""
+    if isinstance(value, np.ndarray):
+        return value.flat if value.dtype.kind == "O" else None
+    return value if isinstance(value, list | tuple) else None
 
 
 def broadcast_shape(nodes: Sequence[Node]) -> tuple[Shape, tuple[tuple[Dim, Dim], ...]]:

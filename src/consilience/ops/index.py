@@ -21,8 +21,18 @@ from consilience.ops.assertion import Require
 from consilience.ops.axes import integers, is_integer, one_axis
 from consilience.ops.dtypes import fitted, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast
+from consilience.ops.parameter_check import Asserted
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import as_integer, broadcast_to, expand_dims, length_of, lengths_listed, reshape, stack
+from consilience.ops.shape import (
+    arange,
+    as_integer,
+    broadcast_to,
+    expand_dims,
+    length_of,
+    lengths_listed,
+    reshape,
+    stack,
+)
 from consilience.record import Record
 
 
@@ -294,6 +304,15 @@ def parse_index(x: Node, index: Any) -> tuple[Node, Specification, list[Node]]:
     for item in items:
         if item is None:
             entries.append(NewAxis())
+        elif isinstance(item, slice) and isinstance(item.step, Dimension):
+            if has_array or any(isinstance(entry, Gather) for entry in entries):
+                raise ShapeError(
+                    f"the slice with the step `{item.step!r}`, which is known at run time, stands beside another such "
+                    "slice or an index array; index in two steps, `x[::k][..., i]`."
+                )
+            arrays.append(_stepped(item, x.static_shape[axis]))
+            entries.append(Gather())
+            axis += 1
         elif isinstance(item, slice):
             entries.append(_slice(item, x.static_shape[axis]))
             axis += 1
@@ -323,7 +342,7 @@ def _tensor_index(item: Any) -> Any:
     if item is None or item is Ellipsis:
         return item
     if isinstance(item, slice):
-        return slice(_bound(item.start), _bound(item.stop), _step(item.step))
+        return slice(_bound(item.start), _bound(item.stop), _bound(item.step))
     if isinstance(item, bool | np.bool_):
         return as_tensor(np.asarray(item))
     if isinstance(item, int | np.integer):
@@ -348,17 +367,26 @@ def _bound(bound: Any) -> Dim | None:
         raise DtypeError(f"bounds of a slice must be integers, got {bound!r}.") from None
 
 
-def _step(step: Any) -> int | None:
-    known = _bound(step)
-    if isinstance(known, Dimension):
-        raise ShapeError(
-            f"the step of a slice must be static, got `{known!r}`; index with `pt.arange(start, stop, step)`."
-        )
-    return known
+def _stepped(item: slice, length: Dim) -> Node:
+    """The positions of a slice whose step, of either sign, is known at run time."""
+    wanted, n = length_of(item.step), length_of(length)
+    step = Node(Asserted("a slice step must not be 0"), wanted, apply("neq", wanted, 0))
+    up = apply("gt", step, 0)
+    least, most = apply("where", up, 0, -1), apply("where", up, n, n - 1)
+
+    def place(bound: Dim | None, default: Node) -> Node:
+        if bound is None:
+            return default
+        given = length_of(bound)
+        counted = apply("where", apply("lt", given, 0), given + n, given)
+        return apply("minimum", apply("maximum", counted, least), most)
+
+    ends = apply("where", up, least, most), apply("where", up, most, least)
+    return arange(place(item.start, ends[0]), place(item.stop, ends[1]), step)
 
 
 def _slice(item: slice, length: Dim) -> SliceIndex:
-    if item.step == 0:
+    if isinstance(item.step, int) and item.step == 0:
         raise ShapeError("a slice step must not be 0.")
     step = None if item.step == 1 else item.step
     start = None if item.start == 0 and (step is None or step > 0) else item.start

@@ -158,6 +158,9 @@ class LengthOf(Op):
     def result_type(self, *inputs: Node) -> TensorType:
         return TensorType("int64", ())
 
+    def settled(self) -> Node | None:
+        return constant(self.length, "int64") if isinstance(self.length, int) else None
+
 
 def length_of(length: Dim) -> Node:
     """A length as an int64 scalar node."""

@@ -16,7 +16,7 @@ from consilience.ir import Node, TensorType, constant_value, topological
 from consilience.ops import Assume
 from consilience.record import replace
 from consilience.rewrite.bounds import UNKNOWN, Bounds, bounds_of
-from consilience.rewrite.structure import STRUCTURES, has_structure
+from consilience.rewrite.structure import STRUCTURES, assumed_structures, has_structure
 
 _BOUNDS: dict[str, Callable[[Bounds], Bounds]] = {
     "positive": lambda b: replace(b, low=max(b.low, 0.0), nonzero=True, not_nan=True),
@@ -82,7 +82,7 @@ class Facts:
         self.open_nodes: set[Node] = set()
         self.shared_nodes: set[Node] = set()
         self._bounds: dict[Node, Bounds] = {}
-        self._structures: dict[tuple[Node, str], bool] = {}
+        self._structures: dict[tuple[Node, str], float] = {}
 
     def bounds(self, x: Node) -> Bounds:
         """Bounds, finiteness and integrality of every element of x."""
@@ -157,13 +157,8 @@ class Facts:
 
     def structure(self, x: Node, name: str) -> bool:
         """Whether x is known to have one of STRUCTURES, such as lower or positive_definite."""
-        return has_structure(x, name, self._structures, _assumed_structures, self.positive)
+        return has_structure(x, name, self._structures, assumed_structures, self.positive)
 
     def constant(self, x: Node) -> np.ndarray[Any, np.dtype[Any]] | None:
         """The array of a constant node."""
         return constant_value(x)
-
-
-def _assumed_structures(x: Node) -> frozenset[str]:
-    facts = x.op.facts if isinstance(x.op, Assume) else ()
-    return frozenset(name for name, _ in facts if name in STRUCTURES)

@@ -6,6 +6,7 @@ so that its cost does not grow with the graph.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +33,7 @@ from consilience.ops import (
     Transpose,
 )
 from consilience.ops.factorisations import QR, SVD, Eigh, Schur
+from consilience.ops.index import FULL, Index, NewAxis
 from consilience.ops.scalar import DRAWS
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 
@@ -42,6 +44,7 @@ MATRIX = (
 VECTOR = ("unique", "increasing")
 STRUCTURES = (*MATRIX, *VECTOR)
 DEPTH = 8
+DEEP = 24  # where a search is made once
 
 # Every row: sets of properties any of which is enough.
 _SUFFICIENT: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -78,17 +81,20 @@ Sign = Callable[[Node], bool | None]
 def has_structure(
     x: Node,
     name: str,
-    memo: dict[tuple[Node, str], bool],
+    memo: dict[tuple[Node, str], float],
     asserted: Asserted,
     positive: Sign,
     depth: int = DEPTH,
 ) -> bool:
-    """Whether x is known to have a structure; `asserted` and `positive` answer about what lies beneath."""
+    """Whether x is known to have a structure; `asserted` and `positive` answer about what lies beneath.
+
+    The memo has infinity for what was found, else the depth to which it was looked for.
+    """
     if depth == 0 or not isinstance(x.type, TensorType):
         return False
-    known = memo.get((x, name))
-    if known is not None:
-        return known
+    known = memo.get((x, name), 0)
+    if known >= depth:
+        return known == math.inf
 
     def holds(node: Node, wanted: str) -> bool:
         return has_structure(node, wanted, memo, asserted, positive, depth - 1)
@@ -99,10 +105,20 @@ def has_structure(
         return _matrix(x, wanted, holds, positive) if wanted in MATRIX else _vector(x, wanted, holds)
 
     found = any(all(map(itself, properties)) for properties in _SUFFICIENT[name])
-    # An answer cut off by the depth may be found from nearer by.
-    if found or depth == DEPTH:
-        memo[x, name] = found
+    memo[x, name] = math.inf if found else depth
     return found
+
+
+def assumed_structures(x: Node) -> frozenset[str]:
+    """What is said of x by who wrote it."""
+    facts = x.op.facts if isinstance(x.op, Assume) else ()
+    return frozenset(name for name, _ in facts if name in STRUCTURES)
+
+
+def is_symmetric(x: Node) -> bool:
+    """Whether x is symmetric whatever it is made of, as far as that is seen without signs of numbers."""
+
+    return has_structure(x, "symmetric", {}, assumed_structures, lambda node: None, DEEP)
 
 
 def _matrix(x: Node, name: str, holds: Callable[[Node, str], bool], positive: Sign) -> bool:
@@ -247,24 +263,49 @@ def _elementwise(x: Node, function: str, name: str, holds: Callable[[Node, str],
     return False
 
 
+# Functions that change their sign with that of their argument, and those that do not change with it.
+_ODD = frozenset(("neg", "sin", "tan", "sinh", "tanh", "arctan", "arcsinh", "erf"))
+_EVEN = frozenset(("square", "abs", "cos", "cosh"))
+
+
 def _of_differences(x: Node) -> bool:
     """Whether an even function is taken of the differences of a vector's elements."""
-    (difference, *more) = x.inputs
-    if more or function_of(x) not in ("square", "abs", "cosh") or function_of(difference) != "add":
+    return function_of(x) in _EVEN and _turns_sign(x.inputs[0])
+
+
+def _turns_sign(x: Node) -> bool:
+    """Whether x is the negative of its transpose: differences of a vector's elements, scaled, and odd functions."""
+    function = function_of(x)
+    if function in ("mul", "true_div"):
+        (first, *others) = [i for i in x.inputs if any(n != 1 for n in i.static_shape)] or [x]
+        return first is not x and not others and (function == "mul" or first is x.inputs[0]) and _turns_sign(first)
+    if function in _ODD:
+        return _turns_sign(x.inputs[0])
+    if function == "sub":
+        return x.ndim == 2 and _column_of_row(*x.inputs)
+    if function != "add" or len(x.inputs) != 2 or x.ndim != 2:
         return False
-    pair = [i.inputs[0] if function_of(i) == "neg" else i for i in difference.inputs]
-    signs = [function_of(i) == "neg" for i in difference.inputs]
-    return len(pair) == 2 and signs[0] != signs[1] and x.ndim == 2 and _column_of_row(*pair)
+    row, column = (constant_value(i) for i in x.inputs)
+    if row is not None and column is not None:
+        return row.ndim == column.ndim == 2 and np.array_equal(row.T, -column)
+    pair = [i.inputs[0] if function_of(i) == "neg" else i for i in x.inputs]
+    signs = [function_of(i) == "neg" for i in x.inputs]
+    return signs[0] != signs[1] and _column_of_row(*pair)
 
 
 def _column_of_row(first: Node, second: Node) -> bool:
     """Whether one of two is a vector along the rows, which may have no axis for them, the other that along columns."""
     for row, column in ((first, second), (second, first)):
-        if isinstance(row.op, ExpandDims) and row.op.axes == (0,):
-            row = row.inputs[0]
-        if isinstance(column.op, ExpandDims) and column.op.axes == (1,) and column.inputs[0] is row and row.ndim == 1:
+        along, down = _along(row, 0), _along(column, 1)
+        if down is not None and down.ndim == 1 and down is (row if along is None else along):
             return True
     return False
+
+
+def _along(x: Node, axis: int) -> Node | None:
+    """The vector of which x is a matrix with the new axis `axis`."""
+    new = (NewAxis(), FULL) if axis == 0 else (FULL, NewAxis())
+    return x.inputs[0] if x.op in (ExpandDims((axis,)), Index(new)) else None
 
 
 def function_of(x: Node) -> str:

@@ -289,10 +289,11 @@ class Attempt:
         nearly_there = need.wanted <= figures.next_check
         if course.spent + seconds <= allowed * (forecast.NEAR_THE_END if nearly_there else 1.0):
             return ""
-        more = f"{seconds:.0f} s more" if need.known else f"an unknown time after {course.spent:.0f} s"
+        made, left, most = (f"{figure / course.price:,.0f}" for figure in (course.spent, seconds, allowed))
+        more = f"about {left} more evaluations" if need.known else f"an unknown number of evaluations after {made}"
         return (
-            f"that takes {more}, and a run takes {allowed:.0f} s by itself; `result.extend(…)` goes on, `max_time=` "
-            "sets another limit"
+            f"that takes {more} of the log density, and a run of this model stops at {most}; `result.extend(…)` goes "
+            "on, `max_time=` sets another limit"
         )
 
     def _first_request(self, remedies: Sequence[Remedy], look: Look | None) -> Restart | None:

@@ -1,20 +1,30 @@
 """A run's state on disk, so that a run that was killed goes on with the draws it would have had.
 
 One file holds the state between two segments and the windows up to then; both are written in one transaction
-(`output/storage/state_file.py`).
+(`output/storage/state_file.py`). A file may come from anywhere: what it says is checked before a run is made of it, and
+the only path in it, that of the store, is meant relative to where the file lies.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
-from consilience.errors import StorageError
+import numpy as np
+
+from consilience.errors import ConsilienceError, StorageError
+from consilience.events import Status
 from consilience.inference.messages import Divergences, Window
+from consilience.native import blas, target
 from consilience.output.storage import files, state_file
-from consilience.record import replace
+from consilience.output.storage.plain_values import quoted
+from consilience.record import as_plain, replace
+from consilience.run.attempt import Attempt
 from consilience.run.course import RunCourse
 from consilience.run.engine import Engine
 from consilience.run.verdicts import Verdict
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
 
 INTERVAL: Final = 30.0  # seconds between two writings at most
 SHARE: Final = 0.02  # of the time, that writing may take where it is fast
+MOST_SHOWN: Final = 1000  # characters of a value that differs
 # Names in the states of earlier checkpoints, with today's.
 OLDER: Final[Mapping[str, str]] = {
     "begun": "started", "apart": "separated", "first_apart": "first_separated", "no_look_before": "next_look",
@@ -39,7 +50,9 @@ class Checkpoint:
     identity : mapping
         What has to be equal for a run to be resumed: names with strings or numbers.
     about : mapping
-        Further things that whoever resumes the run wants to know.
+        Further things that whoever resumes the run wants to know; `store` is a path.
+    run : str
+        A name that no other run has: its store has the same.
 
     Attributes
     ----------
@@ -48,9 +61,16 @@ class Checkpoint:
     """
 
     def __init__(
-        self, path: Path, identity: Mapping[str, Any], about: Mapping[str, Any], lock: BaseFileLock, interval: float
+        self,
+        path: Path,
+        identity: Mapping[str, Any],
+        about: Mapping[str, Any],
+        lock: BaseFileLock,
+        interval: float,
+        run: str,
     ) -> None:
         self.path = path
+        self.run = run
         self.identity = dict(identity)
         self.about = dict(about)
         self.interval = interval
@@ -97,7 +117,7 @@ class Checkpoint:
             if isinstance(error, OSError):
                 raise files.failure(place, error, "nothing was changed") from error
             raise
-        return cls(place, identity, about, lock, interval)
+        return cls(place, identity, about, lock, interval, new_name())
 
     @classmethod
     def reopened(
@@ -105,7 +125,7 @@ class Checkpoint:
     ) -> Checkpoint:
         """That of a run that goes on, from what `read` gives."""
         place = Path(path).resolve()
-        checkpoint = cls(place, identity, about, files.lock(place), INTERVAL)
+        checkpoint = cls(place, identity, about, files.lock(place), INTERVAL, state["run"])
         checkpoint._count, checkpoint._digest = state["blocks"], state["digest"]
         return checkpoint
 
@@ -136,7 +156,10 @@ class Checkpoint:
     def _write(self, state: Mapping[str, Any]) -> None:
         if not self._lock.is_locked:  # a run that is extended
             self._lock = files.lock(self.path)
-        contents = {"identity": self.identity, "about": self.about, "state": state}
+        about = {**self.about, "store": _as_seen_from(self.path.parent, self.about.get("store"))}
+        contents = {
+            "identity": self.identity, "about": about, "state": state, "run": self.run, "arithmetic": arithmetic(),
+        }  # fmt: skip
         if self._digest is None:
             self._digest = state_file.create(self.path, contents, self._pending)
         else:
@@ -149,13 +172,77 @@ class Checkpoint:
         self._lock.release()
 
 
+def new_name() -> str:
+    """A name for a run, which no other has."""
+    return os.urandom(16).hex()
+
+
+def arithmetic() -> list[str]:
+    """What decides the last bits of numbers, beside versions and the width of vectors: of machine code, and of BLAS."""
+    return [target.host().cpu, blas.kernel()]
+
+
+def _as_seen_from(folder: Path, store: str | None) -> str | None:
+    """The path of a store as a checkpoint has it: relative where it is below the folder, so that both may move."""
+    if store is None:
+        return None
+    place = Path(store).resolve()
+    return os.path.relpath(place, folder) if place.is_relative_to(folder) else str(place)
+
+
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Identity, `about` and state of a checkpoint; StorageError, with the reason, if there is none or it is damaged."""
     place = Path(path).resolve()
     if not place.is_file():
         raise StorageError(f"{str(place)!r} holds no checkpoint: there is no file of that name.")
     contents, count, digest = state_file.read(place)
-    return contents["identity"], contents["about"], {**contents["state"], "blocks": count, "digest": digest}
+    with understood(place):
+        identity, about, state = (dict(contents[name]) for name in ("identity", "about", "state"))
+        _check(identity, state)
+        for part in (identity, about, contents.get("arithmetic")):
+            json.dumps(part)  # no arrays: what is compared and shown is text and numbers
+        store = about.get("store")
+        if store is not None:
+            about["store"] = str((place.parent / str(store)).resolve())
+        state |= {"run": str(contents.get("run", "")), "arithmetic": list(contents.get("arithmetic", []))}
+    return identity, about, {**state, "blocks": count, "digest": digest}
+
+
+def _check(identity: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+    """What everything else is read by; KeyError, TypeError or ValueError where it is not as it is written here."""
+    parts = state["populations"] if "populations" in state else state["workers"]
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        raise TypeError("its chains are no list of states")
+    for name in ("chains", "seed"):
+        if name in identity and type(identity[name]) is not int:
+            raise TypeError(f"{name} is {quoted(identity[name])}, and no whole number")
+    if identity.get("chains", len(parts)) != len(parts):
+        raise ValueError(f"{len(parts)} chains are there, and not {identity['chains']}")
+    verdict = state.get("verdict")
+    if verdict is not None and (
+        not isinstance(verdict, list)
+        or [type(word) for word in verdict] != [str] * 3
+        or verdict[0] not in get_args(Status)
+    ):
+        raise ValueError(f"the verdict {quoted(verdict)} is none")
+
+
+@contextmanager
+def understood(path: str | Path) -> Iterator[None]:
+    """StorageError in place of what else is raised inside, where what a checkpoint says is taken in.
+
+    Checksums are right by then: such a file was made by another program, to test this one or to hurt it.
+    """
+    try:
+        yield
+    except (ConsilienceError, OSError):
+        raise
+    except Exception as error:
+        said = f"{type(error).__name__}: {quoted(error)}"
+        raise StorageError(
+            f"{str(path)!r} is no checkpoint that this library writes, though its checksums are right ({said}); resume "
+            "only files of your own runs"
+        ) from error
 
 
 def resume(
@@ -170,7 +257,8 @@ def resume(
     checkpoint = Checkpoint.reopened(path, identity, about, state)
     try:
         blocks = state_file.blocks(checkpoint.path, state["blocks"], state["digest"])
-        _put_back(blocks, state, course, engine)
+        with understood(checkpoint.path):
+            _put_back(blocks, state, course, engine)
     except BaseException:
         checkpoint.close()
         raise
@@ -188,11 +276,12 @@ def _state(course: RunCourse, engine: Engine) -> dict[str, Any]:
 
 def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], course: RunCourse, engine: Engine) -> None:
     """Put course and engine into the state that was read, with the windows up to then."""
+    _check_parts(state, course, engine)
     tuning: list[dict[int, Window]] = []
     sampling: list[dict[int, Window]] = []
     attempt = len(state["controller"]["restarts"])
     for block in blocks:
-        windows = {int(c): _window(saved) for c, saved in block["windows"].items()}
+        windows = {int(c): _window(saved, course) for c, saved in block["windows"].items()}
         if block["sampled"] and block["attempt"] == attempt:
             sampling.append(windows)
         else:
@@ -202,6 +291,49 @@ def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], cou
     if state["verdict"] is not None:
         course.verdict = Verdict(*state["verdict"])
     engine.load(state["workers"])
+    json.dumps([as_plain(report) for report in course.tuner.reports])  # the result tells them
+    attempt_now = course.attempt
+    if attempt_now is not None and any(
+        attempt_now.count != sum(len(some[c].draws) for some in attempt_now.windows) for c in attempt_now.chains
+    ):
+        raise ValueError(f"it counts {attempt_now.count} draws, and has others")
+
+
+def _check_parts(state: Mapping[str, Any], course: RunCourse, engine: Engine) -> None:
+    """Compare the state of chains and of the course with that of a run that begins: it has the same kinds of parts."""
+    begun = engine.save(course.living)
+    for saved, own in zip(state["workers"], begun, strict=True):
+        alike(saved, {**own, "snapshot": None, "origin": None}, "a chain")
+        alike(saved["origin" if saved["snapshot"] is None else "snapshot"], own["origin"], "a chain")
+    controller, fresh = _as_now(state["controller"]), course.save()
+    alike(controller, {**fresh, "tuner": None}, "the course")
+    if controller["sampling"] is not None:
+        alike(controller["sampling"], Attempt(course, course.living).save(), "the sampling")
+    for name in ("living", "copies", "strays"):
+        if not set(controller[name]) <= set(range(course.chains.count)):
+            raise ValueError(f"{name} are {quoted(controller[name])}")
+    if not all(isinstance(reason, str) for reason in controller["restarts"]):
+        raise TypeError(f"restarts are {quoted(controller['restarts'])}")
+
+
+def alike(value: Any, example: Any, where: str) -> None:
+    """ValueError unless a value has the parts of an example, of the same kinds; None in either stands for anything."""
+    if value is None or example is None:
+        return
+    if isinstance(example, Mapping) and isinstance(value, Mapping):
+        if missing := example.keys() - value.keys():  # earlier versions had others besides
+            raise ValueError(f"{where} lacks {sorted(missing)}")
+        for name, part in example.items():
+            alike(value[name], part, f"{where}: {name}")
+    elif isinstance(example, list | tuple) and isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            if example:
+                alike(part, example[number if len(value) == len(example) else 0], f"{where}, {number}")
+    elif isinstance(example, np.ndarray) and isinstance(value, np.ndarray):
+        if (value.dtype.kind, value.ndim) != (example.dtype.kind, example.ndim):
+            raise ValueError(f"{where} is of the kind {value.dtype} with {value.ndim} axes")
+    elif type(value) is not type(example) and (type(value), type(example)) not in ((int, float), (float, int)):
+        raise ValueError(f"{where} is {quoted(value)}, and no {type(example).__name__}")
 
 
 def _as_now(saved: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,7 +345,7 @@ def _as_now(saved: Mapping[str, Any]) -> dict[str, Any]:
     diverged = saved["diverged"]
     if diverged is not None and "errors" not in diverged:  # then by how many draws there were
         diverged = {**diverged, "errors": 0.0 * diverged["widths"] + (2.0 * diverged["draws"]) ** -0.5}
-    later = {"spent": 0.0, "since": 0.0, "prepared": 0.0, "spent_before": 0}
+    later = {"spent": 0.0, "since": 0.0, "prepared": 0.0, "priced": {}, "spent_before": 0}
     return {**later, **saved, "sampling": attempt, "diverged": diverged}
 
 
@@ -239,8 +371,21 @@ def _block(course: RunCourse, windows: Mapping[int, Window]) -> dict[str, Any]:
     }
 
 
-def _window(saved: Mapping[str, Any]) -> Window:
-    return Window(**{**saved, "divergences": Divergences(*saved["divergences"]), "snapshot": {}})
+def _window(saved: Mapping[str, Any], course: RunCourse) -> Window:
+    """A window as it was kept; ValueError where its arrays have other axes than those of this run."""
+    found = Window(**{**saved, "divergences": Divergences(*saved["divergences"]), "snapshot": {}})
+    width, one = course.chains.dimension, found.divergences
+    alike(
+        [found.draws, found.statistics, one.transitions, one.begins, one.ends, found.step_size, found.evaluations],
+        [np.empty((0, width)), np.empty((0, 0)), np.empty(0, int), np.empty((0, 0)), np.empty((0, 0)), 0.0, 0],
+        "a window",
+    )
+    if found.gradients is not None and found.gradients.shape != found.draws.shape:
+        raise ValueError("gradients are others than draws")
+    widths = found.draws.shape[1], len(found.statistics), one.begins.shape[1], one.ends.shape[1]
+    if widths != (width, len(course.chains.columns.types), width, width):
+        raise ValueError(f"draws, statistics and divergences have the widths {widths}")
+    return found
 
 
 def _forgotten(window: Window) -> Window:
@@ -252,4 +397,10 @@ def differences(saved: Mapping[str, Any], present: Mapping[str, Any]) -> Iterato
     """In words, what differs between a saved identity and the present one."""
     for name in sorted({*saved, *present}):
         if saved.get(name) != present.get(name):
-            yield f"{name} was {saved.get(name)!r} and is {present.get(name)!r}"
+            shown = name if name in present else quoted(name)
+            yield f"{shown} was {_short(saved.get(name))} and is {_short(present.get(name))}"
+
+
+def _short(value: object) -> str:
+    said = repr(value)
+    return said if len(said) <= MOST_SHOWN else f"{said[:MOST_SHOWN]}…"

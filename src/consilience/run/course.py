@@ -7,8 +7,7 @@ leaves, or a verdict.
        └─────────── Restart ─────────────────────────────┤
                     Restart with a successor ────────────┴───► another run goes on in other coordinates
 
-Everything is decided here, from the windows alone, so a course that is saved and loaded goes on as it would have; but
-for where a run ends that would take long, by the seconds that it spent.
+Everything is decided here, from the windows alone, so a course that is saved and loaded goes on as it would have.
 """
 
 from __future__ import annotations
@@ -63,8 +62,7 @@ class RunCourse:
     restarts
         Reasons for which draws became part of tuning.
     spent
-        Seconds, pauses left out, until the last window was there; those of the run that was cut off or was in other
-        coordinates included.
+        Evaluations and transitions at their price (`forecast.price`), those in other coordinates included.
     prepared
         Of these, those to the first check of every attempt to sample, from where it began to tune.
     given_up
@@ -101,6 +99,7 @@ class RunCourse:
         self.tuned = 0  # transitions of each chain in the first tuning
         self.restarts: list[Reason] = []
         self.spent = self.since = self.prepared = 0.0  # since: when this attempt began to tune
+        self.priced: dict[str, int] = {}  # evaluations that are counted in them, by chain, and of the tuner
         self.improper = ""  # in words, how the target seems to be improper; then few draws are made
         self.diverged: Sight | None = None  # what the draws showed that were given up for divergences
         self.folder: Path | None = None
@@ -176,6 +175,7 @@ class RunCourse:
         self.living = tuple(c for c in self.living if c in windows)
         stage = self.stage
         self.last_attempt, self.last_sampled = len(self.restarts), isinstance(stage, Attempt)
+        self._spend(windows)
         stage.take(windows)
         if isinstance(stage, Attempt):
             self._judge(stage)
@@ -187,6 +187,18 @@ class RunCourse:
         elif self.tuner.finished:
             self._see_whether_improper(windows, spent)
             self._sample()
+
+    @property
+    def price(self) -> float:
+        """Seconds for which an evaluation of one chain counts."""
+        return forecast.price(self.chains.work, self.chains.dimension, self.chains.count)
+
+    def _spend(self, windows: Mapping[int, Window]) -> None:
+        """Count what windows took, and what the tuner did since the last ones; a transition counts as an evaluation."""
+        made = {str(c): w.evaluations for c, w in windows.items()} | {"tuner": self.tuner.spent}
+        more = sum(max(0, count - self.priced.get(who, 0)) for who, count in made.items())
+        self.priced |= made
+        self.spent += self.price * (more + sum(w.statistics.shape[1] for w in windows.values()))
 
     def _see_whether_improper(self, windows: Mapping[int, Window], spent: int) -> None:
         """Of runs that decide their length, once, by the last window of tuning, which took `spent` evaluations."""
@@ -274,7 +286,7 @@ class RunCourse:
 
     SAVED = (
         "living", "copies", "strays", "tuning_evaluations", "given_up", "tuned", "restarts", "spent", "since",
-        "prepared", "improper", "spent_before",
+        "prepared", "priced", "improper", "spent_before",
     )  # fmt: skip
 
     def save(self) -> dict[str, Any]:

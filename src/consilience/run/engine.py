@@ -53,6 +53,8 @@ class Chains(Record, eq=False):
         Whether draws may be given up for a remedy at the end, too.
     once : bool, default False
         Whether other coordinates are thought of once in a run, and not once in every attempt to sample.
+    work : float, optional
+        Estimated floating-point operations of one evaluation of the log density, those of loops included, if known.
     """
 
     count: int
@@ -64,6 +66,7 @@ class Chains(Record, eq=False):
     memory: bool = True
     at_the_end: bool = False
     once: bool = False
+    work: float | None = None
 
     def fewest(self, asked: int) -> int:
         """Draws of each chain at the first check, where `asked` is meant for the usual number of chains."""

@@ -1,10 +1,12 @@
-"""What a run needs yet: looks at its draws enter; draws and seconds to its goal leave, or in words why it ends before.
+"""What a run needs yet: looks at its draws enter; draws to its goal leave, or in words why it ends before.
 
-Where it ends is decided at looks alone, so whatever the clock says the draws are a prefix of one sequence.
+Where it ends is decided at looks alone, by evaluations of the log density and never by a clock: a seed gives the same
+draws, as many of them, and the same status on a busy machine and on a quiet one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import shutil
@@ -16,19 +18,29 @@ from consilience.diagnostics.stopping_rule import Failure, StoppingRule
 from consilience.record import Record
 from consilience.run.verdicts import FORECAST_SIZE, LEAST_SHARE, least_needed
 
-MULTIPLE: Final = (
-    5.0  # of the seconds that tuning and the draws of the first checks took, which a run may take if that is more
-)
+PACE, OVERHEAD = 2e-10, 1e-6  # seconds of an operation and of an evaluation besides, of a usual machine: not measured
+OF_A_COORDINATE: Final = 20.0  # operations of a step besides
+PROCESSORS: Final = 4  # that a usual machine has for the chains
+MULTIPLE: Final = 5.0  # of what tuning and the draws of the first checks took, which a run may take if that is more
 LONGER: Final = 8.0  # times the draws of an earlier look, over which draws must have become worth more
 FAR: Final = 8.0  # times the draws there are, up to which a goal is near
 NEAR: Final = 3.0  # times `LONGER`, near a goal
 FEWEST: Final = 1600  # draws of all chains, below which a look tells nothing of later ones
-NEAR_THE_END: Final = 2.0  # times the seconds it may take, for a run that should end at its next look
+NEAR_THE_END: Final = 2.0  # times what it may take, for a run that should end at its next look
 MEMORY_SHARE: Final = 0.5  # of the memory, or the disk, that is free as a run begins, for its draws
 NO_MEMORY: Final = (
     "more draws would fill more than half of the memory that was free, or, with `store=`, of the disk; `max_draws=` "
     "allows them"
 )
+
+
+def price(work: float | None, dimension: int, chains: int) -> float:
+    """Seconds for which one evaluation of one of the chains counts, by its operations; the same on every machine.
+
+    Where these are not known, as many are assumed as steps take besides.
+    """
+    besides = OF_A_COORDINATE * dimension
+    return (OVERHEAD + PACE * (besides + (besides if work is None else work))) / min(chains, PROCESSORS)
 
 
 class Need(Record):
@@ -105,9 +117,12 @@ def never(needs: Sequence[Need], chains: int) -> str:
 def affordable_draws(bytes_per_draw: int, folder: Path | None = None) -> int:
     """Draws for which there is room now, by `MEMORY_SHARE`: in memory, or on the disk of a folder.
 
-    A number beyond all where the system does not tell.
+    A number beyond all where the system does not tell. A folder that is gone takes none: draws then stay in memory.
     """
-    free = _free_memory() if folder is None else shutil.disk_usage(folder).free
+    free = _free_memory()
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            free = shutil.disk_usage(folder).free
     return int(MEMORY_SHARE * free / bytes_per_draw)
 
 

@@ -48,6 +48,7 @@ def launch(
     chunks: int = 0,
     monitored: Monitored | None = None,
     operations: float | None = None,
+    work: float | None = None,
     listeners: Iterable[Listener] = (),
     keep: Keep | None = None,
     other_coordinates: Callable[[NDArray[np.float64], bool], Supervisor | None] | None = None,
@@ -79,6 +80,8 @@ def launch(
     operations : float, optional
         Estimated floating-point operations of one evaluation with its gradient, if known: they bound the directions of
         an "auto" metric.
+    work : float, optional
+        The same with those of loops, by which the run's patience is priced; see `forecast.price`.
     listeners : iterable of Listener, default ()
         Are given the events of the run.
     keep : Keep, optional
@@ -107,7 +110,7 @@ def launch(
         raise SamplingError(f"{type(kernel).__name__} needs at least {kernel.fewest_chains} chains, got {chains}.")
     columns, parts = kernel.columns, kernel.parts
     watched = monitored or Monitored(tuple(f"x[{i}]" for i in range(dimension)))
-    facts = Chains(chains, dimension, columns, longest=max(1, WINDOW_NUMBERS // (chains * dimension)))
+    facts = Chains(chains, dimension, columns, longest=max(1, WINDOW_NUMBERS // (chains * dimension)), work=work)
     setting = tuners.TuningSetting(
         chains=chains,
         dimension=dimension,

@@ -41,7 +41,8 @@ class RunPlan(TuningLengths):
         Seconds after which the run ends with what it has; None: no limit.
     patience : float or None
         Seconds within which a run with neither limit should come to its end by its own forecast, or in some times what
-        it took to the first look at its draws (`forecast.MULTIPLE`); None: ever.
+        it took to the first look at its draws (`forecast.MULTIPLE`); None: ever. They are no clock's: an evaluation
+        counts for `forecast.price`.
     window_budget : int or None
         Evaluations of the log density that one chain may spend on one segment; None: no limit.
     keep_tuning : bool

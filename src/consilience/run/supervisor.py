@@ -163,7 +163,6 @@ class Supervisor:
 
     def _follow(self) -> Verdict:
         course = self.course
-        earlier = course.spent - self.earlier_seconds
         while (segment := course.next()) is not None:
             windows = self.engine.advance(segment, self)
             if windows is None:
@@ -174,7 +173,6 @@ class Supervisor:
                 self.tuning_seconds += sum(w.seconds for w in windows.values())
             attempt = course.attempt
             course.copies = self.engine.copies
-            course.spent = earlier + self.seconds - self.paused_seconds
             course.take(windows)
             self._tell_of(attempt, windows)
             self.check_seconds += time.perf_counter() - began

@@ -96,12 +96,15 @@ class Verdict(Record):
         Name of the first scalar that fails, or empty.
     divergences : bool, default False
         Whether nothing but divergences speaks against the draws.
+    advice : str, default ''
+        What to write, in words, where the cause is known.
     """
 
     status: Status
     reason: str = ""
     worst: str = ""
     divergences: bool = False
+    advice: str = ""
 
 
 def energy_is_low(energies: Sequence[NDArray[np.float64]]) -> bool:
@@ -192,14 +195,14 @@ def of_passing(
         return Verdict(
             "not_converged",
             f"divergences: {divergences} of {draws} draws{' even with smaller steps' if before else ''}, so the "
-            "posterior is not explored everywhere; reparameterize, for example non-centered, or raise `target_accept`",
+            "posterior is not explored everywhere",
             divergences=not low_energy,
         )
     if low_energy:
         return Verdict(
             "not_converged",
             f"the E-BFMI of a chain is below {LEAST_EBFMI}: the sampler moves too slowly between energies to explore "
-            "the tails; reparameterize, for example non-centered",
+            "the tails",
         )
     alone = (ONE_CHAIN,) if witnesses == 1 else ()
     doubts = []
@@ -219,8 +222,9 @@ def of_passing(
 
 def width_change(before: Sight, now: Sight) -> float:
     """By which factor the standard deviation of a coordinate changed most, where that is more than noise; 1 else."""
+    moved = (before.widths > 0) & (now.widths > 0)  # what did not move, such as an indicator, has no width to change
     with np.errstate(divide="ignore", invalid="ignore"):
-        change = np.abs(np.log(now.widths / before.widths))
+        change = np.where(moved, np.abs(np.log(now.widths / before.widths)), 0.0)
     errors = np.hypot(np.nan_to_num(before.errors), np.nan_to_num(now.errors))
     noise = math.sqrt(NOISE**2 + 2.0 * math.log(max(1, len(change)))) * errors
     return float(np.exp(change[change > np.maximum(SAME_WIDTH, noise)].max(initial=0.0)))
@@ -244,8 +248,6 @@ def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: in
             if value >= FORECAST_SIZE:
                 needed = math.ceil(draws * bound / value / 100) * 100
                 text += f"; about {needed} draws per chain would do"
-            elif draws >= FEWEST_DISAGREEING:
-                text += "; the posterior may be improper, or the chains are stuck"
         case "quantile ess":
             text = (
                 f"chains began far apart in `{name}`, and draws came back too seldom to where some of them were: "

@@ -10,7 +10,13 @@ from consilience.errors import ModelError, SamplingError
 EXTRAS: Final = ("log_likelihood", "log_prior", "include_transformed")
 
 
-def one_of(name: str, value: Any, known: Sequence[str]) -> None:
+PROGRESS_BARS: Final = (
+    True, False, "combined", "split", "combined+stats", "stats+combined", "split+stats", "stats+split",
+)  # fmt: skip
+"""PyMC's words show what `True` shows."""
+
+
+def one_of(name: str, value: Any, known: Sequence[object]) -> None:
     """SamplingError, naming the argument, unless the value is among those that are known."""
     if value not in known:
         raise SamplingError(f"`{name}` must be one of {', '.join(map(repr, known))}, got {value!r}.")
@@ -18,7 +24,11 @@ def one_of(name: str, value: Any, known: Sequence[str]) -> None:
 
 def extras(idata_kwargs: Mapping[str, Any] | None) -> tuple[str, ...]:
     """What is wanted besides the groups of the run: log_likelihood, log_prior; values of transformed variables."""
-    given = idata_kwargs or {}
+    given = {} if idata_kwargs is None else idata_kwargs
+    if not isinstance(given, Mapping):
+        raise SamplingError(
+            f"`idata_kwargs` must be a dictionary that may hold {', '.join(map(repr, EXTRAS))}, got {given!r}."
+        )
     for name in given:
         if name in ("coords", "dims"):
             raise SamplingError(f"`idata_kwargs` has no `{name}`: give them to `pm.Model(coords=…)` and to variables.")

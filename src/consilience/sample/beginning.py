@@ -99,6 +99,7 @@ def on_threads(
         chunks=density.chunks,
         monitored=monitored,
         operations=density.operations,
+        work=density.work,
         other_coordinates=other_coordinates,
         curvature=cache(partial(_curvature, density, threads(cores))),
         starts=partial(_another_start, density, plan, seed, search, count) if plan.noise else None,

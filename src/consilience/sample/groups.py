@@ -40,9 +40,10 @@ class Stop(Record):
     max_draws : int, optional
         Kept draws of each chain at most, at least 4.
     max_time : float, optional
-        Seconds from where chains begin, at least 0; the run then ends with the draws it has Without these two the run
-        goes on while its own forecast, of draws and seconds, says that it ends within a minute, or five times what
-        tuning and the first check took if that is more. It ends before where it should take longer, where eight times
+        Seconds from where chains begin, at least 0; the run then ends with the draws it has. Without these two the run
+        goes on while its own forecast says that it takes no more evaluations of the log density than a usual machine
+        makes in a minute, by the model's operations, or five times those of tuning and the first check if that is more;
+        no clock decides. It ends before where it should take longer, where eight times
         the draws have brought it hardly nearer to its goal, or where draws would fill more than half of the free
         memory. `max_time` alone lets it take as long.
     monitor : str or sequence of str, optional

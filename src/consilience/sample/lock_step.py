@@ -110,4 +110,5 @@ def in_lock_step(
         device=device,
         climb=climb,
         other_coordinates=other_coordinates,
+        work=density.work,
     )

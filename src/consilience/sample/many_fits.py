@@ -75,7 +75,10 @@ class Fits(Mapping[str, Any]):
         import pandas as pd
 
         rows = {n: {k: one.get(k) for k in ("status", "seconds", "seed", "error")} for n, one in self._found.items()}
-        return pd.DataFrame.from_dict(rows, orient="index")
+        table = pd.DataFrame.from_dict(rows, orient="index")
+        if "seed" in table:  # of floats, where there are none of fits that failed, it would be rounded
+            table["seed"] = pd.array([row["seed"] for row in rows.values()], dtype="Int64")
+        return table
 
     def combined(self, draws: int | None = None) -> xarray.DataTree:
         """One tree whose groups have the dimension `fit`, labelled by name; fits that failed are left out.

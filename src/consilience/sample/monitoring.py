@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from consilience.distributions.transforms import Circular
+from consilience.distributions.transforms import Circular, Log
 from consilience.errors import ModelError
 from consilience.inference.integrability import endless_direction
 from consilience.model.log_density import ModelDensity
@@ -22,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 MOST_ELEMENTS: Final = 32  # of simplexes and the like: each takes 50 us in a check
 MOST_NAMED: Final = 3  # coordinates
+LARGEST_LOGARITHM: Final = 700.0  # of a float64
 SMALL_PART: Final = 0.1  # of the largest one in a direction
 
 
@@ -104,11 +105,17 @@ def properness(density: ModelDensity, names: tuple[str, ...], threads: int) -> C
     """
     angles = angular_coordinates(density)
     lines = np.ones(density.dimension)
+    limits = np.concatenate(
+        [
+            np.full(s.size, LARGEST_LOGARITHM if isinstance(s.variable.sampled, Log) else np.inf)
+            for s in density.layout.stretches
+        ]
+    )
     if angles is not None:
         lines[angles] = 0.0
 
     def improper(draws: Floats) -> str:
-        direction = endless_direction(density, draws, lines, threads)
+        direction = endless_direction(density, draws, lines, threads, limits)
         parts = np.flatnonzero(np.abs(direction) > SMALL_PART)
         if not len(parts):
             return ""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.diagnostics.variables import held
-from consilience.errors import SamplingError
+from consilience.errors import SamplingError, shown
 from consilience.faces import face
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Outcome:
                 f"{key} ({', '.join(own)})" if (own := [str(d) for d in array.dims if d not in of]) else str(key)
                 for key, array in group.data_vars.items()
             ]
-            text = ", ".join(variables)
+            text = shown(", ".join(variables))
             lines += textwrap.wrap(
                 f"{drawn}: {text}" if drawn else text, WIDTH, initial_indent=f"  {name:<{INDENT - 2}}",
                 subsequent_indent=" " * INDENT, max_lines=5, break_on_hyphens=False,
@@ -104,6 +104,11 @@ class Outcome:
     def reason(self) -> str:
         """Why the run ended as it did, in words; empty where there is nothing to say."""
         return str(self._attributes.get("reason", ""))
+
+    @property
+    def advice(self) -> str:
+        """What to write instead, where the run found the cause of its trouble; empty otherwise."""
+        return str(self._attributes.get("advice", ""))
 
     @property
     def worst(self) -> str:

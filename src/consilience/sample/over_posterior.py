@@ -14,7 +14,7 @@ from consilience.ir import Node, constant, substitute, tensor_input
 from consilience.ir.side_tables import name_of
 from consilience.ops.random import Key, fold_in
 from consilience.ops.shape import Iota, reshape
-from consilience.sample.given import named_draws
+from consilience.sample.given import named_draws, variables_of
 from consilience.transforms.vectorize import vectorize
 
 
@@ -36,7 +36,7 @@ def vectorize_over_posterior(
     posterior : object
         A data set of draws, or a tree with the group `posterior`.
     input_rvs : sequence of TensorVariable
-        Named variables to be replaced by their draws.
+        Named variables to be replaced by their draws; with none, all are drawn anew, once per draw of the posterior.
     allow_rvs_in_graph : bool, default True
         Whether other random variables may remain; each draw then has one of theirs, too.
     sample_dims : sequence of str, default ('chain', 'draw')
@@ -77,12 +77,18 @@ def vectorize_over_posterior(
     if random_variables(graphs):
         if not allow_rvs_in_graph:
             raise ModelError("the expressions depend on random variables that `input_rvs` does not name.")
-        if not arrays:
-            raise ModelError("`input_rvs` names no variable, so there are no draws to follow.")
         key = tensor_input("key", ())
         graphs = realised_with(graphs, key)
-        shape = arrays[0].shape[: len(axes)]
+        shape = arrays[0].shape[: len(axes)] if arrays else _numbers_of_draws(posterior, axes)
         number = reshape(Node(Iota(math.prod(shape))), shape)
         batched[key] = fold_in(Node(Key(secrets.randbits(62))), number)
     made = vectorize(graphs, batched)
     return made[0] if isinstance(outputs, Node) else made
+
+
+def _numbers_of_draws(posterior: Any, axes: tuple[str, ...]) -> tuple[int, ...]:
+    """The lengths of the axes of draws; ModelError for a posterior without variables."""
+    first = next(iter(variables_of(posterior)), None)
+    if first is None:
+        raise ModelError("the posterior holds no variable, so it does not tell how many draws there are.")
+    return named_draws(posterior, str(first), axes).shape[: len(axes)]

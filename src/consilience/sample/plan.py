@@ -75,6 +75,8 @@ def plan_from(run: Mapping[str, Any], result: Mapping[str, Any]) -> ModelPlan:
         may = {"steps": saved.pop("escalate"), "coordinates": saved.pop("noncenter")}
         saved["remedies"] = tuple(name for name in USUAL if may.get(name, True))
     lists = {name: tuple(value) for name, value in saved.items() if isinstance(value, list)}
+    if not all(isinstance(word, str) for words in lists.values() for word in words):
+        raise TypeError("the names of variables are no text")
     return ModelPlan(**{**saved, **lists})
 
 

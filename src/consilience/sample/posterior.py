@@ -21,7 +21,7 @@ from consilience.run import RunPlan
 from consilience.run.lock_step import ChEES
 from consilience.run.plan import whole_number
 from consilience.sample import keywords
-from consilience.sample.arguments import extras, one_of, wanted
+from consilience.sample.arguments import PROGRESS_BARS, extras, one_of, wanted
 from consilience.sample.background import delivered
 from consilience.sample.beginning import Begin, on_threads
 from consilience.sample.compiling import compiled, prepare_sampler
@@ -83,8 +83,8 @@ def sample(
 
     Without numbers the chains tune together for as long as metric and step size change, then draw until every
     scalar has 400 effective draws (`stop`), in bulk and tails, and the chains agree: as many as it takes, while their
-    own forecast says that they end within a minute, or five times what tuning and the first 400 draws took. `draws`
-    and `tune` fix the length of either phase instead, as in PyMC.
+    own forecast says that they take no more evaluations than a usual machine makes in a minute, or five times those of
+    tuning and the first 400 draws. `draws` and `tune` fix the length of either phase instead, as in PyMC.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def sample(
         Integer, sequence of integers, Generator or RandomState; a fresh seed by default. The seed is kept in the
         attributes of the result.
     progressbar : bool or str, default True
-        Whether progress is shown.
+        Whether progress is shown. PyMC's words, such as 'combined+stats', show what True shows.
     step : Kernel or sequence of Kernel, optional
         Another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself. Discrete variables
         that no step method is given to are summed out while chains move, where that can be, and drawn afterwards given
@@ -144,8 +144,8 @@ def sample(
         max_time=None, …)`.
     tuning : Tuning, optional
         How chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`.
-    remedies : sequence of str, optional
-        What the run may do by itself where draws show the need; `()`: nothing.
+    remedies : str or sequence of str, optional
+        What the run may do by itself where draws show the need; `()`: nothing. A single name stands for itself alone.
 
         - "steps": divergences lead to another tuning with smaller steps, once.
         - "metric": draws that contradict the metric lead to another tuning with one made of them.
@@ -240,6 +240,7 @@ def sample(
             f"`init={init!r}`: chains begin at draws of a fit that was made before: give `initvals={FITS[method]}`."
         )
     one_of("init", init, INITS)
+    one_of("progressbar", progressbar, PROGRESS_BARS)
     metric = "dense" if init.endswith("full") and tuning.metric == "auto" else tuning.metric
     if jumps != "auto":
         whole_number("jumps", jumps, 0)
@@ -281,7 +282,7 @@ def sample(
         remedies=tuple(name for name in may if name != "modes" and (movable or name != "coordinates")),
         max_time=stop.max_time,
         window_budget=tuning.budget,
-        keep_tuning=not discard_tuned_samples,
+        keep_tuning=not discard_tuned_samples and (idata_kwargs or {}).get("save_warmup") is not False,
         names=tuple(wanted(var_names, [v.name for v in owner.free] + list(owner.named_deterministics))),
         monitor=(stop.monitor,) if isinstance(stop.monitor, str) else tuple(stop.monitor or ()),
         checks=compute_convergence_checks,

@@ -21,7 +21,7 @@ from consilience.output.storage.datatree import label_array
 from consilience.record import replace
 from consilience.run.plan import whole_number
 from consilience.sample import keywords
-from consilience.sample.arguments import extras, wanted
+from consilience.sample.arguments import PROGRESS_BARS, extras, one_of, wanted
 from consilience.sample.by_label import ByLabel
 from consilience.sample.compiling import naming_the_largest, prepare_sampler
 from consilience.sample.data import constant_data, observed_data
@@ -632,6 +632,7 @@ def _check(function: str, given: Mapping[str, Any], accepted: str) -> None:
     """Pass over PyMC's keywords without meaning, refuse others."""
     rest = {name: value for name, value in given.items() if name not in ("progressbar", "idata_kwargs")}
     extras(given.get("idata_kwargs"))
+    one_of("progressbar", given.get("progressbar", True), PROGRESS_BARS)
     keywords.check(function, rest, (*accepted.split(), "progressbar"), stacklevel=2)
 
 

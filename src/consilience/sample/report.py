@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.diagnostics.error_rates import RATES, TARGETS
+from consilience.diagnostics.error_rates import COMMIT, RATES, TARGETS, VERSION
 from consilience.diagnostics.variables import held
 from consilience.errors import SamplingError
 from consilience.faces import face
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 100
 INDENT: Final = 12
+LIGHT: Final = 5e-4  # share of the mass of a region, below which it is not listed by itself
+NOT_DONE: Final = ("not allow", "not looked for", "were not found", "is unknown", "no mass is known")
 FEWEST_RATED: Final = 20  # results of a status in the study, of which a rate can be told
 
 PROMISES: Final = {
@@ -166,7 +169,8 @@ def _status(attributes: Mapping[str, Any]) -> Iterator[str]:
     if runs >= FEWEST_RATED:
         low, high = interval(wrong, runs)
         yield (
-            f"{wrong:,} of {runs:,} results with this status were wrong in a study of {TARGETS} targets, "
+            f"{wrong:,} of {runs:,} results with this status were wrong in a study of {TARGETS} targets "
+            f"with version {VERSION} ({COMMIT}), "
             f"{wrong / runs:.2%} (95 % interval {low:.2%} to {high:.2%}): docs/understand/certificates.md"
         )
     if reason:
@@ -211,16 +215,20 @@ def _regions(attributes: Mapping[str, Any]) -> Iterator[str]:
     known = _plain(attributes, "regions", {})
     if not known:
         return
-    yield str(known["statement"])
+    sentences = re.split(r"(?<=\.) ", str(known["statement"]))
+    yield " ".join(sorted(sentences, key=lambda s: not any(words in s for words in NOT_DONE)))
     if len(known["regions"]) < 2:
         return
-    for region in known["regions"]:
+    light = [r for r in known["regions"] if r["mass"] is not None and r["mass"] < LIGHT]
+    for region in [r for r in known["regions"] if r not in light]:
         mass = "an unknown share" if region["mass"] is None else f"{region['mass']:.2%}"
         place = ", ".join(f"{name} = {value:.3g}" for name, value in region["place"].items())
         yield (
             f"{mass} of the mass{' (uncertain)' if region['uncertain'] else ''}, "
             f"{region['starting_points']:.0%} of the starting points{f', at {place}' if place else ''}"
         )
+    if light:
+        yield f"{len(light)} more hold {sum(r['mass'] for r in light):.2g} of the mass together"
 
 
 def _draws(attributes: Mapping[str, Any]) -> Iterator[str]:
@@ -235,5 +243,10 @@ def _draws(attributes: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _help(attributes: Mapping[str, Any]) -> Iterator[str]:
-    if (status := str(attributes["status"])) in HELP:
-        yield HELP[status]
+    if text := help_of(attributes):
+        yield text
+
+
+def help_of(attributes: Mapping[str, Any]) -> str:
+    """What would help: what the run found out itself (`causes`), or what helps as a rule; empty for good runs."""
+    return str(attributes.get("advice") or HELP.get(str(attributes.get("status", "")), ""))

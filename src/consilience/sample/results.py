@@ -7,6 +7,7 @@ xarray and pandas take longer to load than a small model takes to sample. So a r
 from __future__ import annotations
 
 import functools
+import importlib.util
 import json
 import math
 import os
@@ -23,7 +24,7 @@ import numpy.typing as npt
 from consilience.errors import MissingPackageError
 from consilience.ir.dimension import is_computed
 from consilience.model.log_density import ModelDensity
-from consilience.native import target
+from consilience.native import blas, target
 from consilience.native.threads import NativeThreads
 from consilience.output.storage.datatree import LabelledArrays, labelled
 from consilience.output.storage.deferred import Deferred
@@ -122,7 +123,23 @@ class Result(Outcome):
 
                 return write_store(path, self.unbuilt)
         whole: Any = self.built()
+        if new and importlib.util.find_spec("zarr") is not None:
+            from zarr.codecs import Crc32cCodec, ZstdCodec
+
+            codecs = {"compressors": [ZstdCodec(), Crc32cCodec()]}
+            settings["encoding"] = {n.path: dict.fromkeys(n.dataset.variables, codecs) for n in whole.subtree}
         return whole.to_zarr(store, mode, *rest, **settings)
+
+    def to_netcdf(self, filepath: Any = None, mode: str = "w", *rest: Any, **settings: Any) -> Any:
+        """Write the result as a netCDF file: see `xarray.DataTree.to_netcdf`.
+
+        Without settings the numbers of a file have checksums, and it appears under its name when it is complete.
+        """
+        if isinstance(filepath, str | os.PathLike) and mode == "w" and not rest and not settings:
+            from consilience.output.storage.netcdf import write_netcdf
+
+            return write_netcdf(self.built(), filepath, overwrite=True, locking=False)
+        return self.built().to_netcdf(filepath, mode, *rest, **settings)
 
     def copy(self, *, inherit: bool = True, deep: bool = False) -> Result:
         """See `xarray.DataTree.copy`."""
@@ -300,6 +317,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "status": run.verdict.status,
         "reason": run.verdict.reason,
         "worst": run.verdict.worst,
+        "advice": run.verdict.advice,
         "gradients": sum(run.evaluations) + run.tuner_evaluations,
         "gradients_warmup": run.tuning_evaluations,
         "tuning_steps": run.tuned,
@@ -320,6 +338,8 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "settings": repr(work.kernel),
         "options": json.dumps(work.plan.of_the_run),
         "vector_lanes": target.host().lanes,
+        "processor": target.host().cpu,
+        "blas": blas.kernel(),
         **({"rows_on_shards": json.dumps(density.elsewhere)} if density.elsewhere else {}),
         "interrupted": int(run.interrupted),
         "sampling_time": run.seconds,

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from consilience.errors import SamplingError
+from consilience.errors import SamplingError, StorageError
 from consilience.model.model import Model, modelcontext
 from consilience.model.signature import signature
+from consilience.output.storage.plain_values import quoted
 from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
 from consilience.sample.background import delivered
 from consilience.sample.beginning import on_threads
 from consilience.sample.compiling import compiled
-from consilience.sample.plan import identity, plan_from
+from consilience.sample.plan import ModelPlan, identity, plan_from
 from consilience.sample.step_methods import kernel_from
 from consilience.sample.work import Work, rewritten
 
@@ -32,6 +33,7 @@ def resume(
     blocking: bool = True,
     watch: bool = False,
     executor: Any = None,
+    store: str | Path | None = None,
 ) -> Any:
     """Go on with a run of `pm.sample(save=pm.Save(checkpoint=path))` that Ctrl-C, a crash or a machine's end cut off.
 
@@ -59,6 +61,10 @@ def resume(
         Whether the run is shown in a browser.
     executor : Executor, optional
         Moves the chains on other processes and machines.
+    store : str or Path, optional
+        Where the draws are written to, as in `pm.Save(store=…)`. By default the run's own store goes on, if the run
+        had one: a store of another run is never replaced, and one that is gone is made again only below the folder of
+        the checkpoint.
 
     Returns
     -------
@@ -68,7 +74,7 @@ def resume(
     Raises
     ------
     StorageError
-        Where there is no checkpoint or it is damaged.
+        Where there is no checkpoint or it is damaged, and where its store is that of another run or is gone.
     SamplingError
         With the reasons, where model, data, version or machine differ.
 
@@ -92,13 +98,15 @@ def resume(
     saved, about, state = checkpoints.read(path)
     if saved.get("method") == "SMC":
         raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample_smc`; go on with it by `pm.smc.resume`.")
-    plan = plan_from(saved["options"], about)
-    density, compile_seconds = compiled(rewritten(owner, plan))
+    with checkpoints.understood(path):
+        plan = _with_store(plan_from(saved["options"], about), store, path)
+        kernel = kernel_from(saved["kernel"])
+        moved = rewritten(owner, plan)
+    density, compile_seconds = compiled(moved)
     if executor is not None:
         from consilience.sample.sharded import divided  # few runs need it
 
         density, executor = divided(density, executor, plan.extras, plan.marginalized)
-    kernel = kernel_from(saved["kernel"])
     chains, seed = int(saved["chains"]), int(saved["seed"])
     present = identity(signature(density), kernel, plan, chains, seed)
     differences = list(checkpoints.differences({**saved, "options": present["options"]}, present))
@@ -107,7 +115,7 @@ def resume(
             f"the run in {str(path)!r} cannot be resumed with the same draws: {'; '.join(differences)}. Define the "
             "model and its data as they were, or sample anew with `pm.Save(overwrite=True)`."
         )
-    plan = replace(plan, max_time=max_time)
+    plan, about = replace(plan, max_time=max_time), {**about, "store": plan.store}
     written = owner if plan.marginalized else None
     begin = partial(
         on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain, written=written,
@@ -117,5 +125,28 @@ def resume(
     work.notes += density.notes()
     supervisor = work.running.supervisor
     supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.engine)
-    work.checkpoint, work.resumed = supervisor.keep, True
-    return delivered(work, callback, progressbar, overwrite=True, blocking=blocking, watch=watch)
+    work.checkpoint, work.resumed, work.ended = supervisor.keep, True, state["verdict"] is not None
+    here = checkpoints.arithmetic()
+    if state["verdict"] is None and state["arithmetic"] != here:
+        work.notes.append(
+            f"the run was begun with the arithmetic of {_listed(state['arithmetic'])} and goes on with that of "
+            f"{_listed(here)}: its further draws are as good, but differ in their last digits from those it would have "
+            "had there"
+        )
+    return delivered(work, callback, progressbar, overwrite=False, blocking=blocking, watch=watch)
+
+
+def _listed(arithmetic: Sequence[str]) -> str:
+    return ", ".join(map(quoted, arithmetic)) or "another machine"
+
+
+def _with_store(plan: ModelPlan, store: str | Path | None, path: str | Path) -> ModelPlan:
+    """The plan of a run with the place of its store; StorageError for one that nobody but the checkpoint named."""
+    if store is not None:
+        return replace(plan, store=str(Path(store).absolute()))
+    if plan.store is None or Path(plan.store).exists() or Path(plan.store).is_relative_to(Path(path).resolve().parent):
+        return plan
+    raise StorageError(
+        f"the run in {str(path)!r} wrote its draws to {quoted(plan.store)}, which is not there, and not below the "
+        "folder of the checkpoint. Say where to write: `pm.resume(…, store=…)`."
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import count
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +25,14 @@ from consilience.record import replace
 from consilience.run import Monitored
 from consilience.sample.exchanged import exchanged
 
+if TYPE_CHECKING:
+    from consilience.model.own_units import OwnUnits
+
 Floats = npt.NDArray[np.float64]
 FEWEST_ARRIVALS: Final = 8  # of chains in a region, from which on their draws tell how much it weighs
 BUDGET: Final = 3000  # gradients: a tenth of those of a usual run
 FEW, OF_FEW = 4, 4500  # coordinates in which narrow regions can be found, and the gradients to look for them
-FURTHER, OF_A_COORDINATE = 6000, 4  # once there are several regions, and of each, for Hessians of two modes at least
+FURTHER, OF_A_COORDINATE = 24_000, 4  # once there are several regions, and of each, for Hessians of two modes
 DRAWS_OF_A_CHAIN, MOST_DRAWS = 5, 40  # to ascend from
 UNKNOWN_SHARE: Final = 0.02  # of draws that ascend to none of the regions, from which on they are searched from
 MOST_UNMET: Final = 0.05  # share of starting points that may lead to other regions, where there are several
@@ -70,6 +73,11 @@ class SeparateModes:
             seed = self.seed + next(calls)
             return prior_positions(density.model, density.layout, density.lengths, centre, wanted, seed)
 
+        def units() -> OwnUnits:
+            from consilience.model.own_units import OwnUnits  # few models need it
+
+            return OwnUnits(density.layout)
+
         return find_regions(
             density,
             centre,
@@ -77,6 +85,7 @@ class SeparateModes:
             budget=budget if begins is None else 2 * budget,
             further=FURTHER + OF_A_COORDINATE * density.dimension,
             others=others,
+            own_units=units,
             begins=begins,
             threads=self.threads,
         )
@@ -189,7 +198,14 @@ class SeparateModes:
     def _unsearched(self) -> str:
         """In words, that there may be many more regions than those that were found; else empty."""
         found = self.found
-        if len(found.substantial) < 2 or not found.unmet > MOST_UNMET:
+        if len(found.substantial) < 2:
+            return ""
+        if not found.complete:
+            return (
+                f"{len(found.regions)} separate regions of the posterior were found, and not all of them could be "
+                f"compared: {found.statement}"
+            )
+        if not found.unmet > MOST_UNMET:
             return ""
         return (
             f"{len(found.regions)} separate regions of the posterior were found by {found.ascents} ascents, of which "

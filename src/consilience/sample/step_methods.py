@@ -213,10 +213,12 @@ def kernel_from(plain: Sequence[Any]) -> Kernel:
         For a class that is not defined in this process.
     """
     kinds: dict[str, Any] = {title(kind): kind for kind in _descendants(Kernel)}
+    own = {name: getattr(inference, name) for name, _ in plain if name in inference.__all__}  # loaded on use
+    kinds.update({name: kind for name, kind in own.items() if isinstance(kind, type) and issubclass(kind, Kernel)})
     unknown = [name for name, _ in plain if name not in kinds]
     if unknown:
         raise SamplingError(
-            f"the run was sampled with the step method {unknown[0]}, which is not defined here; import or define it "
+            f"the run was sampled with the step method {unknown[0]!r}, which is not defined here; import or define it "
             "under this name before `pm.resume`."
         )
     methods: list[Kernel] = [

@@ -16,6 +16,8 @@ import numpy as np
 from consilience.diagnostics.variables import held
 from consilience.errors import ConsilienceWarning, StorageError
 from consilience.events import ChainLost, DrawsMade, Event, Restarted
+from consilience.model.layout import known_shape
+from consilience.model.observation import slot_values
 from consilience.model.signature import digest_of_model
 from consilience.sample.results import Array, named
 
@@ -70,10 +72,10 @@ class Storing:
             chains=len(living),
             coords={**model.coords, "chain": living},
             dims=model.named_vars_to_dims,
-            attributes={"status": "running", "seed": running.seed},
+            attributes={"status": "running", "seed": running.seed, "run": work.name},
             overwrite=overwrite,
             groups=groups,
-            goes_on=work.resumed,
+            goes_on=work.name if work.resumed else None,
         )
         storing = cls(lambda: partial(named, copy.copy(work)), living, store)
         storing.journal.about, storing.journal.seen = about(work), ProcessReport(work)
@@ -109,12 +111,6 @@ class Storing:
 
     def finish(self, tree: xarray.DataTree, stacklevel: int) -> None:
         """Write what is known at the end, or say why the store is not complete."""
-        if self.untold is not None:
-            warnings.warn(
-                f"what the store tells of the course of the run ends before the run: {self.untold}",
-                ConsilienceWarning,
-                stacklevel=stacklevel + 1,
-            )
         try:
             if self.fault is None:
                 groups = held(tree)
@@ -124,13 +120,20 @@ class Storing:
                     if name in groups
                 }
                 self.store.finish(static, {str(name): value for name, value in groups["posterior"].attrs.items()})
+                if self.untold is not None:
+                    warnings.warn(
+                        f"what the store tells of the course of the run ends before the run: {self.untold}",
+                        ConsilienceWarning,
+                        stacklevel=stacklevel + 1,
+                    )
                 return
         except StorageError as fault:
             self.fault = fault
         self.store.close()
+        holds = f"the store holds only the first {self.store.draws} draws of each chain: "
         warnings.warn(
-            f"the store holds only the first {self.store.draws} draws of each chain: {self.fault} All draws are in the "
-            "result; write it with `result.to_zarr` or `result.to_netcdf`.",
+            f"{'' if self.store.lost else holds}{self.fault} All draws are in the result; write it with "
+            "`result.to_zarr` or `result.to_netcdf`.",
             ConsilienceWarning,
             stacklevel=stacklevel + 1,
         )
@@ -141,13 +144,14 @@ def about(work: Work) -> dict[str, Any]:
     from consilience.model.model_graph import model_graph  # few runs have a journal
 
     model, density = work.model, work.density
+    _, _, _, lengths = slot_values(model)
     graph = model_graph(model) if len(model.named) <= MOST_PICTURED else None
     return {
         "model": model.str_repr(),
         "graph": graph and {"vertices": [[v.name, v.kind, v.text, v.plate] for v in graph.vertices],
                             "edges": [list(edge) for edge in graph.edges]},
         "digest": digest_of_model(density),
-        "observed": {v.name: list(v.node.static_shape) for v in model.observed},
+        "observed": {v.name: list(known_shape(v.node.static_shape, lengths, v.name)) for v in model.observed},
         "seed": work.running.seed,
         "sampler": type(work.kernel).__name__,
         "resumed": work.resumed,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import xarray
 
-from consilience.output.storage.datatree import LabelledArrays, nodes
+from consilience.errors import StorageError
+from consilience.output.storage.datatree import LabelledArrays, nodes, storable_tree
 from consilience.sample.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -42,6 +44,22 @@ class Posterior(Outcome, xarray.DataTree):  # type: ignore[no-untyped-call]  # x
             contents, slots = state
             return contents, {name: value for name, value in slots.items() if name != "_work"}
         return state
+
+    def to_netcdf(self, filepath: Any = None, *rest: Any, **settings: Any) -> Any:
+        """Write the result as a netCDF file: see `xarray.DataTree.to_netcdf`. Labels of other kinds become text.
+
+        Raises
+        ------
+        StorageError
+            Where a directory has the name.
+        """
+        if isinstance(filepath, str | os.PathLike) and os.path.isdir(filepath):
+            raise StorageError(f"`to_netcdf`: {str(filepath)!r} is a directory; name a file, such as 'result.nc'.")
+        return storable_tree(self).to_netcdf(filepath, *rest, **settings)
+
+    def to_zarr(self, store: Any, *rest: Any, **settings: Any) -> Any:
+        """Write the result as a zarr store: see `xarray.DataTree.to_zarr`. Labels of other kinds become text."""
+        return storable_tree(self).to_zarr(store, *rest, **settings)
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):

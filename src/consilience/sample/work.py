@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextvars
 import copy
+import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from consilience.errors import ConsilienceError, ModelError, SamplingError, WorkerLostError
+from consilience.errors import (
+    ConsilienceError,
+    ConsilienceWarning,
+    ModelError,
+    SamplingError,
+    StorageError,
+    WorkerLostError,
+)
 from consilience.events import Restarted
 from consilience.inference import Kernel
 from consilience.model.centredness import less_centred
@@ -42,6 +51,7 @@ if TYPE_CHECKING:
 
 MOST_DRAWS: Final = 2000  # to find other coordinates from
 FAILED: Final = ("not_converged", "chains_disagree")
+TROUBLED: Final = (*FAILED, "converged_with_divergences")
 MORE_VALUES: Final = 2  # times that a run begins again, as its steps diverged where sums stop
 WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 
@@ -103,6 +113,8 @@ class Work:
         self.progressbar = True
         self.page: Any = None  # that shows the run in a browser
         self.resumed = False  # whether it goes on with a run that was cut off
+        self.ended = False  # whether that one had come to its end: then the verdict is what the checkpoint says
+        self._name = os.urandom(16).hex()
         self.context = contextvars.copy_context()  # the run may have a thread of its own
         other = self.in_other_coordinates if "coordinates" in plan.remedies else None
         self.running = begin(density, points, plan, other)
@@ -158,6 +170,11 @@ class Work:
         return rewritten(self.model, replace(self.plan, fields=None)), {
             **values, **self.density.expand(positions, list(self.plan.fields))
         }  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        """Of the run, which no other has: what it writes says so."""
+        return self._name if self.checkpoint is None else self.checkpoint.run
 
     @property
     def _moved(self) -> Model:
@@ -287,7 +304,7 @@ class Work:
             if kind == ".nc":
                 from consilience.output.storage.netcdf import check_netcdf
 
-                check_netcdf(store, overwrite)
+                self.overwrite = check_netcdf(store, overwrite, self.name if self.resumed else None)
                 self.netcdf = store
             elif kind == ".zarr":
                 from consilience.sample.storing import Storing
@@ -313,6 +330,10 @@ class Work:
             from consilience.sample.summing import advised  # few models need it
 
             run = replace(run, verdict=advised(self.model, run.verdict, self.density.model))
+        if run.verdict.status in TROUBLED:
+            from consilience.sample.causes import explained  # few runs need it
+
+            run = explained(self, run)
         result = tree(self, run)
         if "log_likelihood" in self.plan.extras:
             from consilience.sample.predictive import compute_log_likelihood
@@ -327,7 +348,14 @@ class Work:
         if self.netcdf is not None:
             from consilience.output.storage.netcdf import write_netcdf
 
-            write_netcdf(result, self.netcdf, overwrite=self.overwrite)
+            try:
+                write_netcdf(result, self.netcdf, overwrite=self.overwrite, run=self.name)
+            except StorageError as fault:  # hours of draws must not be lost with it
+                warnings.warn(
+                    f"the result was not written: {fault}. It has all draws; write it with `result.to_netcdf`.",
+                    ConsilienceWarning,
+                    stacklevel=stacklevel + 1,
+                )
         if self.page is not None:
             self.page.ended(result)
         self.running.listeners.warn(stacklevel + 1)
@@ -383,7 +411,7 @@ class Work:
                 running.start(background=False)
                 run = running.wait()
             further = copy.copy(self)
-            further.running, further.plan = running, plan
+            further.running, further.plan, further.ended = running, plan, False
             return further.finish(run, stacklevel=3)
 
 

@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from consilience import absent
+from consilience.first_use import checked, explained, guarded
 
 # Words for one thing in PyTensor, NumPy and SciPy. A keyword stands for the first free parameter of its groups.
 _SYNONYMS: Final = tuple(
@@ -74,7 +75,7 @@ def missing(module: str, name: str) -> AttributeError:
 def accept(function: Any) -> Any:
     """A function that also takes synonyms of its keywords and refuses others by naming the nearest; else the thing."""
     plain = isinstance(function, FunctionType) and not function.__code__.co_flags & _TAKES_ANY
-    return _accepting(function) if plain else function
+    return _accepting(function) if plain else guarded(function)
 
 
 @functools.cache
@@ -83,12 +84,21 @@ def _accepting(function: FunctionType) -> Callable[..., Any]:
     positional = code.co_varnames[: code.co_argcount]
     own = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
     known = frozenset(own)
+    unlisted = checked(function)
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
         if not keywords.keys() <= known:
             keywords = _translated(function.__name__, own, frozenset(positional[: len(arguments)]), keywords)
-        return function(*arguments, **keywords)
+        if unlisted is not None:
+            unlisted(function, arguments, keywords)
+        try:
+            return function(*arguments, **keywords)
+        except Exception as error:
+            told = explained(function, False, arguments, keywords, error)
+            if told is error:
+                raise
+            raise told from error
 
     return call
 

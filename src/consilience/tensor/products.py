@@ -12,6 +12,7 @@ from consilience.ir import Dim, Node
 from consilience.ir.side_tables import describe
 from consilience.ops.arrangement import flatten
 from consilience.ops.axes import integers, is_integer
+from consilience.ops.complex_numbers import conj
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.linalg import batch_shape, dot, matmul, tensordot
 from consilience.ops.shape import broadcast_to, expand_dims, reshape, squeeze
@@ -52,12 +53,12 @@ def inner(x: TensorLike, y: TensorLike) -> Node:
 
 
 def vdot(x: TensorLike, y: TensorLike) -> Node:
-    """Sum of the products of all elements of two tensors of equal size.
+    """Sum of the products of all elements of two tensors of equal size; those of the first are conjugated.
 
     Parameters
     ----------
     x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+        Tensor, or what becomes one: an array, a number, nested lists. Complex numbers are conjugated.
     y : TensorLike
         Second operand, with as many elements.
 
@@ -78,7 +79,7 @@ def vdot(x: TensorLike, y: TensorLike) -> Node:
     >>> pt.vdot([1.0, 2.0], [3.0, 4.0]).eval().item()
     11.0
     """
-    return dot(flatten(x), flatten(y))
+    return dot(conj(flatten(x)), flatten(y))
 
 
 def vecdot(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
@@ -111,7 +112,7 @@ def vecdot(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     11.0
     """
     a, b = _vector(x1), _vector(x2)
-    return squeeze(matmul(expand_dims(a, -2), expand_dims(b, -1), dtype), (-2, -1))
+    return squeeze(matmul(expand_dims(conj(a), -2), expand_dims(b, -1), dtype), (-2, -1))
 
 
 def matvec(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
@@ -175,7 +176,7 @@ def vecmat(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
     >>> pt.vecmat([1.0, 1.0], [[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [4.0, 6.0]
     """
-    return squeeze(matmul(expand_dims(_vector(x1), -2), as_tensor(x2), dtype), -2)
+    return squeeze(matmul(expand_dims(conj(_vector(x1)), -2), as_tensor(x2), dtype), -2)
 
 
 def _vector(x: TensorLike) -> Node:

@@ -17,6 +17,7 @@ from consilience import distributions as pd
 from consilience.backends import contexts
 from consilience.distributions.generator import METHODS, GraphGenerator, made_with
 from consilience.errors import DtypeError
+from consilience.first_use import guarded as _guarded
 from consilience.ir import Input, Node, Shared, TensorType, tensor_input, topological
 from consilience.ir.arithmetic import known_meaning, means
 from consilience.ir.side_tables import describe, set_name
@@ -218,7 +219,7 @@ def _public(name: str) -> Callable[..., Any]:
 def __getattr__(name: str) -> Any:
     if name not in _FUNCTIONS:
         raise AttributeError(f"`pt.random` has no `{name}`; it has {', '.join(__all__)}.", name=name)
-    found = globals()[name] = _public(name)
+    found = globals()[name] = _guarded(_public(name))
     return found
 
 

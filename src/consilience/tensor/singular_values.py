@@ -330,16 +330,20 @@ def norm(
     node = as_tensor(x)
     node = node if node.dtype in ("float64", "float32", *_COMPLEXES) else cast(node, "float64")
     size = apply("abs", node)
+    # Squares of real numbers have a second derivative at 0, which those of their sizes have lost.
+    squares = apply("square", size if node.dtype in _COMPLEXES else node)
     if axis is None and ord is None:
-        return apply("sqrt", sum(apply("square", size), None, None, keepdims))
+        return _root(sum(squares, None, None, keepdims), 2)
     given = range(node.ndim) if axis is None else integers(axis)
     axes = tuple(one_axis(i, node) for i in given)
     if len(axes) == 1:
+        if ord in (None, 2):
+            return _root(sum(squares, axes, None, keepdims), 2)
         return _vector_norm(size, ord, axes[0], keepdims)
     if len(axes) != 2 or axes[0] == axes[1]:
         raise ShapeError(f"a norm goes over one axis or two, got {axes} for {describe(node)}.")
     if ord in (None, "fro", "f"):
-        return apply("sqrt", sum(apply("square", size), axes, None, keepdims))
+        return _root(sum(squares, axes, None, keepdims), 2)
     if ord in (2, -2, "nuc"):
         return _spectral_norm(node, ord, axes, keepdims)
     if ord not in (1, -1, math.inf, -math.inf):
@@ -353,6 +357,13 @@ def norm(
 _COMPLEXES = ("complex128", "complex64")
 
 
+def _root(total: Node, order: float) -> Node:
+    """The root of a sum of powers; its slope at 0, which has no direction, is taken to be 0."""
+    none = apply("eq", total, 0)
+    some = apply("where", none, 1, total)
+    return apply("where", none, total, apply("sqrt", some) if order == 2 else apply("pow", some, 1.0 / order))
+
+
 def _spectral_norm(node: Node, ord: float | str | None, axes: tuple[int, ...], keepdims: bool) -> Node:
     rest = [i for i in range(node.ndim) if i not in axes]
     matrix, dtype = real_matrix(transpose(node, [*rest, *axes]), "norm")
@@ -364,12 +375,11 @@ def _spectral_norm(node: Node, ord: float | str | None, axes: tuple[int, ...], k
 def _vector_norm(size: Node, ord: float | str | None, axis: Axis, keepdims: bool) -> Node:
     if isinstance(ord, str):
         raise ValueError(f"a vector norm has a number as ord, got {ord!r}.")
-    if ord is None or ord == 2:
-        return apply("sqrt", sum(apply("square", size), axis, None, keepdims))
+    assert ord is not None  # the caller's
     if math.isinf(ord):
         return (max if ord > 0 else min)(size, axis, keepdims)
     if ord == 0:
         return sum(apply("neq", size, 0), axis, size.dtype, keepdims)
     if ord == 1:
         return sum(size, axis, None, keepdims)
-    return apply("pow", sum(apply("pow", size, float(ord)), axis, None, keepdims), 1.0 / ord)
+    return _root(sum(apply("pow", size, float(ord)), axis, None, keepdims), ord)

@@ -51,7 +51,7 @@ from consilience.ops.loop import Scan, fresh
 from consilience.ops.loop import parts as parts_of_loop
 from consilience.ops.scalar import Column
 from consilience.ops.scan import scan
-from consilience.ops.shape import broadcast_to, concatenate
+from consilience.ops.shape import broadcast_to, concatenate, moveaxis
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix
 
 Pair: TypeAlias = tuple[Node, Node]
@@ -153,6 +153,8 @@ def _pair(node: Node, real: dict[Node, Node], pairs: dict[Node, Pair]) -> Pair:
     if isinstance(op, Reduce | Cumulative) and op.kind == "sum":
         a, b = pairs[node.inputs[0]]
         return Node(op, a), Node(op, b)
+    if isinstance(op, Cumulative):
+        return _running_product(op, pairs[node.inputs[0]])
     if isinstance(op, Reduce) and op.kind == "prod":
         return _product(node, pairs[node.inputs[0]], op.axes)
     raise _missing(node)
@@ -242,6 +244,24 @@ def _product(node: Node, x: Pair, axes: tuple[int, ...]) -> Pair:
             length -= half
         x = _taken(x, (*lead, 0))
     return x
+
+
+def _running_product(op: Cumulative, x: Pair) -> Pair:
+    """One factor after the other."""
+    a, b = (moveaxis(part, op.axis, 0) for part in x)
+    rest = a.static_shape[1:]
+    so_far, factor = ((tensor_input(a.dtype, rest), tensor_input(a.dtype, rest)) for _ in range(2))
+    made = _mul(so_far, factor)
+    first = (broadcast_to(_number(a, value), rest) for value in (1, 0))
+    loop = scan(
+        {leaf: (start, following) for leaf, start, following in zip(so_far, first, made, strict=True)},
+        dict(zip(factor, (a, b), strict=True)),
+        made,
+        length=a.static_shape[0],
+        reverse=op.reverse,
+    )
+    first_part, second = (moveaxis(trace, 0, op.axis) for trace in loop.traces)
+    return first_part, second
 
 
 def _taken(x: Pair, index: tuple[object, ...]) -> Pair:

@@ -5,6 +5,7 @@ Names are those that were found here, so that no question of a page leads to ano
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterator
@@ -57,7 +58,10 @@ class Folder:
             inner = "" if path == self.path else str(path.relative_to(self.path))
             if _kind(path) == "study":
                 study = self._studies.setdefault(path, StoredStudy(path))
-                for fit in study.names():
+                fits: list[str] = []
+                with contextlib.suppress(OSError):  # it is gone by now, or nobody may read it
+                    fits = study.names()
+                for fit in fits:
                     yield f"{inner}/{fit}" if inner else fit, (study, fit)
             else:
                 yield inner, path
@@ -181,5 +185,5 @@ def _lazily(path: Path) -> Any:
 
     try:
         return xarray.open_datatree(path, engine="h5netcdf")
-    except (OSError, ValueError, ImportError) as error:
+    except Exception as error:  # of HDF5, h5netcdf and xarray, each with errors of its own
         raise StorageError(f"{path.name!r} cannot be read as a result: {error}") from error

@@ -19,7 +19,7 @@ from consilience.output.storage import files
 from consilience.sample.storing import about
 from consilience.watch import criticism, views
 from consilience.watch.live import prior_of
-from consilience.watch.server import PAGE, with_arrays
+from consilience.watch.server import PAGE, as_json, with_arrays
 from consilience.watch.source import TreeSource
 
 MODULES: Final = ("data.js", "draw.js", "model.js", "run.js", "runs.js", "main.js")
@@ -52,7 +52,7 @@ def page(source: TreeSource) -> str:
     policy = (
         f"default-src 'none'; script-src {hashes}; style-src 'sha256-{_digest(style)}'; img-src data:; base-uri 'none'"
     )
-    data = json.dumps(embedded(source), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    data = json.dumps(as_json(embedded(source)), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     data = data.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")  # no end of the element inside
     title = source.name.replace("&", "&amp;").replace("<", "&lt;")
     return (

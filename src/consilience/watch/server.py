@@ -24,8 +24,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import numpy as np
+
 from consilience.errors import MissingPackageError, SamplingError, StorageError
-from consilience.watch import criticism, views
+from consilience.watch import connections, criticism, views
 from consilience.watch.folder import Folder
 from consilience.watch.source import RunSource
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PORT: Final = 8765
 PAGE: Final = Path(__file__).parent / "page"
@@ -53,12 +56,14 @@ HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+RAW_HEADERS: Final = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 TICK: Final = 1.0  # seconds between two looks for something new
 QUIET: Final = 10.0  # seconds after which a page is told that nothing is
 SHARE: Final = 0.015  # of the time that answers about what is new may take
 REQUEST: Final = 1e-3  # seconds that a request takes besides what is made for it
 PAUSE: Final = 0.5  # seconds after which a server ends, at most
 MOST_PAIRS: Final = 6
+EXACT: Final = 2**53  # up to which JavaScript's numbers hold every whole one
 MOST_MADE: Final = 128  # answers that are kept
 
 
@@ -101,36 +106,37 @@ def application(
     """
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
-    from starlette.responses import JSONResponse, Response, StreamingResponse
+    from starlette.middleware import Middleware
+    from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
     from starlette.routing import Route
 
     clock = views.Clock()
     lock = threading.Lock()  # sources are read by one thread at a time
     spent = 0.0  # seconds on answers
 
-    def ours(request: Request) -> Response | None:
-        """The refusal of a request that is none of ours."""
+    def refused(request: Request) -> Response | None:
+        """The answer to a request that came by another name, or from a page of another place."""
         if not allowed_host(request.headers.get("host", ""), host):
-            return Response("This name is not one of this server's.", 421, HEADERS)
+            return Response("This name is not one of this server's.", 421)
         origin = request.headers.get("origin")
         if origin is not None and origin != f"{request.url.scheme}://{request.headers['host']}":
-            return Response("Pages of other places may not ask here.", 403, HEADERS)
-        if not same(str(request.path_params.get("token", "")), token):
-            return Response("Not found: the address needs its token, as it was printed.", 404, HEADERS)
+            return Response("Pages of other places may not ask here.", 403)
         return None
 
     def guarded(answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
-            if (refusal := ours(request)) is not None:
-                return refusal
+            if not same(str(request.path_params.get("token", "")), token):
+                return Response("Not found: the address needs its token, as it was printed.", 404)
             try:
                 found: Response = await answer(request)
             except (KeyError, ValueError, IndexError, TypeError):
-                return Response("Not found, or no longer there.", 404, HEADERS)
+                return Response("Not found, or no longer there.", 404)
             except (StorageError, OSError) as error:  # the latter where the run replaces what is being read
-                return JSONResponse({"error": str(error)}, 409, HEADERS)
-            except SamplingError as error:
-                return JSONResponse({"error": str(error)}, 400, HEADERS)
+                return JSONResponse({"error": str(error)}, 409)
+            except (SamplingError, RecursionError) as error:  # the latter for JSON of too many levels
+                return JSONResponse({"error": str(error)}, 400)
+            except Exception as error:  # of contents of files that nobody thought of
+                return JSONResponse({"error": f"This cannot be shown ({type(error).__name__}: {error})."}, 409)
             return found
 
         return endpoint
@@ -160,18 +166,23 @@ def application(
 
     async def look(request: Request, make: Callable[[RunSource], Any]) -> Response:
         found = await run_in_threadpool(locked, make, request.query_params["run"])
-        return JSONResponse(found, headers=HEADERS)
+        return JSONResponse(as_json(found))
+
+    @guarded
+    async def page(request: Request) -> Response:
+        return RedirectResponse(f"/{token}/")
 
     @guarded
     async def file(request: Request) -> Response:
         place = PAGE / FILES[request.path_params.get("file", "")]
-        return Response(place.read_bytes(), headers=HEADERS, media_type=TYPES[place.suffix])
+        return Response(place.read_bytes(), media_type=TYPES[place.suffix])
 
     def one_of_the_list(name: str) -> dict[str, Any]:
         try:
-            return views.overview(runs.brief(name), clock)
-        except (StorageError, KeyError, OSError) as error:
-            return {"name": name, "status": "unreadable", "reason": str(error)}
+            return dict(as_json(views.overview(runs.brief(name), clock)))
+        except Exception as error:  # whatever a file holds, the others are shown
+            told = str(error) if isinstance(error, StorageError) else f"{type(error).__name__}: {error}"
+            return {"name": name, "status": "unreadable", "reason": told}
 
     def all_runs() -> dict[str, Any]:
         with lock:
@@ -179,7 +190,7 @@ def application(
 
     @guarded
     async def listed(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(all_runs), headers=HEADERS)
+        return JSONResponse(await run_in_threadpool(all_runs))
 
     @guarded
     async def one(request: Request) -> Response:
@@ -229,11 +240,8 @@ def application(
             lambda s: once(f"{group} {name} {place} {points}", s, lambda s: views.trace(s, group, name, place, points)),
             request.query_params["run"],
         )
-        return Response(
-            with_arrays({**figures, "shape": lines.shape}, lines.tobytes()),
-            headers=HEADERS,
-            media_type="application/octet-stream",
-        )
+        data = with_arrays({**figures, "shape": lines.shape}, lines.tobytes())
+        return Response(data, media_type="application/octet-stream")
 
     @guarded
     async def events(request: Request) -> Response:
@@ -254,20 +262,20 @@ def application(
                 await asyncio.sleep(TICK)
                 waited += TICK
 
-        return StreamingResponse(told(), headers=HEADERS, media_type="text/event-stream")
+        return StreamingResponse(told(), media_type="text/event-stream")
 
     @guarded
     async def act(request: Request) -> Response:
         given = request.headers.get("x-control", "")
         if control is None or control_token is None or not same(given, control_token):
             return JSONResponse(
-                {"error": "this page only looks: the process that runs gives the address with buttons"}, 403, HEADERS
+                {"error": "this page only looks: the process that runs gives the address with buttons"}, 403
             )
         body = await request.body()
         asked = dict(json.loads(body[:1000]))
         number = asked.get("number")
         await run_in_threadpool(control, str(asked["action"]), None if number is None else float(number))
-        return JSONResponse({"done": True}, headers=HEADERS)
+        return JSONResponse({"done": True})
 
     rows: list[tuple[str, Any, list[str]]] = [
         ("runs", listed, ["GET"]), ("run", one, ["GET"]), ("search", search, ["GET"]), ("summary", summary, ["GET"]),
@@ -276,21 +284,64 @@ def application(
         ("events", events, ["GET"]), ("control", act, ["POST"]),
     ]  # fmt: skip
     routes = [Route(f"/{{token}}/api/{name}", endpoint, methods=methods) for name, endpoint, methods in rows]
-    routes += [Route("/{token}/", file), Route("/{token}/{file}", file)]
+    routes += [Route("/{token}", page), Route("/{token}/", file), Route("/{token}/{file}", file)]
 
     async def nothing(request: Request, error: Exception) -> Response:
-        return Response("Not found.", getattr(error, "status_code", 404), HEADERS)
+        return Response("Not found.", getattr(error, "status_code", 404))
 
-    app = Starlette(routes=routes, exception_handlers={404: nothing, 405: nothing})
+    app = Starlette(
+        routes=routes,
+        exception_handlers={404: nothing, 405: nothing},
+        middleware=[Middleware(Checked, refused=refused)],
+    )
+    app.router.redirect_slashes = False  # or its answers would come before the checks of an address
     app.state.closing = False
     return app
 
 
+class Checked:
+    """Each request, whatever it asks for, passes the checks first; each answer has the headers."""
+
+    def __init__(self, app: ASGIApp, refused: Callable[[Request], Response | None]) -> None:
+        self.app, self.refused = app, refused
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from starlette.requests import Request
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *RAW_HEADERS]
+            await send(message)
+
+        answer = self.refused(Request(scope)) or self.app
+        await answer(scope, receive, with_headers)
+
+
 def with_arrays(about: Mapping[str, Any], data: bytes) -> bytes:
     """One answer: the length of a JSON text in four bytes, the text filled up to a multiple of four, the numbers."""
-    text = json.dumps(about, allow_nan=False).encode()
+    text = json.dumps(as_json(about), allow_nan=False).encode()
     text += b" " * (-len(text) % 4)
     return len(text).to_bytes(4, "little") + text + data
+
+
+def as_json(value: Any) -> Any:
+    """Plain values as a browser reads them: whole numbers that its floats do not hold are text."""
+    match value:
+        case np.generic() | np.ndarray():
+            return as_json(value.tolist())
+        case str():  # in files, too, what is no text
+            return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+        case bool() | None:
+            return value
+        case int():
+            return value if abs(value) <= EXACT else str(value)
+        case float():
+            return value if math.isfinite(value) else None
+        case Mapping():
+            return {str(name): as_json(part) for name, part in value.items()}
+        case list() | tuple():
+            return [as_json(part) for part in value]
+    return str(value)
 
 
 def place_of(given: Any) -> tuple[str, tuple[int, ...]]:
@@ -340,8 +391,10 @@ class Server:
             """One that wakes up when it is asked, or is to end; not ten times a second."""
 
             async def main_loop(self) -> None:
+                watchman = connections.Watchman()
                 while not self.should_exit:
                     await asyncio.sleep(PAUSE)
+                    watchman.look(self.server_state.connections)
 
         self.token, self.control_token = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
         self._socket = listening(host, port)
@@ -364,6 +417,7 @@ class Server:
             date_header=False,
             timeout_graceful_shutdown=1,
             ws="none",
+            http=connections.protocol(RAW_HEADERS),
         )
         self._server = Quiet(config)
         self._thread = threading.Thread(target=self._serve, name="consilience-watch", daemon=True)

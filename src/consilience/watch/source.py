@@ -21,6 +21,7 @@ import numpy.typing as npt
 from consilience.diagnostics.variables import text
 from consilience.errors import StorageError
 from consilience.output.storage import journal
+from consilience.output.storage.zarr_arrays import whole_chunk
 from consilience.record import Record
 
 Array = npt.NDArray[Any]
@@ -223,7 +224,8 @@ class StoreSource(RunSource):
         about = self._members[f"{group}/{name}"]
         draws = about["shape"][1] if last is None else min(last, about["shape"][1])
         chunk, codecs = about["chunk_grid"]["configuration"]["chunk_shape"], about["codecs"]
-        plain = len(codecs) == 1 and codecs[0]["name"] == "bytes"
+        kinds = [codec["name"] for codec in codecs]
+        plain, summed = kinds in (["bytes"], ["bytes", "crc32c"]), kinds[1:] == ["crc32c"]
         whole_rows = [max(1, n) for n in (about["shape"][0], *variable.shape)] == [chunk[0], *chunk[2:]]
         if not (plain and whole_rows):
             return np.asarray(self._array(group, name)[(slice(None), slice(first, draws, step), *(place or ()))])
@@ -243,7 +245,7 @@ class StoreSource(RunSource):
                 if outside or (tail and _is_elsewhere(self.path, file)):
                     raise StorageError(f"{number} of {group}/{name} lies outside of its store; it is not read.")
                 index: Any = (slice(None), rows, *(place or ()))
-                parts.append(np.array(_numbers(file, dtype, tuple(chunk))[index]))
+                parts.append(np.array(_numbers(file, dtype, tuple(chunk), summed)[index]))
             except (OSError, ValueError) as error:  # all as what fills an array; or half written: shown as a gap
                 if getattr(error, "errno", None) == errno.ELOOP:
                     raise StorageError(
@@ -365,13 +367,19 @@ def _is_elsewhere(root: Path, file: str | Path) -> bool:
     return not Path(os.path.realpath(file)).is_relative_to(root)
 
 
-def _numbers(file: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-    """A chunk: as it is read, or where it lies if it is large. OSError for a link; ValueError if some is missing."""
+def _numbers(file: str, dtype: np.dtype[Any], shape: tuple[int, ...], summed: bool) -> Array:
+    """A chunk: as it is read, or where it lies if it is large. OSError for a link; ValueError if some is missing.
+
+    Of one that is read as a whole the checksum is verified, where it has one: StorageError.
+    """
     handle = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with open(handle, "rb") as opened:
         if math.prod(shape) * dtype.itemsize > SMALL:
             return np.memmap(opened, dtype, "r", shape=shape)
-        return np.frombuffer(opened.read(), dtype, math.prod(shape)).reshape(shape)
+        data = opened.read()
+    if summed and not whole_chunk(data):
+        raise StorageError(f"{file} is damaged: its checksum is wrong. See `python -m consilience check`.")
+    return np.frombuffer(data, dtype, math.prod(shape)).reshape(shape)
 
 
 def _inside(root: Path, file: Path) -> Path:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import socket
 import time
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -18,7 +20,7 @@ import numpy.typing as npt
 from consilience.diagnostics.compiled.library import FEWEST_DRAWS
 from consilience.diagnostics.description import describe
 from consilience.output.storage.journal import OF_CHAINS, finite
-from consilience.sample.report import HELP, PROMISES, RESTARTS
+from consilience.sample.report import PROMISES, RESTARTS, help_of
 from consilience.watch.source import MOST_NAMES, Place, RunSource
 
 Array = npt.NDArray[Any]
@@ -33,6 +35,7 @@ MOST_LOOKED_AT: Final = 300  # elements, for what goes with divergences
 PAIRS: Final = 1500  # points of a picture of pairs
 RANK_BINS: Final = 20
 PATIENCE: Final = 15.0  # seconds without a word, besides three times what lies between two
+DEAD: Final = 2.0  # seconds without a word from a process that is not there any more
 
 OF_THE_RUN: Final = (
     "created_at", "creation_library_version", "seed", "method", "sampler", "settings", "gradients", "tuning_steps",
@@ -77,8 +80,12 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
     if status in ("running", "") and last is not None and ended is None:
         patience = PATIENCE + 3 * float((progress or {}).get("interval", 1.0))
         told = abs(time.time() - float(last))
-        stale = told > patience and (silent is None or silent > patience)
-        skewed = silent is not None and silent <= patience < told
+        alive = _alive(began)
+        if alive is None:
+            stale = told > patience and (silent is None or silent > patience)
+            skewed = silent is not None and silent <= patience < told
+        else:  # by the clock of this machine
+            stale = told > (patience if alive else DEAD)
         paused = progress is not None and progress["paused"]
         status = "stale" if stale else "paused" if paused else _stage(progress, source.draws)
     chains = [] if progress is None else progress["chains"]
@@ -90,7 +97,7 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
             "status": status or str(attributes.get("method", "unknown")),
             "reason": _why(status, attributes, ended, check, began),
             "promise": PROMISES.get(status, ""),
-            "help": HELP.get(status, ""),
+            "help": help_of({**attributes, "status": status}),
             "chains": source.chains or (began or {}).get("chains"),
             "draws": (source.draws * source.stride if status in PROMISES else 0)
             or max(source.draws * source.stride, min((c[2] for c in chains), default=0)),
@@ -112,6 +119,22 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
         }
     )
     return found
+
+
+def _alive(began: Mapping[str, Any] | None) -> bool | None:
+    """Whether the process of a run is there; None where it runs, or ran, on another machine."""
+    process = (began or {}).get("process")
+    if began is None or began.get("host") != socket.gethostname() or type(process) is not int or process < 1:
+        return None
+    if os.name == "nt":  # asking there ends it
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True  # of another user
+    return True
 
 
 def _stage(progress: Mapping[str, Any] | None, draws: int) -> str:
@@ -160,7 +183,7 @@ def run(source: RunSource, clock: Clock) -> dict[str, Any]:
     events = [r for r in records if r["kind"] in ("began", "restarted", "moved", "lost", "ended")]
     checks = [r for r in records if r["kind"] == "check"]
     found |= {
-        "progress": _progress([r for r in records if r["kind"] == "progress"]),
+        "progress": _progress([r for r in records if r["kind"] == "progress"], found["status"], found["draws"]),
         "checks": checks[-MOST_POINTS:],
         "events": [{k: r.get(k) for k in ("kind", "time", "reason", "chain", "status", "resumed")} for r in events][
             -200:
@@ -182,8 +205,11 @@ def run(source: RunSource, clock: Clock) -> dict[str, Any]:
     return dict(finite(found))
 
 
-def _progress(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Moments as columns, `MOST_POINTS` at most: time, and what there is of each chain."""
+def _progress(records: Sequence[Mapping[str, Any]], status: str, draws: int) -> dict[str, Any]:
+    """Moments as columns, `MOST_POINTS` at most: time, and what there is of each chain.
+
+    Of a run that is over the last moment is one before its end: chains that went on have all draws since.
+    """
     some = records[-1 :: -max(1, -(-len(records) // MOST_POINTS))][::-1]
     chains = sorted({c[0] for r in some for c in r["chains"]})
     columns: dict[str, Any] = {"at": [r["seconds"] for r in some], "chains": chains}
@@ -193,6 +219,15 @@ def _progress(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             columns["phase"] = [rows[-1][c][place] for c in chains if c in rows[-1]] if rows else []
         else:
             columns[name] = [[row[c][place] if c in row else None for row in rows] for c in chains]
+    live = status in ("sampling", "tuning", "starting", "paused")
+    phases = columns["phase"]
+    for number, phase in enumerate(phases):
+        if live or phase == "failed":
+            continue
+        phases[number] = "stopped" if status == "stale" else "done"
+        if draws and status != "stale" and phase == "sampling" and columns["draws"][number][-1] is not None:
+            columns["done"][number][-1] += draws - columns["draws"][number][-1]
+            columns["draws"][number][-1] = draws
     return columns
 
 

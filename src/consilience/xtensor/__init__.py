@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from consilience import module_paths as _module_paths
 from consilience import tensor as pt
+from consilience.first_use import guard as _guard
 from consilience.xtensor import linalg as linalg
 from consilience.xtensor import math as math
 from consilience.xtensor.arrangement import broadcast_together, joined
@@ -317,3 +318,6 @@ if not typing.TYPE_CHECKING:  # type checkers know by themselves what is not the
         if name in ("random", "signal", "vectorization"):
             return _import_module(f"{__name__}.{name}")  # which most expressions do without
         return _module_paths.attribute(__name__, name, __all__)
+
+
+_guard(globals())

@@ -14,6 +14,8 @@ from typing import Any, Final
 import numpy.typing as npt
 
 from consilience import tensor as pt
+from consilience.first_use import guard as _guard
+from consilience.first_use import guarded as _guarded
 from consilience.ir import Node
 from consilience.tensor import keywords
 from consilience.tensor.elementwise import ROWS
@@ -231,6 +233,9 @@ else:  # type checkers take every other name for an elementwise function
 
     def __getattr__(name: str) -> object:
         if name in ROWS or name in _WRITTEN:
-            found = globals()[name] = _function(name)
+            found = globals()[name] = _guarded(_function(name))
             return found
         raise keywords.missing(__name__, name)
+
+
+_guard(globals())

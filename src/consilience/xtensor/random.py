@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
+from consilience.first_use import guard as _guard
+from consilience.first_use import guarded as _guarded
 from consilience.ir.arithmetic import means
 from consilience.ops.shape import length_of
 from consilience.tensor import random as without_names
@@ -74,7 +76,7 @@ def _public(name: str) -> Callable[..., Any]:
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"`px.random` has no `{name}`; it has {', '.join(__all__)}.", name=name)
-    found = globals()[name] = _public(name)
+    found = globals()[name] = _guarded(_public(name))
     return found
 
 
@@ -84,3 +86,6 @@ def _named(name: str, parameters: Sequence[Any], keywords: Mapping[str, Any]) ->
     mentioned = not keywords.keys().isdisjoint({"core_dims", "extra_dims"})
     any_named = any(isinstance(p, Named) for p in (*parameters, *keywords.values()))
     return __getattr__(name) if mentioned or any_named else None
+
+
+_guard(globals())

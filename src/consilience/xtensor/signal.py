@@ -9,6 +9,7 @@ from typing import Any
 
 from consilience import tensor as pt
 from consilience.errors import ShapeError
+from consilience.first_use import guard
 from consilience.xtensor.arrangement import broadcast_together
 from consilience.xtensor.variable import XTensorVariable, as_xtensor
 
@@ -62,3 +63,6 @@ def convolve1d(in1: Any, in2: Any, mode: str = "full", *, dims: tuple[str, str])
             raise ShapeError(f"a tensor with dim {own!r} and without {other!r} is needed, got one with {named.dims!r}.")
     (wide, names), (kernel, _) = broadcast_together([x, h], dims)
     return XTensorVariable(pt.signal.convolve1d(wide, kernel, mode), names)
+
+
+guard(globals())

@@ -10,4 +10,5 @@ load_on_use(
         "tree": "debugprint dprint=debugprint",
         "values": "Print",
     },
+    public=True,
 )

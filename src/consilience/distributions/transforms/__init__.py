@@ -28,4 +28,5 @@ load_on_use(
         "unit_vector": "UnitVector unit_vector",
         "zero_sum": "ZeroSumTransform",
     },
+    public=True,
 )

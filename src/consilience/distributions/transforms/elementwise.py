@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from consilience.distributions.mathematics import (
     arctan2,
@@ -19,6 +20,7 @@ from consilience.distributions.mathematics import (
     sigmoid,
     sin,
     softplus,
+    where,
 )
 from consilience.distributions.tails import expm1_quotient, log1p_quotient
 from consilience.distributions.transforms.transform import Transform
@@ -271,6 +273,51 @@ class Interval(Transform):
     @property
     def _width(self) -> Node:
         return apply("sub", self._high, self._low)
+
+
+class PartialInterval(Transform):
+    """As `Interval`, where some elements of known bounds are infinite: each element has the map of its own bounds.
+
+    Parameters
+    ----------
+    lower : float or TensorVariable
+        Lower ends, -inf where there is none.
+    upper : float or TensorVariable
+        Upper ends, inf where there is none.
+    """
+
+    name: ClassVar[str] = "interval"
+    lower: float | Node
+    upper: float | Node
+
+    def to_line(self, value: Node) -> Node:
+        low, high, bounded_below, bounded_above = self._ends()
+        above_low = log(where(bounded_below, value - low, 1.0))
+        below_high = log(where(bounded_above, high - value, 1.0))
+        one = where(bounded_below, above_low, where(bounded_above, below_high, value))
+        return where(bounded_below & bounded_above, above_low - below_high, one)
+
+    def from_line(self, unconstrained: Node) -> Node:
+        low, high, bounded_below, bounded_above = self._ends()
+        distance = exp(where(bounded_below ^ bounded_above, unconstrained, 0.0))
+        one = where(bounded_below, low + distance, where(bounded_above, high - distance, unconstrained))
+        both = minimum(low + (high - low) * sigmoid(unconstrained), high)
+        return where(bounded_below & bounded_above, both, one)
+
+    def log_jacobian_determinant(self, unconstrained: Node) -> Node:
+        low, high, bounded_below, bounded_above = self._ends()
+        both = log(high - low) + (unconstrained - 2.0 * softplus(unconstrained))
+        one = where(bounded_below | bounded_above, unconstrained, 0.0 * unconstrained)
+        return where(bounded_below & bounded_above, both, one)
+
+    def _ends(self) -> tuple[Any, Any, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """The ends, other numbers (0 and 1 apart) where there are none, and where there are ends below and above."""
+        known = [constant_value(e) if isinstance(e, Node) else np.asarray(e) for e in (self.lower, self.upper)]
+        below, above = (np.asarray(True if k is None else np.isfinite(k)) for k in known)
+        low = self.lower if known[0] is None else np.where(below, known[0], 0.0)
+        high = self.upper if known[1] is None else np.where(above, known[1], 0.0)
+        both = below & above  # elsewhere the width is of no influence, and its logarithm a number
+        return low, where(both, high, where(above, high, low + 1.0)), below, above
 
 
 def _number(bound: float | Node | None) -> float | None:

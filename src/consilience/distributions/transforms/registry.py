@@ -16,6 +16,7 @@ from consilience.distributions.transforms.elementwise import (
     ExtremeValueLogarithm,
     Interval,
     LogExpM1OfRate,
+    PartialInterval,
     circular,
     log_odds,
     log_transform,
@@ -187,6 +188,8 @@ def _interval(of: constraints.IntervalConstraint) -> Transform | None:
     lower, upper = _end(of.lower), _end(of.upper)
     if lower is None and upper is None:
         return None
+    if _partly_infinite(lower) or _partly_infinite(upper):
+        return PartialInterval(-math.inf if lower is None else lower, math.inf if upper is None else upper)
     # Bounds that are parameters give an interval, whatever their values, and so a name that does not depend on them.
     if lower == 0.0 and upper is None:
         return log_transform
@@ -196,13 +199,12 @@ def _interval(of: constraints.IntervalConstraint) -> Transform | None:
 def _end(bound: Bound) -> float | Node | None:
     if isinstance(bound, str):
         raise TypeError(f"the bound `{bound}` names a parameter; bind the constraint first.")
-    known = constant_value(bound) if isinstance(bound, Node) else None
-    if known is not None and np.isinf(known).any():
-        raise MissingRuleError(
-            "there is no transform for a variable of which some elements have a bound and others none; make one "
-            "variable of those with a bound and one of the others, or give `transform=`."
-        )
     return None if isinstance(bound, float) and math.isinf(bound) else bound
+
+
+def _partly_infinite(bound: float | Node | None) -> bool:
+    known = constant_value(bound) if isinstance(bound, Node) else None
+    return known is not None and bool(np.isinf(known).any())
 
 
 BIJECTIONS[constraints.IntervalConstraint] = _interval

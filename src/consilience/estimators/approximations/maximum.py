@@ -32,7 +32,7 @@ FLAT: Final = 1e-3  # change of the log density along a line that leads nowhere
 
 
 def find_MAP(
-    method: str = "L-BFGS-B",
+    method: str | Mapping[str, Any] = "L-BFGS-B",
     *,
     vars: Variables = None,
     use_grad: bool | None = None,
@@ -60,10 +60,10 @@ def find_MAP(
 
     Parameters
     ----------
-    method : str, default 'L-BFGS-B'
+    method : str or mapping, default 'L-BFGS-B'
         "L-BFGS-B": limited-memory BFGS in machine code, on the unconstrained scale, so that supports are kept; any
         other is a method of `scipy.optimize.minimize`, which gets `optimizer_kwargs`. "Powell" where the density has no
-        gradient.
+        gradient. A mapping in this place is `start`, as in PyMC.
     vars : Variables, optional
         Variables that are moved; the others keep their initial values.
     use_grad : bool, optional
@@ -146,8 +146,10 @@ def find_MAP(
     >>> found["mu"].round(2).item()
     1.49
     """
-    if isinstance(method, Mapping):
-        raise TypeError("the first argument of `find_MAP` is the method; give the point as `initvals=`.")
+    if isinstance(method, Mapping):  # the start is PyMC's first argument
+        if start is not None:
+            raise TypeError("`find_MAP` got `start` twice, by position and by name.")
+        start, method = method, "L-BFGS-B"
     if initvals is not None and start is not None:
         raise TypeError("`start` is another name of `initvals`; give one of them.")
     if compute_hessian and not return_inferencedata:

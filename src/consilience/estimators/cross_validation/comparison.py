@@ -76,6 +76,10 @@ def compare(
     >>> list(pm.compare(found).index)
     ['narrow', 'wide']
     """
+    if not isinstance(compare_dict, Mapping) or not compare_dict:
+        raise ModelError(
+            f"`compare_dict` must be a dictionary of results by name, with one at least, got {compare_dict!r}."
+        )
     known = dict(models or {})
     unknown = [name for name in known if name not in compare_dict]
     if unknown:

@@ -9,5 +9,8 @@ from consilience.estimators.smc.moves import IMH, MH
 from consilience.estimators.smc.nested import sample_nested
 from consilience.estimators.smc.sampling import resume, sample_smc
 from consilience.estimators.smc.streaming import assimilate
+from consilience.first_use import guard
 
 __all__ = ["HMC", "IMH", "MH", "assimilate", "log_marginal_likelihood", "resume", "sample_nested", "sample_smc"]
+
+guard(globals())

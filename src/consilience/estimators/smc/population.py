@@ -61,9 +61,17 @@ class Population(Record, eq=False):
 
 
 def population_from(plain: Mapping[str, Any]) -> Population:
-    """The population that `plain` has taken apart."""
+    """The population that `plain` has taken apart; ValueError or TypeError where it was not that."""
+    points, prior, likelihood = (np.asarray(plain[name], dtype=float) for name in ("points", "prior", "likelihood"))
+    stages = [plain[name] for name in ("betas", "acceptance", "moves")]
+    if points.ndim != 2 or {prior.shape, likelihood.shape} != {points.shape[:1]}:
+        raise ValueError(f"particles of the shape {points.shape} with weights of {prior.shape} and {likelihood.shape}")
+    if len({len(one) for one in stages}) > 1 or not all(type(x) in (int, float) for one in stages for x in one):
+        raise ValueError("its stages are no numbers")
+    if type(plain["evidence"]) not in (int, float) or type(plain["unsettled"]) is not int:
+        raise TypeError("its evidence is no number")
     return Population(
-        Particles(*(np.asarray(plain[name], dtype=float) for name in ("points", "prior", "likelihood"))),
+        Particles(points, prior, likelihood),
         evidence=plain["evidence"],
         unsettled=plain["unsettled"],
         **{name: tuple(plain[name]) for name in ("betas", "acceptance", "moves", "state")},

@@ -242,21 +242,27 @@ def resume(
     if saved.get("method") != "SMC":
         raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample`; go on with it by `pm.resume`.")
     density = density_of(owner)
-    kernel = kernel_from(*saved["kernel"])
-    chains, seed, length = (int(saved[name]) for name in ("chains", "seed", "path"))
-    present = identity(density, kernel, int(saved["draws"]), chains, length, seed)
+    with checkpoints.understood(path):
+        kernel = kernel_from(*saved["kernel"])
+        chains, seed, length = (int(saved[name]) for name in ("chains", "seed", "path"))
+        present = identity(density, kernel, int(saved["draws"]), chains, length, seed)
+        populations = [population_from(plain) for plain in state["populations"]]
     differences = list(checkpoints.differences(saved, present))
     if differences:
         raise SamplingError(
             f"the run in {str(path)!r} cannot be resumed with the same draws: {'; '.join(differences)}. Define the "
             "model and its data as they were, or sample anew with `pm.Save(overwrite=True)`."
         )
+    with checkpoints.understood(path):
+        shapes = {one.particles.points.shape for one in populations}
+        if shapes != {(int(saved["draws"]) // length, density.dimension)}:
+            raise ValueError(f"particles of the shapes {shapes}")
     keeper = Checkpoint.reopened(path, saved, about, state)
     run = PopulationRun(
         density, kernel, length, seed, chains, cores, keeper, checks=compute_convergence_checks, executor=executor,
         result_of=partial(labelled, owner, density), progressbar=progressbar, callback=callback,
     )  # fmt: skip
-    run.populations = [population_from(plain) for plain in state["populations"]]
+    run.populations = populations
     return run.delivered(blocking, stacklevel=2)
 
 

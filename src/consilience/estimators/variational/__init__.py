@@ -37,6 +37,7 @@ from consilience.estimators.variational.optimizers import (
     rmsprop,
     sgd,
 )
+from consilience.first_use import guard
 
 __all__ = [
     "ADVI",
@@ -69,3 +70,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(absent.reason(f"module {__name__!r}", name, __all__), name=name)
+
+
+guard(globals())

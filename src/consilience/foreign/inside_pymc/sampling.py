@@ -22,10 +22,10 @@ from consilience.sample import sample
 PROGRESS: Final = logging.getLogger("pymc.sampling.mcmc")  # PyMC's own loggers, and with them its levels
 VERDICTS: Final = logging.getLogger("pymc.stats.convergence")
 SENTENCES: Final = {
-    "converged_with_divergences": "The run has converged, but {}. Increase `target_accept` or reparameterize.",
-    "chains_disagree": "The chains disagree: {}.",
-    "not_converged": "The run has not converged: {}. Draw more, or reparameterize if chains mix badly.",
-    "interrupted": "The run was interrupted: {}.",
+    "converged_with_divergences": "The run has converged, but {}. {}",
+    "chains_disagree": "The chains disagree: {}. {}",
+    "not_converged": "The run has not converged: {}. {}",
+    "interrupted": "The run was interrupted: {}. {}",
 }
 
 
@@ -92,7 +92,7 @@ def _tell(posterior: Any, checks: bool) -> None:
         f"({tune * chains:_d} + {draws * chains:_d} draws total) took {facts['sampling_time']:.1f} seconds."
     )
     if checks and facts["status"] in SENTENCES:
-        VERDICTS.warning(SENTENCES[facts["status"]].format(facts["reason"]))
+        VERDICTS.warning(SENTENCES[facts["status"]].format(facts["reason"], facts["advice"]).rstrip())
 
 
 def _for_pymc(given: Mapping[str, Any]) -> dict[str, Any]:

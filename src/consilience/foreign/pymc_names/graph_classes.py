@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from consilience.errors import MissingPackageError
 from consilience.ir import Constant, Node
-from consilience.ir.kinds import Kind, SharedVariable
+from consilience.ir.kinds import HOLDERS, Kind, SharedVariable
 from consilience.ops.sparse.products import SparseProduct, TransposedSparseProduct
 
 _KINDS: Final[dict[str, type[Any]]] = {
@@ -22,6 +22,9 @@ _KINDS: Final[dict[str, type[Any]]] = {
     **dict.fromkeys(
         ("Constant", "TensorConstant"),
         Kind.of("Constant", lambda thing: isinstance(thing, Node) and isinstance(thing.op, Constant)),
+    ),
+    "XTensorSharedVariable": Kind.of(
+        "XTensorSharedVariable", lambda thing: isinstance(thing, tuple(HOLDERS)) and isinstance(thing, SharedVariable)
     ),
     "StructuredDot": Kind.of("StructuredDot", lambda op: isinstance(op, SparseProduct | TransposedSparseProduct)),
 }

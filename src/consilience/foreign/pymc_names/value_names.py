@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from consilience.distributions.context import DEFAULT
 from consilience.errors import ModelError
 from consilience.errors import ParameterError as ParameterValueError
 from consilience.model.model import modelcontext
@@ -44,17 +45,8 @@ RandomState: TypeAlias = RandomSeed | np.random.RandomState | np.random.Generato
 RandomGenerator: TypeAlias = RandomSeed | np.random.Generator | np.random.BitGenerator
 
 
-class _Unset:
-    """The default of a parameter for which None means something."""
-
-    def __repr__(self) -> str:
-        return "UNSET"
-
-    def __bool__(self) -> bool:
-        return False
-
-
-UNSET: Final = _Unset()
+UNSET: Final = DEFAULT
+"""The default of a parameter for which None means something, as `transform=`."""
 
 
 def is_transformed_name(name: str) -> bool:

@@ -22,6 +22,7 @@ PROBE_EVALUATIONS: Final = 20
 PROBE_TOLERANCE: Final = 1e-3
 PROBE_ROUNDS: Final = 3
 DEEP: Final = 10.0  # nats below the lower of two modes
+MASSLESS: Final = 1e-4  # of the mass of the heaviest
 MOST_PROBES: Final = 12  # pairs of peaks per round
 MOST_CLUSTERS: Final = 40  # the lowest of more are left out
 NEIGHBOURS: Final = 6  # clusters that one is compared with, where there are many: the nearest, and the nearest higher
@@ -42,7 +43,7 @@ class Linkage:
     logps       float64[points]
     from_starts whether a point is the end of an ascent from a starting point, no probe, bool[points]
     labels      region of each point, numbered by falling peak, int64[points]; -1: left out
-    complete    whether the budget has allowed all comparisons so far
+    complete    whether the budget allowed all comparisons of the last time
     """
 
     def __init__(self, evaluations: Evaluations) -> None:
@@ -55,7 +56,8 @@ class Linkage:
         self._lowest: dict[tuple[int, int], tuple[float, bool]] = {}  # of a line, and whether it is exact or a bound
         self._probed: set[tuple[int, int]] = set()
         self._modes: dict[int, Floats] = {}
-        self._continued: list[tuple[int, int]] = []
+        self._leader: dict[int, int] = {}  # whom a point follows
+        self._leaders: set[int] = set()  # points that followed none the last time
         self._polished: set[int] = set()
 
     def add(self, positions: Floats, logps: Floats, from_starts: bool = False) -> NDArray[np.int64]:
@@ -70,8 +72,10 @@ class Linkage:
 
     def polished(self, before: int, after: int) -> None:
         """An ascent led from one point on to the other: what it began at is no peak of its own."""
-        self._continued.append((before, after))
         self._polished.add(after)
+        before, after = self._follows(before), self._follows(after)
+        if before != after:
+            self._leader[before] = after
 
     def to_polish(self) -> list[int]:
         """The peaks that are no ends of polishing, by falling height."""
@@ -102,7 +106,7 @@ class Linkage:
         Where the budget does not allow that, they stay as they were and points added since are left out; if there were
         none, all points form one region: what was not shown to be separate counts as linked.
         """
-        before = self.labels.copy()
+        before, self.complete = self.labels.copy(), True
         try:
             self._assign_and_merge(coordinates)
             for _ in range(PROBE_ROUNDS if probing else 0):
@@ -137,7 +141,7 @@ class Linkage:
         return np.asarray(np.minimum(inside, tips))
 
     def _assign_and_merge(self, coordinates: LinearMap) -> None:
-        clusters = self._clusters()
+        clusters = self._clusters(coordinates)
         leaders = np.array([members[0] for members in clusters], np.int64)
         merged = list(range(len(clusters)))
 
@@ -146,11 +150,6 @@ class Linkage:
                 cluster = merged[cluster]
             return cluster
 
-        cluster_of = {point: k for k, members in enumerate(clusters) for point in members}
-        for before, after in self._continued:
-            if before in cluster_of and after in cluster_of:
-                higher, lower = sorted((root(cluster_of[before]), root(cluster_of[after])))
-                merged[lower] = higher
         heights, joined = self._passes(clusters, coordinates)
         for edge in np.argsort(-heights, kind="stable"):
             higher, lower = sorted(root(int(c)) for c in joined[edge])
@@ -162,30 +161,56 @@ class Linkage:
         for k, members in enumerate(clusters):
             self.labels[members] = roots.index(root(k))
 
-    def _clusters(self) -> list[list[int]]:
-        """Points by the first leader to which a straight line leads; every leader is the highest of what was left.
+    def _clusters(self, coordinates: LinearMap) -> list[list[int]]:
+        """Points by a leader to which a straight line leads; every leader is the highest of its own, the highest first.
 
-        Points beside a mode follow it, so that lines are looked at for one of them.
+        Whom a point was found to follow it goes on following, wherever that one was led to. New points ask the leaders
+        nearest to them, and then each other. Points beside a mode follow it without a look at the line.
         """
-        order = [int(point) for point in self._by_height()]
-        followers: dict[int, list[int]] = {}
-        left: list[int] = []
-        while order:
-            first, others = order[0], order[1:]
-            close = self._beside(first, others)
-            followers[first] = [first, *(point for point in others if point in close)]
-            left.append(first)
-            order = [point for point in others if point not in close]
-        clusters: list[list[int]] = []
-        while left and len(clusters) < MOST_CLUSTERS:
-            leader, asked = left[0], left[1:]
-            separation = self.logps[asked] - SEPARATION
-            reached = self._heights([(leader, point) for point in asked], separation) > separation
-            close = {point for point, yes in zip(asked, reached, strict=True) if yes}
-            joined = [leader, *(point for point in asked if point in close)]
-            clusters.append([point for one in joined for point in followers[one]])
-            left = [point for point in asked if point not in close]
-        return clusters
+        leaders: list[int] = []
+        left = [point for point in self._by_height().tolist() if self._follows(point) == point]
+        while left:
+            close = self._beside(left[0], left[1:])
+            self._leader.update(dict.fromkeys(close, left[0]))
+            leaders.append(left[0])
+            left = [point for point in left[1:] if point not in close]
+        old = [point for point in leaders if point in self._leaders]
+        new = [point for point in leaders if point not in self._leaders]
+        if old and new:
+            places = _scaled(coordinates, self.positions)
+            nearest = np.argsort(_distances(places[new], places[old]), axis=1, kind="stable")
+            for turn in range(min(NEIGHBOURS, len(old))):
+                asking = [k for k, point in enumerate(new) if self._follows(point) == point]
+                self._ask([(new[k], self._follows(old[nearest[k, turn]])) for k in asking])
+        left = [point for point in new if self._follows(point) == point and point not in map(self._follows, old)]
+        while left:
+            self._ask([(point, left[0]) for point in left[1:]])
+            left = [point for point in left[1:] if self._follows(point) == point]
+        order = self._by_height().tolist()
+        clusters: dict[int, list[int]] = {point: [point] for point in order if self._follows(point) == point}
+        for point in order:
+            if (leader := self._follows(point)) != point:
+                clusters[leader].append(point)
+        self._leaders = set(clusters)
+        return list(clusters.values())[:MOST_CLUSTERS]
+
+    def _follows(self, point: int) -> int:
+        """The leader that a point follows; itself if it follows none."""
+        while (next_one := self._leader.get(point)) is not None:
+            point = next_one
+        return point
+
+    def _ask(self, pairs: list[tuple[int, int]]) -> None:
+        """Let the lower of two follow the other one where a straight line between them does not fall."""
+        pairs = [pair for pair in pairs if pair[0] != pair[1]]
+        if not pairs:
+            return
+        separation = np.array([self.logps[list(pair)].min() - SEPARATION for pair in pairs])
+        rank = {point: k for k, point in enumerate(self._by_height().tolist())}
+        for pair, yes in zip(pairs, self._heights(pairs, separation) > separation, strict=True):
+            higher, lower = sorted((self._follows(pair[0]), self._follows(pair[1])), key=lambda point: rank[point])
+            if yes and higher != lower:
+                self._leader[lower] = higher
 
     def _beside(self, leader: int, others: list[int]) -> set[int]:
         """The points so close to a mode that no line need be looked at."""
@@ -235,11 +260,20 @@ class Linkage:
         return pairs[:MOST_PROBES]
 
     def _far_apart(self, pair: tuple[int, int]) -> bool:
-        """Whether both are modes with a deep valley between them: where a bent ridge joins them, chains find it too."""
+        """Whether both are modes, one of which has no mass to speak of or between which there is a deep valley.
+
+        Where a bent ridge joins them all the same, chains find it too.
+        """
         if not (pair[0] in self._modes and pair[1] in self._modes):
             return False
         low, _ = self._lowest.get((min(pair), max(pair)), (np.inf, True))
-        return bool(low < self.logps[list(pair)].min() - DEEP)
+        light = min(map(self._mass, pair)) < max(map(self._mass, self._modes)) + np.log(MASSLESS)
+        return bool(light or low < self.logps[list(pair)].min() - DEEP)
+
+    def _mass(self, mode: int) -> float:
+        """Log mass of a mode by its curvature, but for a constant."""
+        whitening = np.abs(self._modes[mode])
+        return float(self.logps[mode] - np.log(whitening if whitening.ndim == 1 else np.diag(whitening)).sum())
 
     def _probe(self, pairs: list[tuple[int, int]], coordinates: LinearMap) -> None:
         """Ascend from between these peaks."""

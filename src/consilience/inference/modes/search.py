@@ -8,7 +8,7 @@ next ascent leads to another one. What is not found by them is not excluded: nar
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,10 +19,13 @@ from consilience.inference.modes.ascent import LinearMap, scaled_by, whitened_by
 from consilience.inference.modes.common_block import common_block, widths_at
 from consilience.inference.modes.coverage import PROMISED, poisson_bound, unmet
 from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
-from consilience.inference.modes.prominence import Linkage
+from consilience.inference.modes.prominence import MASSLESS, Linkage
 from consilience.inference.modes.region_mass import DRAWS, Curvature, curvature_at, importance, laplace
 from consilience.inference.modes.statement import statement
 from consilience.record import Record
+
+if TYPE_CHECKING:
+    from consilience.inference.modes.lattices import Units
 
 BUDGET: Final = 5_000
 FIRST_ASCENTS, FIRST_SCALES, FIRST_EVALUATIONS = 40, (1.0, 3.0, 10.0), 60
@@ -38,6 +41,9 @@ POLISHING_ROUNDS: Final = 4
 LOW: Final = 20.0  # nats below the highest peak, from which on others are looked at only where there are no higher ones
 MOST_CENTRES: Final = 3  # modes that ascents of the second stage begin around
 THIRD_ASCENTS: Final = 40  # of a round
+SEVERAL_ASCENTS: Final = round(poisson_bound(0) / PROMISED)  # that have to lead to no other region, if several count
+FEW_REGIONS: Final = 2  # or there are more than so many of any mass
+MOST_STEPPED: Final = 12  # modes between which steps are looked at
 MOST_DIMENSIONS: Final = 10_000  # beyond, ascents take seconds, and nothing is looked for
 MANY: Final = 1000  # coordinates, of which ascents themselves take their time
 FEWER_ASCENTS: Final = 10  # of the second stage then
@@ -62,8 +68,8 @@ class ModalRegion(Record, eq=False):
         Log mass by the curvature at the mode; NaN without a positive definite one. Where modes differ in a block only,
         that of the block, with the others at the mode.
     importance : float
-        Log mass by importance sampling; NaN where there is one region, or laplace is NaN, or the block has more than
-        100 coordinates.
+        Log mass by importance sampling; NaN where there is one region, or laplace is NaN or less than a ten thousandth
+        of the heaviest, or the block has more than 100 coordinates.
     share : float
         Of the mass of all regions whose mass is known, between 0 and 1; NaN where it is not.
     uncertain : bool
@@ -174,6 +180,7 @@ def find_regions(
     budget: int = BUDGET,
     further: int = 0,
     others: Callable[[int], Floats] | None = None,
+    own_units: Callable[[], Units] | None = None,
     begins: ArrayLike | None = None,
     threads: int = 1,
     stop: NDArray[np.int64] | None = None,
@@ -199,6 +206,9 @@ def find_regions(
         Gives so many starting points (point, coordinate), or fewer, such as draws of a prior: other ones each time.
         Asked for where there are more than 100 coordinates (moved one by one they leave what ties them together), and
         once ascents have ended in more than one region.
+    own_units : callable, optional
+        Makes what turns positions into the variables' own units; asked for once there are several regions, which may
+        form a lattice in these.
     begins : ArrayLike, optional
         Starting points of the first stage besides its own, such as draws, float64[points, dimension].
     threads : int, default 1
@@ -226,7 +236,7 @@ def find_regions(
         raise SamplingError(f"`further` needs to be at least 0, got {further}.")
     with Evaluations(target, budget, threads, stop) as evaluations:
         try:
-            return _Search(evaluations, centre, scales, seed, further, others, given).run()
+            return _Search(evaluations, centre, scales, seed, further, others, own_units, given).run()
         except Stopped:
             return Regions((), 0, evaluations.spent, False, "The search for separate regions was stopped.")
 
@@ -252,6 +262,7 @@ class _Search:
         seed: int,
         further: int,
         others: Callable[[int], Floats] | None,
+        own_units: Callable[[], Units] | None,
         begins: Floats,
     ) -> None:
         self.evaluations = evaluations
@@ -259,11 +270,13 @@ class _Search:
         self.scales = scales
         self.further = further
         self.others = others
+        self.own_units = own_units
         self.begins = begins
         self.whole = len(centre) <= MOST_WHOLE
         self.widths: Floats | None = None
         self.at_rest = False
-        self.latest = 0.0  # share of starting points of the last round that may lead to regions not met before it
+        self.since = -1  # ascents that knew of nothing since a region was met that may count; -1: not asked for
+        self.units: Units | None = None
         self.places = np.arange(len(centre))
         self.decrements: dict[int, float] = {}
         self.linkage = Linkage(evaluations)
@@ -307,7 +320,7 @@ class _Search:
     def second_stage(self) -> None:
         """Rounds of ascents from around the modes found so far, in coordinates whitened by the heaviest.
 
-        They end when an eighth of the budget was spent on them, but not with one that found another mode.
+        They end when an eighth of the budget was spent on them, but not with one that found the second mode.
         """
         limit = self.evaluations.spent + self.evaluations.budget // SECOND_SHARE
         before = 0
@@ -318,7 +331,7 @@ class _Search:
             count = self.evaluations.affordable(wanted, SECOND_EVALUATIONS * 3 // 2)
             if number == 0:
                 self.complete &= count >= FEWEST_ASCENTS or not modes
-            elif self.evaluations.spent >= limit and len(modes) <= before:
+            elif self.evaluations.spent >= limit and (len(modes) <= before or len(self.converged()) > 1):
                 break
             if not count or not modes:
                 break
@@ -327,31 +340,38 @@ class _Search:
             before = len(modes)
 
     def third_stage(self) -> None:
-        """Where there are several regions, ascents until a round leads to no other, and the next is unlikely to."""
-        before, ascents = 0, 0
+        """Where there are several regions, ascents until so many of starting points that know nothing of them lead to
+        no other that may count, and what is known of them does not either.
+        """
+        before = 0
         while len(self.converged()) > 1:
             # where a density has no bound, or ascents take long, there is always another end that none came to before
-            peaks, at_rest = self.linkage.peaks().tolist(), self.weighty()
-            if before and len(at_rest) > before:
-                self.latest = poisson_bound(len(at_rest) - before) / ascents
-            elif ascents >= THIRD_ASCENTS:
-                self.latest = 0.0
-            hits = self.hits
-            of_rest = hits[[peaks.index(point) for point in at_rest]]
-            if len(at_rest) <= before and unmet(of_rest, int(hits.sum())) <= PROMISED:
+            found = len(self.weighty())
+            if found > before:
+                self.since = 0
+            self.wanted = SEVERAL_ASCENTS if found > 1 or len(self.converged()) > FEW_REGIONS else THIRD_ASCENTS
+            if before and self.since >= self.wanted:
                 break
-            before, ascents = len(at_rest), -self.ascents
+            before = max(before, found)
             modes = self.centres()
             kept = MOST_REGIONS * (DRAWS + 2 * min(len(self.centre), MOST_WHOLE))
             spare = max(0, self.evaluations.left - kept) // (SECOND_EVALUATIONS * 3 // 2)
             count = min(THIRD_ASCENTS, spare)
             if count < FEWEST_ASCENTS or not modes:
                 break
-            given = self.from_others(count // 3, SECOND_EVALUATIONS)
-            self.beyond(modes, count // 3)
-            self.around(modes[: 2 * MOST_CENTRES], count - given - count // 3)
+            ascents = self.ascents
+            self.independently(count // 2)
+            self.since += self.ascents - ascents
+            self.beyond(modes, count // 4)
+            self.around(modes[: 2 * MOST_CENTRES], count // 4)
             self.link()
-            ascents += self.ascents
+
+    def independently(self, count: int) -> None:
+        """Ascents from so many starting points that do not depend on what is known: half of them from elsewhere."""
+        count -= self.from_others(count // 2, SECOND_EVALUATIONS)
+        widths = np.resize(FIRST_SCALES, count)
+        begins = self.centre + widths[:, None] * self.scales * self.generator.standard_normal((count, len(self.centre)))
+        self.ascend_from(begins, self.coordinates(), np.full(count, 2.0 * max(FIRST_SCALES)), SECOND_EVALUATIONS)
 
     def from_others(self, count: int, most: int) -> int:
         """Ascents from so many starting points that come from elsewhere; how many there were."""
@@ -363,18 +383,34 @@ class _Search:
         return len(given)
 
     def beyond(self, modes: list[int], count: int) -> None:
-        """Ascents from as far from one mode as two others are from each other: many modes lie in rows and lattices."""
+        """Ascents from where further modes may lie by those that are known."""
+        # few searches come here
+        from consilience.inference.modes.lattices import TRIED, SameUnits, candidates, promising
+
+        weighty = set(self.weighty())
+        chosen = [int(point) for point in self.generator.permutation(modes)]
+        modes = sorted(chosen, key=lambda point: point not in weighty)[:MOST_STEPPED]
         if len(modes) < 2:
             return
-        begins = np.empty((count, len(self.centre)))
-        hits = dict(zip(self.linkage.peaks().tolist(), self.hits.tolist(), strict=True))
-        seldom = sorted(modes, key=lambda point: hits[point])[: -(-len(modes) // 2)]  # as the outermost ones are met
-        for k in range(count):
-            base, (end, begin) = seldom[k % len(seldom)], self.generator.permutation(modes)[:2]
-            places = self.linkage.positions[[base, int(end), int(begin)]]
-            normals = self.generator.standard_normal(len(self.centre))
-            begins[k] = places[0] + places[1] - places[2] + self.deviations(base, normals)
-        self.ascend_from(begins, self.coordinates(), np.full(count, 2.0 * min(SECOND_SCALES)), SECOND_EVALUATIONS)
+        if self.units is None:
+            self.units = SameUnits() if self.own_units is None else self.own_units()
+        places = self.linkage.positions[modes]
+        widths = np.stack([self.spread_at(point) for point in modes])
+        elsewhere = np.zeros((0, len(self.centre))) if self.others is None else self.others(count)
+        begins = candidates(places, elsewhere, self.units, TRIED * count, self.generator)
+        begins = promising(self.evaluations, begins, places, widths, count)
+        if len(begins):
+            self.ascend_from(
+                begins, self.coordinates(), np.full(len(begins), 2.0 * min(SECOND_SCALES)), SECOND_EVALUATIONS
+            )
+
+    def spread_at(self, point: int) -> Floats:
+        """Deviations of the coordinates in a mode."""
+        curvature = self.curvatures.get(point)
+        if self.whole:
+            assert curvature is not None  # centres have one
+            return np.asarray(np.sqrt((curvature.factor**2).sum(axis=1)))
+        return self.scales if self.widths is None else self.widths
 
     def around(self, modes: list[int], count: int) -> None:
         """Ascents from around these modes in turn."""
@@ -525,10 +561,12 @@ class _Search:
 
     @property
     def unmet(self) -> float:
-        """See `Regions.unmet`; of the last ascents alone, where these still led to others."""
+        """See `Regions.unmet`; where there are several regions, of the ascents alone that did not depend on them."""
+        if self.since >= 0:
+            return min(1.0, poisson_bound(0) / max(1, self.since))
         hits, peaks, weighty = self.hits, self.linkage.peaks().tolist(), set(self.weighty())
         light = [k for k, peak in enumerate(peaks) if peak in set(self.converged()) - weighty]
-        return max(unmet(np.delete(hits, light), int(hits.sum())), min(1.0, self.latest))
+        return unmet(np.delete(hits, light), int(hits.sum()))
 
     def regions(self) -> Regions:
         """The result."""
@@ -542,10 +580,15 @@ class _Search:
         by_curvature[weighed] = [
             laplace(float(linkage.logps[peaks[k]]), c) for k, c in zip(weighed, curvatures, strict=True)
         ]
+        heavy = [k for k in weighed if by_curvature[k] > by_curvature[weighed].max() + np.log(MASSLESS)]
         if len(weighed) > 1 and len(self.places) <= MOST_SAMPLED:
-            modes = linkage.positions[[peaks[k] for k in weighed]]
-            by_sampling[weighed] = importance(
-                self.evaluations, modes, curvatures, by_curvature[weighed], self.generator, self.places
+            by_sampling[heavy] = importance(
+                self.evaluations,
+                linkage.positions[[peaks[k] for k in heavy]],
+                [c for k in heavy if (c := known[k]) is not None],
+                by_curvature[heavy],
+                self.generator,
+                self.places,
             )
         masses = np.where(np.isnan(by_sampling), by_curvature, by_sampling)
         if weighed:

@@ -242,6 +242,42 @@ def label_array(labels: npt.ArrayLike) -> npt.NDArray[np.generic]:
     return np.asarray(labels)
 
 
+def stored_labels(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Labels as every file format takes them: what is neither number, text nor date becomes text, and stays distinct.
+
+    So are dates with a time zone, periods, intervals, tuples, fractions, and numbers of more than 64 bits.
+    """
+    if labels.dtype.kind == "S":
+        return np.array([label.decode("utf-8", "backslashreplace") for label in labels.tolist()])
+    if labels.dtype.kind != "O":
+        return labels
+    known = labels.tolist()
+    if all(isinstance(label, str) for label in known):
+        return labels
+    if all(isinstance(label, dt.datetime) and label.tzinfo is None for label in known):
+        return np.asarray(known, "datetime64[us]")
+    words = [label if isinstance(label, str) else str(label) for label in known]
+    if len(set(words)) < len(set(map(repr, known))):
+        words = list(map(repr, known))
+    return np.array(words, dtype=object)
+
+
+def storable_tree(tree: xarray.DataTree) -> xarray.DataTree:
+    """A tree whose labels every file format takes: see `stored_labels`."""
+    import xarray
+
+    groups: dict[str, xarray.Dataset] = {}
+    for node in tree.subtree:
+        data = node.to_dataset(inherit=False)
+        odd = {
+            name: (values.dims, stored_labels(values.values))
+            for name, values in data.coords.items()
+            if values.ndim == 1 and (values.dtype.kind == "S" or values.dtype == object)
+        }
+        groups[node.path] = data.drop_vars(list(odd)).assign_coords(odd) if odd else data
+    return xarray.DataTree.from_dict(groups, name=tree.name)
+
+
 def origin_of_now() -> dict[str, object]:
     """Attributes of every group: when it was made and by what."""
     version = str(getattr(sys.modules["consilience"], "__version__", "unknown"))

@@ -6,7 +6,6 @@ themselves stay outside.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import socket
@@ -26,6 +25,7 @@ from consilience.events import (
     RunEnded,
     RunStarted,
 )
+from consilience.output.storage import lines
 from consilience.record import as_plain
 
 NAME: Final = "course.jsonl"
@@ -99,7 +99,7 @@ def _of_chain(chain: ChainProgress) -> list[Any]:
 
 def as_line(record: Mapping[str, Any]) -> bytes:
     """One line of JSON, in which numbers that are not finite are null."""
-    return json.dumps(finite(record), separators=(",", ":"), allow_nan=False, default=str).encode() + b"\n"
+    return lines.as_line(finite(record), allow_nan=False, default=str).encode() + b"\n"
 
 
 def finite(value: Any) -> Any:
@@ -126,12 +126,12 @@ def append(directory: Path, record: Mapping[str, Any]) -> None:
 
 
 def records(text: bytes) -> Iterator[dict[str, Any]]:
-    """The records of whole lines; what is no record, as after a loss of power, is passed over."""
+    """The records of whole lines; what is no record, as after a loss of power, or damaged, is passed over."""
     for line in text.splitlines(keepends=True):
         if line.endswith(b"\n"):
             try:
-                found = json.loads(line)
-            except ValueError:
+                found = lines.from_line(line)
+            except (ValueError, RecursionError):
                 continue
             if isinstance(found, dict) and isinstance(found.get("kind"), str):
                 yield found

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,13 +38,44 @@ def pack(value: object) -> bytes:
 
 
 def unpack(data: bytes) -> Any:
-    """The value of `pack`, with arrays of their own."""
-    buffer = io.BytesIO(data)
-    text = json.loads(buffer.read(int.from_bytes(buffer.read(8), "little")))
-    arrays = []
-    while buffer.tell() < len(data):
-        arrays.append(np.lib.format.read_array(buffer, allow_pickle=False))
-    return _value(text, arrays)
+    """The value of `pack`, with arrays of their own; StorageError for bytes that are none of it.
+
+    Nothing in the bytes makes it take more memory than a small multiple of their length.
+    """
+    try:
+        length = int.from_bytes(data[:8], "little")
+        if length > len(data) - 8:
+            raise ValueError("its text is longer than itself")
+        text = json.loads(data[8 : 8 + length])
+        buffer = io.BytesIO(data)
+        buffer.seek(8 + length)
+        arrays = []
+        while buffer.tell() < len(data):
+            arrays.append(_array(buffer, len(data)))
+        return _value(text, arrays)
+    except (ValueError, TypeError, LookupError, RecursionError, SyntaxError, EOFError) as error:
+        said = quoted(error) if str(error) else "too deep" if isinstance(error, RecursionError) else "damaged"
+        raise StorageError(f"these are no plain values ({said})") from error
+
+
+def _array(buffer: io.BytesIO, end: int) -> NDArray[Any]:
+    """The next array, if what its header promises is there; ValueError."""
+    version = np.lib.format.read_magic(buffer)
+    if version not in READERS:
+        raise ValueError(f"an array of the format {version}")
+    shape, columns, dtype = READERS[version](buffer)
+    count = math.prod(shape)
+    size = count * dtype.itemsize
+    if dtype.hasobject or min(shape, default=0) < 0 or size > end - buffer.tell() or (count and not dtype.itemsize):
+        raise ValueError(f"an array of {dtype} with the shape {shape}, which is not there")
+    values = np.frombuffer(buffer.read(size), dtype, count) if count else np.empty(0, dtype)
+    return values.reshape(shape, order="F" if columns else "C").copy()
+
+
+READERS: Final[Mapping[Any, Callable[..., Any]]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 def _text(value: object, arrays: list[NDArray[Any]], where: str) -> Any:
@@ -80,5 +112,15 @@ def _value(text: Any, arrays: list[NDArray[Any]]) -> Any:
     if isinstance(text, list):
         return [_value(entry, arrays) for entry in text]
     if isinstance(text, dict):
-        return arrays[text[ARRAY]] if ARRAY in text else {key: _value(entry, arrays) for key, entry in text.items()}
+        if ARRAY not in text:
+            return {key: _value(entry, arrays) for key, entry in text.items()}
+        if type(number := text[ARRAY]) is not int or not 0 <= number < len(arrays):
+            raise ValueError("it names an array that is not there")
+        return arrays[number]
     return text
+
+
+def quoted(words: object, most: int = 200) -> str:
+    """Words that came from a file, as a message shows them: in quotes, on one line, and not without end."""
+    said = str(words)
+    return repr(said if len(said) <= most else f"{said[:most]}…")

@@ -1,7 +1,8 @@
 """A state and the blocks that led to it, in one SQLite file: plain values enter, and are on the disk together.
 
 One transaction writes both: after a kill or a loss of power the file is as it was before or after it. Every value
-has a checksum. What the values mean, and who may write, stays outside.
+has a checksum. A file that was made to deceive is refused before anything of it runs: it has one table and no view, and
+no value is longer than the file. What the values mean, and who may write, stays outside.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ STATE = 0
 """Number of the state; blocks are counted from 1."""
 PART = 1 << 28
 """Bytes per row; SQLite's rows end at 10⁹."""
+TABLE = "CREATE TABLE contents (number, part, digest, bytes, PRIMARY KEY (number, part))"
+SCHEMA = [("index", "sqlite_autoindex_contents_1", None), ("table", "contents", TABLE)]
 
 
 def create(path: Path, state: object, blocks: Sequence[object]) -> bytes:
@@ -37,7 +40,7 @@ def create(path: Path, state: object, blocks: Sequence[object]) -> bytes:
             with _connected(temporary, "rwc", path) as database:
                 database.execute(f"PRAGMA application_id = {MARK}")
                 database.execute("BEGIN")
-                database.execute("CREATE TABLE contents (number, part, digest, bytes, PRIMARY KEY (number, part))")
+                database.execute(TABLE)
                 digest = _put(database, state, blocks, 0)
                 database.execute("COMMIT")
             # what a killed process left of an older file would be taken for a part of this one
@@ -83,20 +86,18 @@ def read(path: Path) -> tuple[Any, int, bytes]:
     Raises StorageError if the file is missing, another one, truncated or damaged; it is not changed.
     """
     with _connected(path) as database:
-        if (found := database.execute("PRAGMA application_id").fetchone()[0]) != MARK:
-            known = found >> 8 == MARK >> 8
-            raise StorageError(
-                f"{str(path)!r} was written by another version of this library, which can read it"
-                if known
-                else f"{str(path)!r} is no checkpoint of this library, or truncated"
-            )
+        _check_schema(database, path)
         if (fault := database.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise damaged(path, fault)
         # SQLite does not miss a part of a page that is free.
         if path.stat().st_size % database.execute("PRAGMA page_size").fetchone()[0]:
             raise damaged(path, "its last page is not whole")
-        (state, count), digest = _select(database, path, STATE)
-    return state, count, digest
+        found, digest = _select(database, path, STATE)
+        last = database.execute("SELECT max(number) FROM contents").fetchone()[0]
+    match found:
+        case [state, int(count)] if count == last:
+            return state, count, digest
+    raise damaged(path, "its state does not say how many blocks there are")
 
 
 def glance(path: Path) -> Any:
@@ -105,10 +106,25 @@ def glance(path: Path) -> Any:
     Raises StorageError, also while the file is being written for longer than five seconds.
     """
     with _connected(path, "ro") as database:
-        if database.execute("PRAGMA application_id").fetchone()[0] != MARK:
-            raise StorageError(f"{str(path)!r} was written by another version of this library, which can read it")
-        (state, _), _ = _select(database, path, STATE)
-    return state
+        _check_schema(database, path)
+        found, _ = _select(database, path, STATE)
+    if not isinstance(found, list) or len(found) != 2:
+        raise damaged(path, "its state does not say how many blocks there are")
+    return found[0]
+
+
+def _check_schema(database: sqlite3.Connection, path: Path) -> None:
+    """StorageError unless the file has the one table that is made here, and nothing that is computed on reading."""
+    found = database.execute("PRAGMA application_id").fetchone()[0]
+    if found != MARK:
+        known = found >> 8 == MARK >> 8
+        raise StorageError(
+            f"{str(path)!r} was written by another version of this library, which can read it"
+            if known
+            else f"{str(path)!r} is no checkpoint of this library, or truncated"
+        )
+    if database.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY type LIMIT 3").fetchall() != SCHEMA:
+        raise damaged(path, "it has other tables than a checkpoint")
 
 
 def blocks(path: Path, count: int, expected: bytes) -> Iterator[Any]:
@@ -117,6 +133,7 @@ def blocks(path: Path, count: int, expected: bytes) -> Iterator[Any]:
     Raises StorageError at one that is damaged, or if `expected` is not the digest of the state.
     """
     with _connected(path) as database:
+        _check_schema(database, path)
         _check_state(database, path, expected)
         for number in range(1, count + 1):
             yield _select(database, path, number)[0]
@@ -138,6 +155,7 @@ def _connected(path: Path, mode: str = "rw", shown: Path | None = None) -> Itera
             sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", isolation_level=None, uri=True)
         ) as database:
             database.execute("PRAGMA synchronous = FULL")
+            database.execute("PRAGMA trusted_schema = OFF")
             yield database
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of a message that quotes damaged names
         match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
@@ -175,13 +193,19 @@ def _insert(database: sqlite3.Connection, number: int, value: object) -> bytes:
 def _select(database: sqlite3.Connection, path: Path, number: int) -> tuple[Any, bytes]:
     """A value and its digest."""
     what = "the state" if number == STATE else f"block {number}"
+    size = database.execute("SELECT total(length(bytes)) FROM contents WHERE number = ?", (number,)).fetchone()[0]
+    if size > path.stat().st_size:
+        raise damaged(path, f"{what} is larger than the file")
     rows = database.execute("SELECT digest, bytes FROM contents WHERE number = ? ORDER BY part", (number,)).fetchall()
     if not rows:
         raise damaged(path, f"{what} is missing")
     data = b"".join(part if isinstance(part, bytes) else b"" for _, part in rows)
     if _digest(number, data) != rows[0][0]:
         raise damaged(path, f"the checksum of {what} is wrong")
-    return unpack(data), rows[0][0]
+    try:
+        return unpack(data), rows[0][0]
+    except StorageError as error:
+        raise damaged(path, f"{what}: {error}") from error
 
 
 def _digest(number: int, data: bytes | memoryview) -> bytes:

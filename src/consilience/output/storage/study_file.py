@@ -19,6 +19,7 @@ import numpy as np
 
 from consilience.errors import StorageError
 from consilience.output.storage.files import failure, lock
+from consilience.output.storage.lines import as_line, from_line
 
 FITS: Final = "fits.jsonl"
 """The file of a study of fits, in its folder."""
@@ -73,7 +74,15 @@ class StudyFile:
         kept = whole[: whole.rfind(b"\n") + 1]
         if kept != whole:
             os.truncate(self.path, len(kept))
-        return [json.loads(line) for line in kept.splitlines()]
+        found = []
+        for number, line in enumerate(kept.splitlines(), 1):
+            try:
+                found.append(from_line(line))
+            except (ValueError, RecursionError) as error:
+                raise StorageError(
+                    f"line {number} of {self.path} is damaged ({error}); delete it, and its result is computed anew"
+                ) from error
+        return found
 
     def _read(self, lines: list[dict[str, Any]], identity: Mapping[str, Any], seed: int | None) -> None:
         head, wanted = lines[0], json.loads(json.dumps(dict(identity)))
@@ -115,7 +124,7 @@ class StudyFile:
     def _write(self, line: Mapping[str, Any]) -> None:
         try:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
+                file.write(as_line(line) + "\n")
         except OSError as error:
             raise failure(self.path, error, "what was there before is kept") from error
 

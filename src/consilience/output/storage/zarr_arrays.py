@@ -1,13 +1,15 @@
 """Groups of labelled arrays as directories of a zarr store, written without zarr and xarray: groups enter, files leave.
 
 Format: https://zarr-specs.readthedocs.io/en/latest/v3/core/; text is vlen-utf8, and dates are those of the CF
-conventions, as xarray reads them. What is there before, and what readers see when, stays outside.
+conventions, as xarray reads them. Every chunk ends with its CRC-32C, which readers verify. What is there before, and
+what readers see when, stays outside.
 """
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import StorageError
-from consilience.output.storage.datatree import DimensionedArray, LabelledArrays
+from consilience.output.storage.datatree import DimensionedArray, LabelledArrays, stored_labels
 
 GROWING: Final = frozenset({"posterior", "sample_stats", "unconstrained_posterior"})
 """Groups whose draws are appended."""
@@ -40,7 +42,7 @@ def write_group(root: Path, name: str, group: LabelledArrays) -> None:
     """
     folder = root / name
     folder.mkdir(parents=True, exist_ok=True)
-    labels = {dim: DimensionedArray((dim,), values) for dim, values in group.labels.items()}
+    labels = {dim: DimensionedArray((dim,), stored_labels(values)) for dim, values in group.labels.items()}
     for key, variable in {**group.data_vars, **labels}.items():
         _write_array(folder / key, f"{name}/{key}", variable.dims, np.asarray(variable), name in GROWING)
     write_json(folder / "zarr.json", {"attributes": plain(group.attrs), "zarr_format": 3, "node_type": "group"})
@@ -68,7 +70,28 @@ def write_chunks(folder: Path, values: npt.NDArray[Any], chunk: list[int], origi
         part = values[tuple(slice(p * c, (p + 1) * c) for p, c in zip(place, chunk, strict=True))]
         file = folder.joinpath("c", *(str(p + q) for p, q in zip(place, first, strict=True)))
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(_text(part) if values.dtype.kind in "UO" else _padded(part, chunk))
+        data = _text(part) if values.dtype.kind in "UO" else _padded(part, chunk)
+        with open(file, "wb") as opened:
+            opened.write(data)
+            if (crc := crc32c()) is not None:
+                opened.write(crc(data).to_bytes(4, "little"))
+
+
+@functools.cache
+def crc32c() -> Callable[[bytes], int] | None:
+    """Give the function that computes checksums of chunks; None without the package that zarr brings for it."""
+    try:
+        import google_crc32c
+    except ImportError:
+        return None
+    found: Callable[[bytes], int] = google_crc32c.value
+    return found
+
+
+def whole_chunk(data: bytes) -> bool:
+    """Whether a chunk has the checksum at its end; what cannot be computed here is believed."""
+    crc = crc32c()
+    return crc is None or (len(data) >= 4 and crc(data[:-4]).to_bytes(4, "little") == data[-4:])
 
 
 def array_metadata(
@@ -79,13 +102,14 @@ def array_metadata(
     numbers: dict[str, Any] = {"name": "bytes"}
     if dtype.itemsize > 1:
         numbers["configuration"] = {"endian": "little"}
+    codecs = [{"name": "vlen-utf8", "configuration": {}} if text else numbers]
+    codecs += [] if crc32c() is None else [{"name": "crc32c"}]
     empty: object = {"b": False, "c": [0.0, 0.0], "f": "NaN", "U": "", "O": ""}.get(dtype.kind, 0)
     return {
         "shape": shape, "data_type": "string" if text else dtype.name, "zarr_format": 3,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}}, "fill_value": empty,
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}}, "dimension_names": dims,
-        "codecs": [{"name": "vlen-utf8", "configuration": {}} if text else numbers], "storage_transformers": [],
-        "attributes": attributes, "node_type": "array",
+        "codecs": codecs, "storage_transformers": [], "attributes": attributes, "node_type": "array",
     }  # fmt: skip
 
 

@@ -9,6 +9,8 @@ import json
 import os
 import re
 import secrets
+import shutil
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,9 @@ from consilience.output.storage.datatree import OF_THE_RUN
 
 OWN_FILE = re.compile(rf"zarr\.json|\d+|c|{re.escape(journal.NAME)}|\w+\.[0-9a-f]{{32}}\.partial")
 """Names of files that a store has: metadata, chunks, its journal, and what a killed process left of these."""
+
+CHECKSUM = "crc32"
+"""The entry of consolidated metadata with their checksum: readers pass it over, `checking` does not."""
 
 
 def publish(root: Path, attributes: Mapping[str, object] | None = None) -> None:
@@ -53,11 +58,18 @@ def consolidated(members: Mapping[str, object]) -> dict[str, object]:
     return {"consolidated_metadata": {"kind": "inline", "must_understand": False, "metadata": dict(members)}}
 
 
-def replace_text(path: Path, metadata: object) -> None:
-    """Write JSON in the place of a file that readers may have open; raises OSError."""
+def checksum(metadata: Mapping[str, Any]) -> str:
+    """CRC-32 of metadata with consolidated ones, but for the entry that keeps it."""
+    kept = {name: value for name, value in metadata["consolidated_metadata"].items() if name != CHECKSUM}
+    return f"{zlib.crc32(json.dumps({**metadata, 'consolidated_metadata': kept}).encode()):08x}"
+
+
+def replace_text(path: Path, metadata: Mapping[str, Any]) -> None:
+    """Write metadata and their checksum in the place of a file that readers may have open; raises OSError."""
     partial = path.with_name(f"zarr.{secrets.token_hex(16)}.partial")
+    members = {**metadata["consolidated_metadata"], CHECKSUM: checksum(metadata)}
     try:
-        partial.write_text(json.dumps(metadata))
+        partial.write_text(json.dumps({**metadata, "consolidated_metadata": members}))
         os.replace(partial, path)
     except BaseException:
         partial.unlink(missing_ok=True)
@@ -75,8 +87,14 @@ def read_members(path: Path) -> dict[str, Any]:
     raise StorageError(f"{str(path)!r} is not a store of this library; nothing there is changed")
 
 
-def check_free(path: Path, overwrite: bool) -> None:
-    """Raise StorageError unless a store may be made at `path`; OSError if that cannot be seen."""
+def check_free(path: Path, overwrite: bool, run: str | None = None) -> None:
+    """Raise StorageError unless a store may be made at `path`; OSError if that cannot be seen.
+
+    Parameters
+    ----------
+    run : str, optional
+        The name of a run that goes on: it may replace its own store, and no other.
+    """
     if path.exists() and not path.is_dir():
         raise StorageError(f"{str(path)!r} is a file, and a store is a directory; name another place")
     if not path.exists() or not any(path.iterdir()):
@@ -86,8 +104,31 @@ def check_free(path: Path, overwrite: bool) -> None:
             other = str(entry.relative_to(path))
             raise StorageError(f"{str(path)!r} holds {other!r}, which is not of a store; name another place")
     members = read_members(path)
-    if not overwrite:
+    if run is not None:
+        check_owner(path, members["posterior"]["attributes"], run)
+    elif not overwrite:
         raise StorageError(
             f"{str(path)!r} holds a run of {members['posterior']['attributes'].get('created_at')} with "
             f"{members['posterior/draw']['shape'][0]} draws; overwrite=True replaces it"
         )
+
+
+def check_owner(path: Path, attributes: Mapping[str, Any], run: str) -> None:
+    """Raise StorageError unless the attributes of a result on the disk say that this run wrote it."""
+    if attributes.get("run") != run:
+        raise StorageError(
+            f"{str(path)!r} was written by another run than the one that goes on, on {attributes.get('created_at')}; "
+            "it is left as it is. Name another place: `pm.resume(…, store=…)`."
+        )
+
+
+def forget_remains(path: Path) -> None:
+    """Delete what a run wrote into a store that somebody deleted meanwhile: chunks without the metadata of a store."""
+    try:
+        if (path / "zarr.json").exists() or any(
+            entry.is_symlink() or (entry.is_file() and not OWN_FILE.fullmatch(entry.name)) for entry in path.rglob("*")
+        ):
+            return
+        shutil.rmtree(path, ignore_errors=True)
+    except OSError:
+        return

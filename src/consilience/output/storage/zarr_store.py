@@ -28,7 +28,7 @@ from consilience.output.storage.datatree import (
     storable,
 )
 from consilience.output.storage.zarr_arrays import GROWING, plain, write_group
-from consilience.output.storage.zarr_directory import check_free, publish, read_members
+from consilience.output.storage.zarr_directory import check_free, forget_remains, publish, read_members
 
 if TYPE_CHECKING:
     import zarr
@@ -64,6 +64,7 @@ class ZarrStore:
         self._arrays: dict[str, zarr.Array[Any]] = {}  # that grow, by path
         self._created: object = ""  # when
         self._journal = True  # whether that of what is replaced is kept
+        self.lost = False  # whether somebody deleted it
 
     @classmethod
     def create(
@@ -76,7 +77,7 @@ class ZarrStore:
         attributes: Attributes | None = None,
         overwrite: bool = False,
         groups: Groups | None = None,
-        goes_on: bool = False,
+        goes_on: str | None = None,
     ) -> ZarrStore:
         """A new store with a group `posterior`; its variables come with the first draws.
 
@@ -95,8 +96,8 @@ class ZarrStore:
             As for `storage.tree_of`; draws have no labels but their numbers.
         groups : Groups, optional
             Draws to begin with, as in `append`.
-        goes_on : bool, default False
-            Whether it is the run there that goes on: its journal is kept.
+        goes_on : str, optional
+            The attribute `run` of the run there that goes on: its store is replaced, no other, and its journal is kept.
 
         Notes
         -----
@@ -113,12 +114,12 @@ class ZarrStore:
         lock = files.lock(target)
         try:
             try:
-                check_free(target, overwrite)
+                check_free(target, overwrite, goes_on)
                 files.forget_leftovers(target)
             except OSError as error:
                 raise files.failure(target, error, "what was there before is kept") from error
             store = cls(target, lock, coords, dims, attributes, chains)
-            store._journal = goes_on
+            store._journal = goes_on is not None
             store.restart(groups)
         except BaseException:
             lock.release()
@@ -150,7 +151,10 @@ class ZarrStore:
             raise
         self._blocks = {path: block[:, :0].copy() for path, block in blocks.items()} if count else {}
         self._created, self.draws = made["posterior"].attrs["created_at"], count
-        self._open_arrays()
+        try:
+            self._open_arrays()
+        except OSError as error:  # somebody deleted it at this moment
+            raise files.failure(self.path, error, "what was there before is gone") from error
 
     def append(self, groups: Groups) -> None:
         """Add draws to every variable; readers see all of them or none.
@@ -170,6 +174,7 @@ class ZarrStore:
         blocks, count = self._checked(groups)
         if count == 0:
             return
+        self._check_there()
         if not self._blocks:
             self.restart(groups)
             return
@@ -181,6 +186,7 @@ class ZarrStore:
                 before = block.ndim > 1  # whether an axis comes before that of the draws
                 array.resize((*array.shape[:before], last, *array.shape[before + 1 :]))
                 array[(*(slice(None),) * before, slice(self.draws, last))] = block
+            self._check_there()
             publish(self.path)
         except OSError as error:
             raise files.failure(self.path, error, f"the {self.draws} draws before are kept") from error
@@ -200,6 +206,7 @@ class ZarrStore:
         are then kept.
         """
         self._check_open()
+        self._check_there()
         before = self._coords, self._chains
         chosen = list(chains)
         labels = self._coords.get("chain")
@@ -224,6 +231,7 @@ class ZarrStore:
         Raises StorageError if that cannot be written; the draws are kept, and it may be tried again.
         """
         self._check_open()
+        self._check_there()
         if unfit := GROWING & groups.keys():
             raise StorageError(f"group {min(unfit)!r} grows by append; finish takes the others")
         there = read_members(self.path)
@@ -269,13 +277,22 @@ class ZarrStore:
         if not self._lock.is_locked:
             raise StorageError(f"{str(self.path)!r} is no longer written; reopen goes on with it")
 
+    def _check_there(self) -> None:
+        """Raise StorageError, and leave nothing behind, where somebody deleted the store meanwhile."""
+        if not (self.path / "zarr.json").is_file():
+            self.lost = True
+            forget_remains(self.path)
+            raise StorageError(f"{str(self.path)!r} was deleted or moved while the run went on.")
+
     def _open_arrays(self) -> None:
         import zarr
 
-        tree = zarr.open_group(self.path, mode="r+", use_consolidated=False)
-        groups = {path.partition("/")[0] for path in self._blocks}
-        paths = [*self._blocks, *(f"{group}/draw" for group in groups)]
-        self._arrays = {path: cast("zarr.Array[Any]", tree[path]) for path in paths}
+        # What is not written is read as zeros or NaN: a chunk that was lost could not be told from one of these.
+        with zarr.config.set({"array.write_empty_chunks": True}):
+            tree = zarr.open_group(self.path, mode="r+", use_consolidated=False)
+            groups = {path.partition("/")[0] for path in self._blocks}
+            paths = [*self._blocks, *(f"{group}/draw" for group in groups)]
+            self._arrays = {path: cast("zarr.Array[Any]", tree[path]) for path in paths}
 
     def _checked(self, groups: Groups) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
         """Arrays by path, and their number of draws; StorageError if they do not fit one another or this store."""

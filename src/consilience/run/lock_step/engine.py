@@ -24,6 +24,7 @@ from consilience.inference.messages import ChainTuning, Divergences, Segment, Wi
 from consilience.inference.metric import diagonal
 from consilience.inference.modes.normals import RegionNormals
 from consilience.inference.tuner import TuningSetting
+from consilience.record import replace
 from consilience.run.course import RunCourse
 from consilience.run.engine import Chains, Engine, Overseer, superchains_of
 from consilience.run.handle import Running
@@ -55,6 +56,7 @@ def launch(
     precision: str = "float64",
     climb: bool = True,
     other_coordinates: Callable[[Floats, bool], Supervisor | None] | None = None,
+    work: float | None = None,
 ) -> Running:
     """A run of so many chains, ready to start; `device`, `precision`, `climb` as in `LockStepEngine`.
 
@@ -73,6 +75,8 @@ def launch(
     monitored : Monitored, optional
         What is watched; all coordinates by default.
     other_coordinates : callable, optional
+        As in `run.launch`.
+    work : float, optional
         As in `run.launch`.
 
     Raises
@@ -94,7 +98,8 @@ def launch(
         regions=watched.present_normals() if "jumps" in plan.remedies else None,
     )
     tuner = ChEESTuner(kernel, TuningSetting(chains, engine.dimension, COLUMNS, plan))
-    return Running(Supervisor(RunCourse(plan, engine.chains, tuner, watched, other_coordinates), engine, seed), ())
+    facts = replace(engine.chains, work=work)
+    return Running(Supervisor(RunCourse(plan, facts, tuner, watched, other_coordinates), engine, seed), ())
 
 
 def device_of(name: Any = None) -> Any:

@@ -54,7 +54,7 @@ def crew(chains: int, cores: int | None, threads_per_chain: int | None, chunks: 
     chunks : int
         That an evaluation is cut into; below 2: it is not.
     """
-    most = max(1, threads(cores))
+    most = max(1, usable_cores() if cores is None else cores)
     if chunks < 2 or threads_per_chain == 1:
         return Crew(min(chains, most), min(chains, most))
     if threads_per_chain is None:
@@ -67,8 +67,8 @@ def crew(chains: int, cores: int | None, threads_per_chain: int | None, chunks: 
 
 
 def threads(cores: int | None) -> int:
-    """How many threads may work, if so many were asked for."""
-    return usable_cores() if cores is None else cores
+    """How many threads work where work is divided at will: as many as asked for, and as there are processors."""
+    return usable_cores() if cores is None else max(1, min(cores, usable_cores()))
 
 
 class Delivery(Record):

@@ -1,7 +1,7 @@
 """Reverse accumulation: cotangents of outputs in, cotangents of any nodes out.
 
 Walks only the paths that lead to the wanted nodes, without recursion. What an op does to a cotangent is a row
-of `table`; nothing here knows an op but `Item`, `StopGradient` and sums of exponentials.
+of `table`; nothing here knows an op but `Item` and `StopGradient`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,11 @@ from consilience.errors import MissingRuleError
 from consilience.ir import Node, TensorType, TupleType, topological
 from consilience.ir.side_tables import describe
 from consilience.ir.types import FLOATS
-from consilience.ops import Elementwise, Item, Reduce, StopGradient
+from consilience.ops import Elementwise, Item, StopGradient
 from consilience.ops.scalar import DRAWS
 from consilience.transforms.complex_pairs import without_complex
-from consilience.transforms.gradient.mask import total, unbroadcast, without_weight
+from consilience.transforms.gradient.mask import Choices, total, unbroadcast
 from consilience.transforms.gradient.table import pullback_row
-
-# Scalar functions with slopes that are finite whatever their arguments are.
-BOUNDED_SLOPES = ("abs", "add", "neg", "sub", "where")
 
 
 def accumulate(
@@ -57,7 +54,7 @@ def accumulate(
     items: dict[Node, dict[int, list[Node]]] = {}
     kept = set(wrt)
     found: dict[Node, Node] = {}
-    summed: set[Node] = set()  # what lies in logarithms of sums
+    choices = Choices(order)
     while order:
         node = order.pop()
         if isinstance(node.type, TupleType):
@@ -84,22 +81,13 @@ def accumulate(
         row = pullback_row(node)
         if row is None:
             continue
-        if node in summed or _sums_exponentials(node):
-            summed.update(node.inputs)
-        if node in summed and isinstance(node.op, Elementwise) and node.op.function not in BOUNDED_SLOPES:
+        if isinstance(node.op, Elementwise):
             assert isinstance(cotangent, Node)  # functions of elements have one output
-            cotangent = without_weight(cotangent)
+            cotangent = choices.kept(node, cotangent)
         for operand, asked, part in zip(node.inputs, wanted, row(node, cotangent, wanted), strict=True):
             if asked and part is not None:
                 parts.setdefault(operand, []).append(unbroadcast(part, operand.static_shape))
     return [found.get(node) for node in wrt]
-
-
-def _sums_exponentials(node: Node) -> bool:
-    """Whether branches of no weight, -inf, may enter a node: their derivatives do not count."""
-    if isinstance(node.op, Elementwise):
-        return node.op.function in ("logaddexp", "logaddexp2")
-    return isinstance(node.op, Reduce) and node.op.kind == "logsumexp"
 
 
 def _leading_to(

@@ -1,15 +1,17 @@
 """Pullbacks of factorisations, on the last two axes of batches.
 
-Cotangents of symmetric matrices are symmetric, as in `linalg`. Vectors of equal eigenvalues or singular values have no
-derivative: there a difference in a denominator is 0, and the derivative infinite or NaN. Values of such matrices have
-one if they enter alike. Sources: M. Giles (2008), "Collected matrix derivative results"; S. Walter and L. Lehmann
-(2018), "Algorithmic differentiation of linear algebra functions"; G. Golub and V. Pereyra (1973), "The differentiation
-of pseudo-inverses".
+Cotangents of symmetric matrices lie in the triangle that is read, as in `linalg`. Vectors of equal eigenvalues or
+singular values have no derivative: there a difference in a denominator is 0, and the derivative infinite or NaN. Values
+of such matrices have one if they enter alike, and other vectors if an index chooses them. Sources: M. Giles (2008),
+"Collected matrix derivative results"; S. Walter and L. Lehmann (2018), "Algorithmic differentiation of linear algebra
+functions"; G. Golub and V. Pereyra (1973), "The differentiation of pseudo-inverses".
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 from consilience.errors import MissingRuleError
@@ -43,7 +45,8 @@ from consilience.ops.index import getitem, index_set
 from consilience.ops.order import argsort
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, length_of
-from consilience.transforms.gradient.linalg import positions, symmetric, triangle
+from consilience.transforms.gradient.linalg import folded, positions, symmetric, triangle
+from consilience.transforms.gradient.mask import chosen_columns, keep
 from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import Cotangents, no_derivative, partial_of, pullback_of
 
@@ -71,6 +74,18 @@ def _differences(values: Node) -> Node:
     return where(eq(i, j), 1.0, _columns(values) - expand_dims(values, values.ndim))
 
 
+def _among(chosen: Node | None, x: Node) -> Node:
+    """What turns one vector to another, where one of them was chosen: others may have equal values."""
+    return x if chosen is None else keep(apply("logical_or", expand_dims(chosen, chosen.ndim), _columns(chosen)), x)
+
+
+def _weighted(vectors: Node, weights: Node) -> Node:
+    """Columns times numbers; those that were not chosen do not count when derivatives are taken again."""
+    chosen = chosen_columns(expand_dims(weights, weights.ndim - 1))
+    found = vectors * _columns(weights)
+    return found if chosen is None else keep(_columns(chosen), found)
+
+
 def _diagonal_matrix(values: Node) -> Node:
     i, j = positions(values)
     return where(eq(i, j), _columns(values), 0.0)
@@ -85,19 +100,20 @@ def _upper_solve(r: Node, right: Node, transposed: bool = False) -> Node:
 
 @pullback_of(Eigh)
 def _eigh(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
+    assert isinstance(node.op, Eigh)
     values, vectors = _items(node, 2)
     inner = _diagonal_matrix(_given(g[0], values))
     if g[1] is not None:
         turning = vectors.mT @ g[1]
-        inner = inner + 0.5 * (turning - turning.mT) / _differences(values)
-    return [vectors @ inner @ vectors.mT]
+        inner = inner + _among(chosen_columns(g[1]), 0.5 * (turning - turning.mT) / _differences(values))
+    return [folded(vectors @ inner @ vectors.mT, node.inputs[0], node.op.lower, even=True)]
 
 
 @partial_of(Eigvalsh)
 def _eigvalsh(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, Eigvalsh)
     vectors = Node(Item(1), Node(Eigh(node.op.lower), node.inputs[0]))
-    return (vectors * _columns(g)) @ vectors.mT
+    return folded(_weighted(vectors, g) @ vectors.mT, node.inputs[0], node.op.lower, even=True)
 
 
 @pullback_of(LDL)
@@ -117,7 +133,7 @@ def _ldl(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
     found = Node(solve, factor, Node(solve, factor, inner).mT).mT
     back = argsort(order)
     found = take_along_axis(found, expand_dims(back, back.ndim), -2)
-    return [symmetric(take_along_axis(found, _columns(back), -1))]
+    return [folded(take_along_axis(found, _columns(back), -1), node.inputs[0])]
 
 
 # ---- singular values
@@ -139,13 +155,15 @@ def _svd(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
     gaps = _differences(s * s)
     rest: list[Node] = []
     if g[0] is not None:
-        turning = u.mT @ g[0]
-        inner = inner + (turning - turning.mT) / gaps * _columns(s)
-        rest.append(((g[0] - u @ turning) / _columns(s)) @ v.mT)
+        turning, chosen = u.mT @ g[0], chosen_columns(g[0])
+        inner = inner + _among(chosen, (turning - turning.mT) / gaps * _columns(s))
+        beside = (g[0] - u @ turning) / _columns(s)
+        rest.append((beside if chosen is None else keep(_columns(chosen), beside)) @ v.mT)
     if g[2] is not None:
-        turning = v.mT @ g[2].mT
-        inner = inner + expand_dims(s, s.ndim) * (turning - turning.mT) / gaps
-        rest.append((u / _columns(s)) @ (g[2].mT - v @ turning).mT)
+        turning, chosen = v.mT @ g[2].mT, chosen_columns(g[2].mT)
+        inner = inner + _among(chosen, expand_dims(s, s.ndim) * (turning - turning.mT) / gaps)
+        beside = (g[2].mT - v @ turning) / _columns(s)
+        rest.append(u @ (beside if chosen is None else keep(_columns(chosen), beside)).mT)
     found = u @ inner @ v.mT
     for part in rest:
         found = found + part
@@ -155,7 +173,7 @@ def _svd(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
 @partial_of(SingularValues)
 def _singular_values(node: Node, g: Node, position: int) -> Node:
     u, _, v = _items(Node(SVD(), node.inputs[0]), 3)
-    return (u * _columns(g)) @ v
+    return _weighted(u, g) @ v
 
 
 @partial_of(PseudoInverse)
@@ -171,7 +189,8 @@ def _pseudo_inverse(node: Node, g: Node, position: int) -> Node | None:
         x, h = where(i >= j, x, x.mT), symmetric(h)
     left, right = h @ node, node @ h
     found = (left - x @ (node @ left)) @ p + p @ (right - (right @ node) @ x) - p @ h.mT @ p
-    return (symmetric(found) if op.hermitian else found) + _of_values_left_out(op, x, h, share)
+    found = found + _of_values_left_out(op, x, h, share)
+    return folded(found, node.inputs[0]) if op.hermitian else found
 
 
 @pullback_of(LeastSquares)
@@ -303,8 +322,10 @@ def _eig(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
         off = apply("neq", i, j)
         d, e = _differences(re), where(off, _columns(im) - expand_dims(im, im.ndim), 0.0)
         size = d * d + e * e
-        diagonal = diagonal + where(off, (first * d - second * e) / size, 0.0)
-        other = other + where(off, (first * e + second * d) / size, 0.0)
+        parts = [chosen_columns(part) for part in g[2:] if part is not None]
+        chosen = None if any(part is None for part in parts) else functools.reduce(partial(apply, "logical_or"), parts)
+        diagonal = diagonal + _among(chosen, where(off, (first * d - second * e) / size, 0.0))
+        other = other + _among(chosen, where(off, (first * e + second * d) / size, 0.0))
     return [_back(diagonal, other, x, y)]
 
 

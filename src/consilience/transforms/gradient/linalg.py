@@ -1,15 +1,16 @@
 """Pullbacks of linear algebra, on the last two axes of batches.
 
-A function of a symmetric matrix has no unique derivative entry by entry. Here the cotangent of a matrix
-that is assumed symmetric (`Cholesky`, and `Solve`, `Inverse`, `LogAbsDet` of positive definite matrices) is
-symmetric: half of a slope falls on each of two mirrored entries, so that <cotangent, dA> is right for
-symmetric dA. Sources: M. Giles (2008), "Collected matrix derivative results"; I. Murray (2016),
-"Differentiation of the Cholesky decomposition".
+Ops on symmetric matrices (`Cholesky`, `InverseQuadratic`, and `Solve`, `Inverse`, `LogAbsDet` of positive definite
+ones) read the lower triangle, and the cotangent of their matrix lies in it: an entry below the diagonal stands for two.
+So slopes are those of what is computed, whatever the other triangle holds (see `folded`). Sources: M. Giles (2008),
+"Collected matrix derivative results"; I. Murray (2016), "Differentiation of the Cholesky decomposition".
 """
 
 from __future__ import annotations
 
-from consilience.ir import Node
+import numpy as np
+
+from consilience.ir import Node, constant
 from consilience.ir.dimension import product
 from consilience.ops import (
     Cholesky,
@@ -18,12 +19,21 @@ from consilience.ops import (
     Inverse,
     InverseQuadratic,
     Iota,
+    Item,
     LogAbsDet,
     MatMul,
     Solve,
     SolveTriangular,
+    cast,
+    cond,
 )
-from consilience.ops.shape import expand_dims, reshape, squeeze
+from consilience.ops.arrangement import full_like
+from consilience.ops.index import getitem
+from consilience.ops.reduce import reduce
+from consilience.ops.shape import broadcast_to, expand_dims, reshape, squeeze
+from consilience.rewrite.structure import is_symmetric
+from consilience.transforms.gradient.mask import keep
+from consilience.transforms.gradient.reduce import product_of_others
 from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import no_derivative, partial_of
 
@@ -60,6 +70,23 @@ def symmetric(x: Node) -> Node:
     return 0.5 * (x + x.mT)
 
 
+def folded(x: Node, matrix: Node, lower: bool = True, even: bool = False) -> Node:
+    """The cotangent of a matrix of which one triangle is read, from that of a matrix that is symmetric.
+
+    A matrix that is symmetric whatever its parts are has both: half of a slope on each of two mirrored entries.
+
+    Parameters
+    ----------
+    even : bool, default False
+        Whether the cotangent is symmetric.
+    """
+    if is_symmetric(matrix):
+        return x if even else symmetric(x)
+    i, j = positions(x)
+    both = where(i > j if lower else i < j, 2.0 * x if even else x + x.mT, x)
+    return keep(i >= j if lower else i <= j, both)
+
+
 def triangle(x: Node, lower: bool) -> Node:
     """x with zeros outside of one triangle."""
     i, j = positions(x)
@@ -80,7 +107,7 @@ def _cholesky(node: Node, g: Node, position: int) -> Node:
     phi = where(i > j, inner, where(eq(i, j), 0.5 * inner, 0.0))
     solve = SolveTriangular(lower=True, transposed=True)
     half = Node(solve, node, phi)
-    return symmetric(Node(solve, node, half.mT))
+    return folded(Node(solve, node, half.mT), node.inputs[0])
 
 
 @partial_of(SolveTriangular)
@@ -99,7 +126,7 @@ def _solve(node: Node, g: Node, position: int) -> Node:
     a = node.inputs[0]
     if node.op.assume == "positive definite":
         right = Node(node.op, a, g)
-        return right if position == 1 else symmetric(-(right @ node.mT))
+        return right if position == 1 else folded(-(right @ node.mT), a)
     right = Node(node.op, a.mT, g)
     return right if position == 1 else -(right @ node.mT)
 
@@ -109,28 +136,65 @@ def _inverse_quadratic(node: Node, g: Node, position: int) -> Node:
     a, b = node.inputs
     solved = Node(Solve("positive definite"), a, b)
     scaled = solved * expand_dims(g, -2)
-    return -(scaled @ solved.mT) if position == 0 else 2.0 * scaled
+    return folded(-(scaled @ solved.mT), a, even=True) if position == 0 else 2.0 * scaled
 
 
 @partial_of(Inverse)
 def _inverse(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, Inverse)
     if node.op.assume == "positive definite":
-        return symmetric(-(node @ g @ node))
+        return folded(-(node @ g @ node), node.inputs[0])
     return -(node.mT @ g @ node.mT)
 
 
 @partial_of(LogAbsDet)
 def _log_abs_det(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, LogAbsDet)
-    inverse = Node(Inverse(node.op.assume), node.inputs[0])
-    return _on_matrices(g) * (inverse if node.op.assume == "positive definite" else inverse.mT)
+    a = node.inputs[0]
+    inverse = Node(Inverse(node.op.assume), a)
+    if node.op.assume == "positive definite":
+        return folded(_on_matrices(g) * inverse, a, even=True)
+    return _on_matrices(g) * inverse.mT
 
 
 @partial_of(Det)
 def _det(node: Node, g: Node, position: int) -> Node:
-    """Jacobi's formula; asks for the inverse, so it fails for a singular matrix."""
-    return _on_matrices(g * node) * Node(Inverse(), node.inputs[0]).mT
+    """Jacobi's formula: the cofactors, which are det(A) inv(A)' for regular matrices."""
+    x = node.inputs[0]
+    n = x.static_shape[-1]
+    cofactors: Node | list[Node]
+    if n in (1, 2, 3):
+        cofactors = _few_cofactors(x, n)
+    else:
+        some = reduce("any", eq(node, 0.0))
+        by_inverse = _on_matrices(node) * Node(Inverse(), x).mT
+        cofactors = cond(some, *(broadcast_to(c, x.static_shape) for c in (_cofactors_by_values(x), by_inverse)))
+    assert isinstance(cofactors, Node)
+    return _on_matrices(g) * cofactors
+
+
+def _few_cofactors(x: Node, n: int) -> Node:
+    """Those of 1, 2 or 3 rows, from elements further down and to the right, round and round."""
+    if n == 1:
+        return full_like(x, 1.0)
+
+    def at(i: int, j: int) -> Node:
+        rows, columns = (constant((np.arange(n) + k) % n) for k in (i, j))
+        return getitem(getitem(x, (..., rows, slice(None))), (..., columns))
+
+    if n == 2:
+        return at(1, 1) * constant(np.asarray([[1, -1], [-1, 1]], x.dtype))
+    return at(1, 1) * at(2, 2) - at(1, 2) * at(2, 1)
+
+
+def _cofactors_by_values(x: Node) -> Node:
+    """With x = U diag(s) V': det(U V') U C V', where C has on its diagonal the products of the other values."""
+    from consilience.ops.factorisations import SVD  # few determinants are 0
+
+    made = Node(SVD(), cast(x, "float64"))
+    u, s, v = (cast(Node(Item(i), made), x.dtype) for i in range(3))
+    others = product_of_others(s, (s.ndim - 1,))
+    return _on_matrices(Node(DetSign(), u @ v)) * ((u * expand_dims(others, -2)) @ v)
 
 
 def _on_matrices(x: Node) -> Node:

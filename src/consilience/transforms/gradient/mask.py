@@ -1,18 +1,45 @@
-"""Cotangents of the form where(c, h, 0), and sums over stretched axes.
+"""Cotangents of the form where(c, h, 0), what is chosen of a value, and sums over stretched axes.
 
 A pullback is linear in the cotangent, and a scalar function's works element by element, so it commutes with
 a mask: f(where(c, h, 0)) = where(c, f(h), 0). Keeping the mask outermost is what makes the derivative of
 `where(x > 0, log(x), 0)` zero instead of 0 * inf at x = 0.
+
+Indices choose, too, and extremes, and triangles. Where cotangents are 0 because something else was chosen, their own
+numbers do not tell: they are 0 by chance, too, and then their derivatives count. What tells is how a cotangent was
+made: an index writes it into zeros, a mask lies on it. `Choices` finds that, and writes a mask where a slope may be
+infinite and nowhere else, so that the derivatives of other functions stay as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from consilience.ir import Node, constant_value
+import numpy as np
+
+from consilience.ir import Node, constant, constant_value
 from consilience.ir.types import Shape
-from consilience.ops import BroadcastTo, Elementwise, Reduce, apply
+from consilience.ops import (
+    BroadcastTo,
+    Cast,
+    Concatenate,
+    Cumulative,
+    Elementwise,
+    ExpandDims,
+    Index,
+    IndexUpdate,
+    MatMul,
+    Reduce,
+    Reshape,
+    Squeeze,
+    Transpose,
+    apply,
+    cast,
+)
+from consilience.ops.index import FULL, At, Entry, NewAxis, SliceIndex
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, expand_dims
 
 
@@ -49,11 +76,6 @@ def keep(condition: Node, value: Node, inverted: bool = False) -> Node:
         own = apply("logical_not", condition) if inverted else condition
         return apply("where", apply("logical_and", own, inner.holds()), inner.inner, 0)
     return apply("where", condition, 0, value) if inverted else apply("where", condition, value, 0)
-
-
-def without_weight(cotangent: Node) -> Node:
-    """A cotangent that stays 0 where it is, whatever slopes it meets: masked by itself, if by nothing else."""
-    return cotangent if masked(cotangent) is not None else keep(apply("neq", cotangent, 0), cotangent)
 
 
 def through_mask(cotangent: Node, rule: Callable[[Node], Node | None]) -> Node | None:
@@ -109,3 +131,226 @@ def unbroadcast(cotangent: Node, shape: Shape) -> Node:
 def _is_zero(node: Node) -> bool:
     value = constant_value(node)
     return value is not None and value.size == 1 and value.ndim == 0 and value.item() == 0
+
+
+# ---- what was chosen
+
+# True where an element was chosen, of the shape of the cotangent; None where all may have been.
+Chosen: TypeAlias = Node | None
+
+# Functions whose slopes, like their values, are finite at any arguments, and those of which they are at finite ones.
+FLAT: Final = frozenset(("abs", "add", "maximum", "minimum", "neg", "sub", "where"))
+SMOOTH: Final = FLAT | {
+    "arcsinh", "arctan", "cos", "cosh", "erf", "erfc", "erfcx", "exp", "exp2", "expm1", "hypot", "log1p_square",
+    "log_ndtr", "logaddexp", "mul", "sigmoid", "sin", "sinh", "softplus", "square", "tanh",
+}  # fmt: skip
+LARGEST: Final = 1 << 20  # positions that are looked at while derivatives are taken
+
+
+class Choices:
+    """What is chosen of values, as their cotangents tell, for one walk through a graph."""
+
+    def __init__(self, forward: Iterable[Node]) -> None:
+        # The graph itself has no cotangents.
+        self._chosen: dict[Node, Chosen] = dict.fromkeys(forward)
+        self._finite: dict[Node, bool] = {}
+        self._whole: set[Node] = set()  # masks that leave out all that was not chosen
+
+    def kept(self, node: Node, cotangent: Node) -> Node:
+        """The cotangent of a scalar function, masked by what was chosen if the function may have infinite slopes."""
+        mask = masked(cotangent)
+        if (mask is not None and mask.condition in self._whole) or self._bounded(node):
+            return cotangent
+        chosen = self.of(cotangent if mask is None else mask.inner)
+        if chosen is None:
+            return cotangent
+        found = keep(chosen, cotangent)
+        self._whole.add(found.inputs[0])
+        return found
+
+    def of(self, cotangent: Node) -> Chosen:
+        """Where a cotangent is not 0 by choice."""
+        stack = [cotangent]
+        while stack:
+            node = stack[-1]
+            if node not in self._chosen:
+                parts, rule = _rule(node)
+                left = [part for part in parts if part not in self._chosen]
+                if left:
+                    stack += left
+                    continue
+                self._chosen[node] = rule([self._chosen[part] for part in parts])
+            stack.pop()
+        return self._chosen[cotangent]
+
+    def _bounded(self, node: Node) -> bool:
+        """Whether a scalar function has finite slopes here, as far as functions tell and numbers do not overflow."""
+        assert isinstance(node.op, Elementwise)
+        if node.op.function in FLAT:
+            return True
+        return _smooth(node) and all(self._is_finite(operand) for operand in node.inputs)
+
+    def _is_finite(self, node: Node) -> bool:
+        stack = [node]
+        while stack:
+            top = stack[-1]
+            if top not in self._finite:
+                if isinstance(top.op, Elementwise) and not (_smooth(top) or top.op.function == "sqrt"):
+                    self._finite[top] = False
+                else:
+                    left = [operand for operand in top.inputs if operand not in self._finite]
+                    if left:
+                        stack += left
+                        continue
+                    self._finite[top] = all(self._finite[operand] for operand in top.inputs)
+            stack.pop()
+        return self._finite[node]
+
+
+def chosen_columns(cotangent: Node) -> Chosen:
+    """Which columns of matrices were chosen."""
+    chosen = Choices(()).of(cotangent)
+    return None if chosen is None else reduce("any", chosen, -2)
+
+
+def _smooth(node: Node) -> bool:
+    assert isinstance(node.op, Elementwise)
+    if node.op.function in SMOOTH:
+        return True
+    if node.op.function not in ("pow", "true_div"):
+        return False
+    second = constant_value(node.inputs[1])
+    return second is not None and bool((second >= 1 if node.op.function == "pow" else second != 0).all())
+
+
+# The operands that are cotangents, and what is chosen of the result where that of one of them is known.
+_Rule: TypeAlias = tuple[Sequence[Node], Callable[[Sequence[Chosen]], Chosen]]
+
+
+def _alone(node: Node, rule: Callable[[Node], Chosen]) -> _Rule:
+    return node.inputs[:1], lambda parts: None if parts[0] is None else rule(parts[0])
+
+
+def _rule(node: Node) -> _Rule:
+    op = node.op
+    match op:
+        case Elementwise():
+            return _of_function(node, op.function)
+        case Cast():
+            return _alone(node, lambda part: part)
+        case Reshape() | Transpose() | ExpandDims() | Squeeze() | BroadcastTo() | Index():
+            return _alone(node, lambda part: Node(op, part, *node.inputs[1:]))
+        case IndexUpdate():
+            return _of_update(node, op)
+        case Concatenate():
+            return node.inputs, lambda parts: _joined(node, op, parts)
+        case Reduce() if op.kind == "sum":
+            return _alone(node, lambda part: Node(Reduce("any", op.axes), part))
+        case Cumulative() if op.kind == "sum":
+            return _alone(node, lambda part: apply("gt", Node(op, cast(part, "int64")), 0))
+        case MatMul() if all(x.ndim > 1 for x in node.inputs):
+            return node.inputs, lambda parts: _of_product(node, parts)
+    return (), lambda parts: None
+
+
+def _of_function(node: Node, function: str) -> _Rule:
+    mask = masked(node)
+    if mask is not None:
+        return (mask.inner,), lambda parts: _all_of(node, [mask.holds(), *parts])
+    if function in ("mul", "neg"):
+        return node.inputs, lambda parts: _all_of(node, parts)
+    if function == "true_div":
+        return node.inputs[:1], lambda parts: _all_of(node, parts)
+    if function == "add":
+        return (
+            node.inputs,
+            lambda parts: None if any(part is None for part in parts) else _combined(node, "logical_or", parts),
+        )
+    return (), lambda parts: None
+
+
+def _combined(node: Node, function: str, parts: Sequence[Chosen]) -> Node:
+    some = [part for part in parts if part is not None]
+    return broadcast_to(functools.reduce(partial(apply, function), some), node.static_shape)
+
+
+def _all_of(node: Node, parts: Sequence[Chosen]) -> Chosen:
+    return None if all(part is None for part in parts) else _combined(node, "logical_and", parts)
+
+
+def _of_update(node: Node, op: IndexUpdate) -> _Rule:
+    base, values, *arrays = node.inputs
+
+    def write(into: Chosen, part: Node, mode: str = "set") -> Node:
+        whole = constant(False) if into is None else into
+        places = [broadcast_to(x, like.static_shape) for x, like in ((whole, base), (part, values))]
+        return Node(IndexUpdate(op.specification, mode), *places, *arrays)
+
+    def written(parts: Sequence[Chosen]) -> Chosen:
+        (part,) = parts
+        if part is None:
+            return None if _covers(node, op, arrays) else write(None, constant(True))
+        if not arrays:
+            return write(None, part)
+        return apply("gt", write(constant(0, "int64"), cast(part, "int64"), "inc"), 0)  # any that meet in one place
+
+    if _all_zero(base):
+        return (values,), written
+    if op.mode == "set" and _all_zero(values):
+        return (base,), lambda parts: write(constant(True) if parts[0] is None else parts[0], constant(False))
+    return (), lambda parts: None
+
+
+def _all_zero(x: Node) -> bool:
+    value = constant_value(x.inputs[0] if isinstance(x.op, BroadcastTo) else x)
+    return value is not None and not value.any()
+
+
+def _covers(node: Node, op: IndexUpdate, arrays: Sequence[Node]) -> bool:
+    """Whether every place is written to, as far as constants tell."""
+    if all(entry == FULL or isinstance(entry, NewAxis) for entry in op.specification):
+        return True
+    shape, known = node.static_shape, [constant_value(array) for array in arrays]
+    if not all(isinstance(n, int) for n in shape) or any(k is None for k in known):
+        return False
+    entries = iter(known)
+    reached = np.zeros(shape, bool)  # integers, as was looked at
+    if reached.size > LARGEST:
+        return False
+    reached[tuple(_plain(entry, entries) for entry in op.specification)] = True
+    return bool(reached.all())
+
+
+def _plain(entry: Entry, arrays: Iterator[Any]) -> Any:
+    """An entry as NumPy has it."""
+    match entry:
+        case SliceIndex():
+            return entry.bounds()
+        case At():
+            return entry.position
+        case NewAxis():
+            return None
+        case _:
+            return next(arrays)
+
+
+def _joined(node: Node, op: Concatenate, parts: Sequence[Chosen]) -> Chosen:
+    whole = [_all_zero(x) for x in node.inputs]
+    if not any(whole) and all(part is None for part in parts):
+        return None
+    return Node(
+        op,
+        *(
+            broadcast_to(constant(not zero), x.static_shape) if part is None else part
+            for part, x, zero in zip(parts, node.inputs, whole, strict=True)
+        ),
+    )
+
+
+def _of_product(node: Node, parts: Sequence[Chosen]) -> Chosen:
+    """Rows of the first matrix and columns of the second that hold something."""
+    sides = [
+        None if part is None else reduce("any", part, part.ndim - axis, keepdims=True)
+        for part, axis in zip(parts, (1, 2), strict=True)
+    ]
+    return _all_of(node, sides)

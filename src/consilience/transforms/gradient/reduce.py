@@ -11,7 +11,7 @@ from consilience.ops import ArgReduce, Cumulative, Iota, Reduce, Softmax, apply
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, expand_dims, length_of, moveaxis, reshape, transpose
 from consilience.transforms.gradient.mask import keep, through_mask, through_reduction
-from consilience.transforms.gradient.scalar import eq, where
+from consilience.transforms.gradient.scalar import either, eq, where
 from consilience.transforms.gradient.table import no_derivative, partial_of
 
 # (g, y, x, axes) with g and y at the rank of x
@@ -32,21 +32,21 @@ def _sum(g: Node, y: Node, x: Node, axes: Sequence[int]) -> Node:
 
 
 def _logsumexp(g: Node, y: Node, x: Node, axes: Sequence[int]) -> Node:
-    # What is -inf has no weight, and its own derivatives, which may be infinite, do not count.
-    return keep(eq(x, -math.inf), g * Node(Softmax(tuple(axes)), x), inverted=True)
+    # Derivatives of what has no weight, which may be infinite, do not count.
+    weight = Node(Softmax(tuple(axes)), x)
+    return keep(either(eq(x, -math.inf), eq(weight, 0.0)), g * weight, inverted=True)
 
 
 def _extreme(g: Node, y: Node, x: Node, axes: Sequence[int]) -> Node:
-    """Elements that tie share evenly."""
-    reached = eq(x, y).astype(x.dtype)
-    ties = expand_dims(Node(Reduce("sum", tuple(axes)), reached), axes)
-    return g * (reached / ties)
+    """Elements that tie share evenly; those that are less do not count, NaN does."""
+    ties = expand_dims(Node(Reduce("sum", tuple(axes)), eq(x, y).astype(x.dtype)), axes)
+    return keep(either(x < y, x > y), broadcast_to(g / ties, x.static_shape), inverted=True)
 
 
 def _product(g: Node, y: Node, x: Node, axes: Sequence[int]) -> Node:
     if all(x.static_shape[a] == 1 for a in axes):
         return g
-    return g * _product_of_others(x, axes)
+    return g * product_of_others(x, axes)
 
 
 _SPREADS: dict[str, _Spread] = {
@@ -58,7 +58,7 @@ _SPREADS: dict[str, _Spread] = {
 }
 
 
-def _product_of_others(x: Node, axes: Sequence[int]) -> Node:
+def product_of_others(x: Node, axes: Sequence[int]) -> Node:
     """For every element the product of the others in the reduced axes: right with any number of zeros."""
     order = [*(i for i in range(x.ndim) if i not in axes), *axes]
     moved = transpose(x, order)
@@ -106,7 +106,8 @@ def _softmax(node: Node, g: Node, position: int) -> Node:
         return g - Node(Softmax(axes), x) * reduce("sum", g, axes, keepdims=True)
     weighted = through_mask(g, lambda inner: inner * node)
     assert weighted is not None
-    return weighted - node * reduce("sum", weighted, axes, keepdims=True)
+    # As in `_logsumexp`, what has no weight does not count.
+    return keep(eq(node, 0.0), weighted - node * reduce("sum", weighted, axes, keepdims=True), inverted=True)
 
 
 no_derivative(ArgReduce, "the result is a position, an integer")

@@ -3,10 +3,11 @@
 In a row `g` is the cotangent of the result `y`; the arguments follow. Broadcasting is undone by the engine.
 
 Conventions at kinks and ends of domains. The slope of `abs` and `sign` at 0 is 0; `maximum` and `minimum`
-share a tie evenly; `hypot(0, 0)` has slope 0; `x ** p` has slope 0 in p at x = 0. Elsewhere rows tell the
-truth: `sqrt` and `log` have slope inf at 0. `where(c, a, b)` keeps the branch not taken out of the result
-even then, because masks stay outermost (see `mask`) through chains of elementwise functions and reductions;
-the mask is lost behind indexing, matrix products and values that are also used outside of the branch.
+share a tie evenly; `hypot(0, 0)` and
+`arctan2(0, 0)` have slope 0; `x ** p` has slope 0 in p at x = 0. Elsewhere rows tell the
+truth: `sqrt` and `log` have slope inf at 0. What is not chosen does not count even then, be it by `where`, an index, a
+triangle or as an extreme: masks stay outermost through scalar functions and reductions, and are written again behind
+all that moves elements (see `mask`).
 """
 
 from __future__ import annotations
@@ -226,10 +227,17 @@ def _slope_of_log1p_square(x: Node) -> Node:
 derivative("log1p_square", lambda g, y, x: g * _slope_of_log1p_square(x))
 
 
+def _before_overflow(name: str, x: Node, end: float) -> Node:
+    """A function that overflows beyond an end: infinite there without a slope, which would be 0 times infinity."""
+    far = apply("gt" if end > 0 else "lt", x, end)
+    return where(far, math.inf, apply(name, where(far, end, x)))
+
+
 def _share(g: Node, a: Node, b: Node, base: float) -> Node:
-    """g exp(a) / (exp(a) + exp(b)), at any size of a and b. What is -inf has no weight, nor have its derivatives."""
+    """g exp(a) / (exp(a) + exp(b)), at any size of a and b. Derivatives of what has no weight do not count."""
     gap = where(eq(a, b), 0.0, a - b)
-    return keep(eq(a, -math.inf), g * apply("sigmoid", gap if base == math.e else gap * math.log(base)), inverted=True)
+    share = apply("sigmoid", gap if base == math.e else gap * math.log(base))
+    return keep(either(eq(a, -math.inf), eq(share, 0.0)), g * share, inverted=True)
 
 
 derivative(
@@ -242,7 +250,8 @@ derivative(
     lambda g, y, a, b: _share(g, a, b, 2.0),
     lambda g, y, a, b: _share(g, b, a, 2.0),
 )
-derivative("log1mexp", lambda g, y, x: -g / apply("abs", apply("expm1", -x)))  # -inf at 0.0 too
+# -inf at 0.0 too.
+derivative("log1mexp", lambda g, y, x: -g / apply("abs", _before_overflow("expm1", -x, 700.0)))
 derivative("softplus", lambda g, y, x: g * apply("sigmoid", x))
 derivative("sigmoid", lambda g, y, x: g * (y * (1.0 - y)))
 derivative("logit", lambda g, y, x: g / (x * (1.0 - x)))
@@ -265,11 +274,14 @@ derivative("tan", lambda g, y, x: g * (1.0 + y * y))
 derivative("arcsin", lambda g, y, x: g / sqrt((1.0 - x) * (1.0 + x)))
 derivative("arccos", lambda g, y, x: -g / sqrt((1.0 - x) * (1.0 + x)))
 derivative("arctan", lambda g, y, x: g / (1.0 + x * x))
-derivative(
-    "arctan2",
-    lambda g, y, a, b: g * (b / (a * a + b * b)),
-    lambda g, y, a, b: -g * (a / (a * a + b * b)),
-)
+
+
+def _turn(g: Node, a: Node, b: Node) -> Node:
+    squares = a * a + b * b
+    return g * (b / where(eq(squares, 0.0), 1.0, squares))
+
+
+derivative("arctan2", lambda g, y, a, b: _turn(g, a, b), lambda g, y, a, b: -_turn(g, b, a))
 derivative("sinh", lambda g, y, x: g * apply("cosh", x))
 derivative("cosh", lambda g, y, x: g * apply("sinh", x))
 derivative("tanh", lambda g, y, x: g * (1.0 - y * y))
@@ -299,7 +311,7 @@ derivative(
     lambda g, y, h, a: g * (-0.5 / SQRT_2_PI * exp(-0.5 * (h * h)) * apply("erf", a * h / SQRT_2)),
     lambda g, y, h, a: g * (0.5 / math.pi * exp(-0.5 * (h * h) * (1.0 + a * a)) / (1.0 + a * a)),
 )
-derivative("log_ndtr", lambda g, y, x: g * (2.0 / SQRT_2_PI / apply("erfcx", x / -SQRT_2)))
+derivative("log_ndtr", lambda g, y, x: g * (2.0 / SQRT_2_PI / _before_overflow("erfcx", x / -SQRT_2, -26.0)))
 
 # Gamma and beta families. Slopes of the incomplete functions in their shapes are functions of their own.
 _TWICE = "take the derivative with respect to it once only."

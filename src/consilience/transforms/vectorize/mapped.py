@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node, tensor_input
+from consilience.ir import Dim, Node, ShapeConstraint, tensor_input
 from consilience.ir.side_tables import describe, without_sources
 from consilience.ir.types import Shape
-from consilience.ops.assertion import require
+from consilience.ops.assertion import Require, require
 from consilience.ops.axes import is_integer
 from consilience.ops.control import with_equal_lengths
 from consilience.ops.elementwise import as_tensor
@@ -87,6 +87,10 @@ def vmap(
             for path, batch in batches.items():
                 stand_in = tensor_input(batch.dtype, batch.static_shape[1:])
                 stand_ins[path] = stand_in
+                own = batch.static_shape[0]
+                if own is not length and own != length:
+                    one = ShapeConstraint(own, length, "`vmap` needs mapped axes of one length", f"argument{path}")
+                    batch = Node(Require((one,)), batch)
                 replacements[stand_in] = broadcast_to(batch, (length, *batch.static_shape[1:]))
         given = [_with_members(argument, f"[{i}]", stand_ins) for i, argument in enumerate(arguments)]
         named = {name: _with_members(argument, f"[{name!r}]", stand_ins) for name, argument in keywords.items()}

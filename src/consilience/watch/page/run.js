@@ -125,7 +125,7 @@ export class RunPage {
       return Math.max(0, total(n - 1) - total(k)) / Math.max(1e-9, p.at[n - 1] - p.at[k]); // counts begin again where the run does
     })() : r.gradients / r.seconds;
     const noise = c && c.ess ? Math.sqrt(1 + (2 * (r.chains ?? 1)) / c.ess) : null;
-    const draws = c && c.needed && live && c.needed > r.draws ? `of about ${number(c.needed)} of each chain` : `of each of ${r.chains} chains`;
+    const draws = c && c.needed && live && c.needed > r.draws ? `of about ${number(c.needed)} of each chain` : r.chains ? `of each of ${r.chains} chain${r.chains === 1 ? "" : "s"}` : "";
     const left = c && c.needed && live && r.status !== "stale" && r.draws && p.at.length ? (() => {
       const first = p.draws[0].findIndex((d) => d > 0), n = p.at.length - 1;
       const span = first >= 0 && n > first ? (p.at[n] - p.at[first]) / Math.max(1, p.draws[0][n] - p.draws[0][first]) : r.seconds / r.draws;

@@ -7,6 +7,7 @@ import { badge, LIVE } from "./run.js";
 
 const HEADINGS = ["run", "status", "draws", "time", "ESS", "ESS/s", "R-hat", "diverged", "log evidence", "elpd (LOO)", "seed", "data", "model", "compare"];
 const plus = (value, error, digits) => (value === null || value === undefined ? "–" : `${number(value, digits)}${error === null ? "" : ` ± ${number(error, 2)}`}`);
+const drawsOf = (r) => (r.draws && r.chains ? `${r.chains} × ${number(r.draws)}` : r.draws ? number(r.draws) : "–");
 
 export class RunsPage {
   constructor(place, open) {
@@ -73,7 +74,7 @@ export class RunsPage {
   row(r) {
     const loo = this.elpd.get(r.name), name = r.name.slice(0, 300);
     const data = Object.values(r.observed ?? {}).map((s) => s.join("×") || "1");
-    const figures = [r.draws ? `${r.chains} × ${number(r.draws)}` : "–", clock(r.seconds), number(r.check?.ess), number(r.ess_per_second), r.check?.rhat?.toFixed(3) ?? "–",
+    const figures = [drawsOf(r), clock(r.seconds), number(r.check?.ess), number(r.ess_per_second), r.check?.rhat?.toFixed(3) ?? "–",
       number(r.divergences), ...(this.has("log evidence") ? [plus(r.evidence?.[0], r.evidence?.[1] ?? null, 5)] : []), ...(this.has("elpd (LOO)") ? [loo ? plus(loo.elpd, loo.error, 5) : "–"] : []), r.seed ?? "–", `${data.slice(0, 3).join(", ")}${data.length > 3 ? ", …" : ""}` || "–"];
     const digest = r.began?.digest?.slice(0, 7);
     const link = make("a", { href: `#run=${encodeURIComponent(r.name)}`, "data-run": r.name, "data-focus": `run ${r.name}`, title: (r.reason ?? "").slice(0, 500), onclick: (event) => { event.preventDefault(); this.open(r.name); } }, name);
@@ -98,7 +99,7 @@ export class RunsPage {
     const other = new Map(b.names.map((n, i) => [n, i]));
     const rows = a.names.flatMap((n, i) => (other.has(n) ? [[n, i, other.get(n)]] : [])).slice(0, 300);
     const apart = (i, j) => (a.columns.mean[i] - b.columns.mean[j]) / Math.hypot(a.columns.mcse_mean[i], b.columns.mcse_mean[j]);
-    const facts = [["status", (r) => r.status.replaceAll("_", " ")], ["draws", (r) => `${r.chains} × ${number(r.draws)}`], ["time", (r) => clock(r.seconds)], ["least effective draws a second", (r) => number(r.ess_per_second)], ["R-hat", (r) => r.check?.rhat?.toFixed(3) ?? "–"],
+    const facts = [["status", (r) => r.status.replaceAll("_", " ")], ["draws", drawsOf], ["time", (r) => clock(r.seconds)], ["least effective draws a second", (r) => number(r.ess_per_second)], ["R-hat", (r) => r.check?.rhat?.toFixed(3) ?? "–"],
       ["log evidence", (r) => plus(r.evidence?.[0], r.evidence?.[1] ?? null, 5)], ["elpd (LOO)", (r) => { const l = this.elpd.get(r.name); return l ? plus(l.elpd, l.error, 5) : "–"; }], ["model", (r) => r.began?.digest?.slice(0, 7) ?? "–"]];
     const head = (labels) => make("thead", {}, make("tr", {}, labels.map((t) => (t ? make("th", { scope: "col" }, t) : make("td", {})))));
     this.beside.replaceChildren(make("section", { "aria-label": "Side by side" }, make("h2", {}, "Side by side"),

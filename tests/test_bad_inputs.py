@@ -1,0 +1,108 @@
+"""Whatever is given to a public callable, an error says which argument it is about; nothing escapes, nothing hangs.
+
+Cases are made by `tests/bad_inputs.py` from signatures, examples and a table of kinds of values. The quick part tries
+some of them; the slow one 2,000, every public callable among them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import consilience as pm
+import consilience.tensor as pt
+from consilience.native.threads import NativeThreads
+from consilience.run.threads.thread_pool import usable_cores
+from tests.bad_inputs import KINDS, NEVER, all_cases, callables, outcomes, parameters
+
+QUICK = 60
+ALL = 2000
+
+
+def test_every_public_callable_has_cases_and_every_kind_is_made() -> None:
+    names = callables()
+    assert len(names) > 1200
+    assert sum(bool(parameters(thing)) for thing in names.values()) > 1100
+    assert {type(make()) for make in KINDS.values()} >= {float, str, bytes, dict, np.ndarray, type(None)}
+    assert KINDS.keys() > NEVER
+    assert all_cases(50, 1) == all_cases(50, 1)
+
+
+def told(found: list[tuple[str, str, str]]) -> dict[str, str]:
+    return {case: f"{outcome}: {said}" for case, outcome, said in found if outcome not in ("right", "clear")}
+
+
+def test_some_bad_inputs_are_right_or_clear() -> None:
+    found = list(outcomes(all_cases(QUICK, 56)))
+    assert told(found) == {}
+    assert Counter(outcome for _, outcome, _ in found)["clear"] > QUICK // 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_bad_inputs_are_right_or_clear() -> None:
+    found = list(outcomes(all_cases(ALL, 1)))
+    print(Counter(outcome for _, outcome, _ in found))
+    assert told(found) == {}
+
+
+# A call with a value that is not listed, or of another kind -> what its error names.
+SLIPS: dict[str, tuple[Any, str]] = {
+    "progressbar": (lambda: pm.sample(progressbar="no"), "`progressbar` must be one of True, False, 'combined'"),
+    "mode in compile_kwargs": (lambda: pm.sample(compile_kwargs={"mode": "BAD"}), "unknown `mode` 'BAD'; available"),
+    "flag of a record": (lambda: pm.distributions.transforms.Ordered(positive="a"), "`positive` must be True or False"),
+    "compile_kwargs": (lambda: pm.sample(compile_kwargs=3), "`compile_kwargs` must be a dictionary"),
+    "mode of draw": (lambda: pm.draw(pm.Normal.dist(), mode="BAD"), "unknown `mode` 'BAD'"),
+    "remedies": (lambda: pm.sample(remedies="step"), "`remedies` may name 'coordinates'.* did you mean 'steps'"),
+    "idata_kwargs": (lambda: pm.sample(idata_kwargs=3), "`idata_kwargs` must be a dictionary"),
+    "idata_kwargs of predictions": (lambda: pm.sample_prior_predictive(idata_kwargs=3), "`idata_kwargs` must be"),
+    "flag by name": (lambda: pt.sum([1.0], keepdims="no"), "`sum`: `keepdims` must be True or False, got 'no'"),
+    "flag by place": (lambda: pt.min([1.0], None, "no"), "`min`: `keepdims` must be True or False, got 'no'"),
+    "axis": (lambda: pt.squeeze([1.0], axis="a"), "`squeeze`: `axis` must be a whole number, whole numbers or None"),
+    "variables": (lambda: pm.draw("x"), "`draw`: `vars` must be a tensor"),
+    "models": (lambda: pm.compare({}), "`compare_dict` must be a dictionary of results"),
+    "name of a tensor": (lambda: pt.dscalar(3.0), "`name`"),
+    "dims": (lambda: pm.Normal("z", dims=3.0), "`Normal`.*`dims`"),
+    "step method": (lambda: pm.NUTS(max_treedepth="a"), "`NUTS`: `max_treedepth` must be a whole number, got 'a'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SLIPS)
+def test_slips_are_named_with_what_is_taken(case: str) -> None:
+    call, message = SLIPS[case]
+    with pm.Model():
+        pm.Normal("x")
+        with pytest.raises(pm.ConsilienceError, match=message):
+            call()
+
+
+def test_errors_of_the_users_own_functions_are_theirs() -> None:
+    def mine(x: Any) -> Any:
+        raise ValueError("of my own")
+
+    with pytest.raises(ValueError, match=r"^of my own$") as raised:
+        pt.vectorize(mine, "()->()")([1.0])
+    assert not isinstance(raised.value, pm.ConsilienceError)
+
+
+def test_there_are_no_more_threads_than_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    plain = NativeThreads.__init__
+
+    def counted(self: NativeThreads, count: int, name: str = "") -> None:
+        counts.append(count)
+        plain(self, count, name)
+
+    monkeypatch.setattr(NativeThreads, "__init__", counted)
+    before = threading.active_count()
+    with pm.Model():
+        pm.Normal("x", shape=2)
+        pm.sample(20, tune=20, chains=2, cores=2000, random_seed=1, progressbar=False, compute_convergence_checks=False)
+        pm.sample(chains=2, cores=2000, random_seed=1, progressbar=False)
+    assert counts
+    assert max(counts) <= max(2, usable_cores())
+    assert threading.active_count() <= before + 16
