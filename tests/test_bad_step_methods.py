@@ -298,5 +298,5 @@ def test_a_step_method_of_a_user_that_is_not_there_is_named_when_a_run_is_resume
     import gc
 
     gc.collect()
-    with pytest.raises(SamplingError, match=r"step method .*Gone, which is not defined here; import or define it"):
+    with pytest.raises(SamplingError, match=r"step method '.*Gone', which is not defined here; import or define it"):
         pm.resume(tmp_path / "run", switched(), progressbar=False)

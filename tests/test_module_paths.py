@@ -79,7 +79,7 @@ def test_compile_is_a_module_and_a_function() -> None:
     assert pm.compile([x], 2.0 * x)(3.0) == 6.0
     assert pm.compile.get_mode("FAST_RUN") == pm.compile.get_default_mode() == pm.get_mode().excluding("inplace")
     assert pm.function([x], x + 1.0, mode=pm.compile.get_mode("reference"))(1.0) == 2.0
-    with pytest.raises(ValueError, match="unknown mode"):
+    with pytest.raises(ValueError, match="unknown `mode`"):
         pm.compile.get_mode("FAST")
 
 

@@ -125,7 +125,7 @@ WHY_OPS: Final = (
     ("model.operations", "PivotPermutation", "no arithmetic"),
     ("model.operations", f"{_BLOCKS} {_SPARSE} {_EQUATIONS} Correlate", "not counted yet"),
     ("model.operations", "FourierTransform InverseRealFourier RealFourier", "not counted yet"),
-    ("model.operations", "Collective FunctionCall PythonCall Scan", "not known before it runs"),
+    ("model.operations", "Collective FunctionCall", "not known before it runs"),
 )
 
 

@@ -158,7 +158,7 @@ class TestDebugMode:
 
 def test_unknown_modes_are_refused_with_those_there_are() -> None:
     x = pt.scalar("x")
-    with pytest.raises(ValueError, match=r"unknown mode 'nan_guards'; available are .*nan_guard.*debug"):
+    with pytest.raises(ValueError, match=r"unknown `mode` 'nan_guards'; available are .*nan_guard.*debug"):
         pt.function([x], x, mode="nan_guards")
     with pytest.raises(ValueError, match=r"`mode` must be one of .*'nan_guard'"):
         pm.Model().compile_fn(pt.constant(1.0), mode="guard")

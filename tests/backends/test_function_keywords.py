@@ -42,14 +42,14 @@ class TestModes:
     @pytest.mark.parametrize("mode", [*ABSENT, "nonsense"])
     def test_modes_that_are_not_there_say_what_is(self, mode: str) -> None:
         """The message lists what is available."""
-        with pytest.raises(ValueError, match=f"unknown mode '{mode}'.*FAST_RUN"):
+        with pytest.raises(ValueError, match=f"unknown `mode` '{mode}'.*FAST_RUN"):
             function([], pt.ones(2), mode=mode)
 
     def test_mode_and_backend_exclude_each_other(self) -> None:
         """There is one choice."""
         with pytest.raises(ValueError, match="not both"):
             function([], pt.ones(2), mode="PY", backend="llvm")
-        with pytest.raises(ValueError, match="unknown backend 'gpu'"):
+        with pytest.raises(ValueError, match="unknown `backend` 'gpu'"):
             function([], pt.ones(2), backend="gpu")
         with pytest.raises(TypeError, match="must be a name"):
             function([], pt.ones(2), mode=3)  # type: ignore[arg-type]  # what is tested
@@ -360,8 +360,7 @@ class TestRandomVariables:
             (one + other).eval({"s": 1.0})
         x = pt.vector("x")
         assert (pt.exp(x).sum() + 1.0).eval({pt.exp(x): [1.0, 2.0]}) == 4.0
-        with pytest.raises(UnusedInputError):
-            x.sum().eval({x: [1.0], pt.scalar("z"): 1.0})
+        assert x.sum().eval({x: [1.0], pt.scalar("z"): 1.0}) == 1.0  # a value too many
         assert x.sum().eval({x: [1.0], pt.scalar("z"): 1.0}, on_unused_input="ignore") == 1.0
         assert x.sum().eval({x: [1.0]}, mode="FAST_COMPILE") == 1.0
 

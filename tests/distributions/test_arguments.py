@@ -176,7 +176,7 @@ class Recorder:
         self.seen = []
         self.named = {}
 
-    def given_data(self, name, observed, total_size=None):
+    def given_data(self, name, observed, *rest):
         return observed if observed is None or hasattr(observed, "shape") else np.asarray(observed)
 
     def register(self, name, node, **arguments):

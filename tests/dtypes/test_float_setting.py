@@ -176,5 +176,5 @@ def test_mode_of_functions_that_are_given_none() -> None:
     outer = pm.function([x], x + 1)
     assert [f.mode.backend for f in (inner, given, outer)] == ["reference", "llvm", "llvm"]
     assert [list(f([1.0])) for f in (inner, given, outer)] == [[2.0]] * 3
-    with pytest.raises(ValueError, match="unknown mode 'QUICK'"), pm.config.change_flags(mode="QUICK"):
+    with pytest.raises(ValueError, match="unknown `mode` 'QUICK'"), pm.config.change_flags(mode="QUICK"):
         pm.function([x], x + 1)

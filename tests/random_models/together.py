@@ -47,6 +47,7 @@ def found(program: Program, built: Builder, natural: Mapping[str, Any], point: M
     if (
         not alone
         or any(line.observed in t for t in texts)
+        or sum(other.observed == line.observed for other in program.lines) > 1
         or not np.size(natural[line.observed])
         or not np.ndim(natural[line.observed])
     ):

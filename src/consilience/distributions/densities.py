@@ -192,8 +192,9 @@ def quantile(rv: Node, q: TensorLike, formula: str = "icdf") -> Node:
         # At ends that are numbers formulas have slopes of 0 times infinity.
         ends = (support.lower, support.upper) if formula == "icdf" else (support.upper, support.lower)
         for probability, end in zip((0.0, 1.0), ends, strict=True):
-            if isinstance(end, float):
-                result = where(apply("eq", node, probability), end, result)
+            if isinstance(end, float):  # which a support need not reach for all parameters
+                there = logical_and(apply("eq", node, probability), apply("eq", result, end))
+                result = where(there, end, result)
     result = where(inside, result, np.nan)
     return _over_batch(_where_valid(rv, result), rv, bound, node, 0, formula)
 

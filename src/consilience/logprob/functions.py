@@ -70,17 +70,17 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     MissingRuleError
         That names the node which stops the derivation.
 
+    See Also
+    --------
+    draw : Independent draws of variables.
+    sample_prior_predictive : Draw all variables from the prior.
+
     Notes
     -----
     All random variables of an expression are random, those of a model too: the density of ``s + pm.Normal.dist()`` does
     not depend on the value of a variable ``s``. For the density given ``s`` make it a parameter,
     ``pm.CustomDist.dist(s, dist=lambda s, size: s + pm.Normal.dist(size=size))``, or give its value to
     `conditional_logp`. Parameters of the variables in an expression always are given.
-
-    See Also
-    --------
-    draw : Independent draws of variables.
-    sample_prior_predictive : Draw all variables from the prior.
 
     Examples
     --------

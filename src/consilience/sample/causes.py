@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.backends.callback import FAILURES
 from consilience.diagnostics.convergence import FEWEST_DRAWS
 from consilience.diagnostics.divergence_location import SIGNIFICANT, describe
 from consilience.distributions.random_variable import distribution_of
@@ -51,6 +52,7 @@ HEAVY: Final = ("Cauchy", "HalfCauchy", "StudentT", "HalfStudentT", "Pareto", "M
 TOGETHER: Final = 0.98  # correlation of two coordinates that the data tell apart badly
 SPIKE: Final = 5.0  # nats by which the density is higher where a scale is smallest
 WIDE: Final = 3.0  # of its logarithm, from its lowest tenth on
+SAME: Final = 1e-6  # nats, up to which two densities are equal
 FEWEST: Final = 3  # divergences, of which a place can be told
 MOST_NAMED: Final = 3
 CUT: Final = "steps end where the model has no density"
@@ -81,7 +83,7 @@ class Cause(Record):
 def explained(work: Work, run: Run) -> Run:
     """The run, its verdict with the cause of its trouble and what to write; as it was where it has none."""
     verdict = run.verdict
-    if not work.plan.checks or not run.draws.shape[1]:
+    if not work.plan.checks or not run.draws.shape[1] or FAILURES:  # what Python functions raised is said already
         return run
     cause = cause_of(work, run)
     if cause is None:
@@ -128,7 +130,7 @@ class Symptoms:
             return math.nan
         try:
             return self.density(point)[0]
-        except ArithmeticError:
+        except Exception:  # of a Python function of the model: no density there, as in chains
             return -math.inf
 
     @cached_property
@@ -459,7 +461,17 @@ def _exchanged(evidence: Symptoms) -> str:
         means, widths = own.mean(axis=1), own.std(axis=1)
         order = np.argsort(means, axis=1)
         means, widths = (np.take_along_axis(a, order, axis=1) for a in (means, widths))
-        if (order != order[0]).any() and (np.ptp(means, axis=0) < widths.max(axis=0)).all():
+        other = next((k for k, row in enumerate(order) if (row != order[0]).any()), None)
+        if other is None or not (np.ptp(means, axis=0) < widths.max(axis=0)).all():
+            continue
+        alike = [t for t in evidence.stretches if t.size == s.size]
+        if any(t.size not in (1, s.size) for t in evidence.stretches):
+            return str(s.variable.name)  # weights of a simplex would change their places, too
+        here = evidence.chains[other, -1]
+        there = here.copy()
+        for t in alike:
+            there[t.slice][order[0]] = here[t.slice][order[other]]
+        if abs(evidence.logp(there) - evidence.logp(here)) < SAME:
             return str(s.variable.name)
     return ""
 
