@@ -16,7 +16,12 @@ from types import FunctionType, ModuleType
 from typing import Any, Final, TypeVar, cast
 
 _GUARDED: Final[dict[int, Any]] = {}
-_LISTING: Final = re.compile(r"(bool|None|Literal\[[^\[\]]*\])( \| (bool|None|Literal\[[^\[\]]*\]))*")
+# The file of wrappers, as far as `warnings` can tell: it counts no frames of the import system, whose files it knows by
+# "importlib" and "_bootstrap" in their names. So `stacklevel=` counts as if there were no wrapper. Python 3.12 can skip
+# files by `skip_file_prefixes=`, which each call of `warn` would have to give; 3.11 has nothing else.
+WRAPPER: Final = "<consilience importlib _bootstrap>"
+_LISTED: Final = r"(bool|None|Literal\[[^\[\]]*\]|Callable(\[(\[[^\[\]]*\]|\.\.\.), [\w.]+\])?)"
+_LISTING: Final = re.compile(rf"{_LISTED}( \| {_LISTED})*")
 
 
 def guarded(thing: Any) -> Any:
@@ -36,7 +41,7 @@ def guarded(thing: Any) -> Any:
     if not isinstance(thing, FunctionType) or not thing.__module__.startswith("consilience"):
         return thing
     if id(thing) not in _GUARDED:
-        wrapped = _telling(thing)
+        wrapped = telling(thing)
         home: Any = sys.modules.get(thing.__module__)
         if home is not None and vars(home).get(thing.__name__) is thing:  # where pickle looks for it
             vars(home)[thing.__name__] = wrapped
@@ -56,15 +61,33 @@ def _guard_method(kind: type, name: str) -> None:
     plain = method.__func__ if isinstance(method, staticmethod) else method
     if isinstance(plain, FunctionType) and id(plain) not in _GUARDED:
         fields = {n: a for base in reversed(kind.__mro__) for n, a in vars(base).get("__annotations__", {}).items()}
-        told = _telling(plain, bound=True, noted=fields if name == "__init__" and not plain.__annotations__ else None)
+        told = telling(plain, bound=True, noted=fields if name == "__init__" and not plain.__annotations__ else None)
         setattr(kind, name, staticmethod(told) if isinstance(method, staticmethod) else told)
 
 
-def _telling(function: FunctionType, bound: bool = False, noted: Mapping[str, Any] | None = None) -> FunctionType:
+def telling(
+    function: FunctionType,
+    bound: bool = False,
+    noted: Mapping[str, Any] | None = None,
+    translated: Callable[[int, dict[str, Any]], dict[str, Any]] | None = None,
+) -> FunctionType:
+    """A function that checks what is listed for its arguments, and whose errors name them.
+
+    Parameters
+    ----------
+    bound : bool, default False
+        Whether it is a method that stands for its class.
+    noted : mapping of str to annotation, optional
+        In place of the annotations of the function.
+    translated : callable, optional
+        Gives other keywords, from the number of arguments that are given by place and the keywords.
+    """
     unlisted = checked(function, noted)
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
+        if keywords and translated is not None:
+            keywords = translated(len(arguments), keywords)
         if unlisted is not None:
             unlisted(_called(function, arguments[0]) if bound else function, arguments, keywords)
         try:
@@ -75,9 +98,8 @@ def _telling(function: FunctionType, bound: bool = False, noted: Mapping[str, An
                 raise
             raise told from error
 
-    # Warnings are told of the line that calls a public function: frames of such files are no lines of anybody.
     told = cast(FunctionType, call)
-    told.__code__ = told.__code__.replace(co_filename="<consilience importlib _bootstrap>")
+    told.__code__ = told.__code__.replace(co_filename=WRAPPER)
     _GUARDED[id(told)] = told
     return told
 
@@ -85,7 +107,10 @@ def _telling(function: FunctionType, bound: bool = False, noted: Mapping[str, An
 def checked(
     function: FunctionType, noted: Mapping[str, Any] | None = None
 ) -> Callable[[Any, tuple[Any, ...], Mapping[str, Any]], None] | None:
-    """What refuses arguments of other values than the annotations list; None where these list nothing."""
+    """What refuses arguments of other values than the annotations list; None where these list nothing.
+
+    Functions are checked as well: many are called later, or never, and a wrong one would be taken in silence.
+    """
     known = (function.__annotations__ if noted is None else noted).items()
     listed = {n: a for n, a in known if n != "return" and isinstance(a, str) and a != "None" and _LISTING.fullmatch(a)}
     if not listed:
@@ -99,7 +124,9 @@ def checked(
             return
         by_place = {name: arguments[place] for place, name in places.items() if place < len(arguments)}
         for name, value in {**by_place, **keywords}.items():
-            if name in listed and value is not True and value is not False and value is not None:
+            if name not in listed or value is True or value is False or value is None:
+                continue
+            if not (callable(value) and "Callable" in listed[name]):
                 import_module("consilience.bad_arguments").check(thing, name, listed[name], value)
 
     return check

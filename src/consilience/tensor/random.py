@@ -17,6 +17,7 @@ from consilience import distributions as pd
 from consilience.backends import contexts
 from consilience.distributions.generator import METHODS, GraphGenerator, made_with
 from consilience.errors import DtypeError
+from consilience.first_use import guard as _guard
 from consilience.first_use import guarded as _guarded
 from consilience.ir import Input, Node, Shared, TensorType, tensor_input, topological
 from consilience.ir.arithmetic import known_meaning, means
@@ -235,3 +236,6 @@ def _method(key: Node, name: str) -> Callable[..., Any]:
         return function(*parameters, rng=key, return_next_rng=True, **named)
 
     return drawn
+
+
+_guard(globals())
