@@ -289,9 +289,11 @@ def classed(error: BaseException, title: str, parameter: str, value: Any) -> tup
 
 def says(message: str, title: str, parameter: str, value: Any) -> bool:
     """Whether a message has the name of a parameter, what was given for it, or the name of the callable."""
-    given = {short(value), type(value).__name__, getattr(value, "__name__", None) or parameter}
-    if isinstance(value, str | bytes | int | float):
+    given = {short(value), type(value).__name__, getattr(value, "__name__", "")}
+    if isinstance(value, str | bytes | int | float | type(...)):
         given |= {repr(value), str(value)}
+    if len(parameter) == 1:
+        parameter = f"`{parameter}`"  # which may be a word
     words = {parameter, title, *given} - {""}
     return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", message) for word in words)
 

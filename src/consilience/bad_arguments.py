@@ -22,12 +22,12 @@ from typing import Any, Final, get_args, get_origin
 
 import numpy as np
 
-from consilience.errors import ArgumentError, ConsilienceError, GraphError, MemoryShortage
+from consilience.errors import ArgumentError, ConsilienceError, GraphError, MemoryShortage, ParameterError
 from consilience.first_use import WRAPPER
 
 ESCAPING: Final = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
 # Deliberate errors about what was given, of places that need not know names; those about models name variables.
-NAMELESS: Final = (GraphError, TypeError, IndexError)
+NAMELESS: Final = (GraphError, ParameterError, TypeError, IndexError, AttributeError)
 RAISING: Final = "RAISE_VARARGS"
 MOST_LOOKED_AT: Final = 20  # elements of a sequence
 LIBRARIES: Final = (
@@ -229,7 +229,8 @@ def _fits_name(value: Any, name: str, space: Mapping[str, Any]) -> bool | None:
         return fits(value, alias, {})
     if name[:1].isupper() and any(name == kind.__name__ for kind in type(value).__mro__):
         return True
-    return False if name in ("Model", "DataTree") and isinstance(value, PLAIN) else None
+    plain = isinstance(value, PLAIN) or type(value).__name__ == "Node"
+    return False if name in ("Model", "DataTree") and plain else None
 
 
 def _alias(known: Any) -> ast.expr | None:

@@ -60,8 +60,12 @@ def _guard_method(kind: type, name: str) -> None:
     method = vars(kind)[name]
     plain = method.__func__ if isinstance(method, staticmethod) else method
     if isinstance(plain, FunctionType) and id(plain) not in _GUARDED:
-        fields = {n: a for base in reversed(kind.__mro__) for n, a in vars(base).get("__annotations__", {}).items()}
-        told = telling(plain, bound=True, noted=fields if name == "__init__" and not plain.__annotations__ else None)
+        fields: Mapping[str, Any] | None = None
+        if name == "__init__" and not plain.__annotations__ and "__post_init__" not in vars(kind):
+            # A record, whose constructor has no annotations, and which does not check its fields itself.
+            known = {n: a for base in reversed(kind.__mro__) for n, a in vars(base).get("__annotations__", {}).items()}
+            fields = {n: known[n] for n in getattr(kind, "__match_args__", ()) if n in known}
+        told = telling(plain, bound=True, noted=fields)
         setattr(kind, name, staticmethod(told) if isinstance(method, staticmethod) else told)
 
 
@@ -78,7 +82,7 @@ def telling(
     bound : bool, default False
         Whether it is a method that stands for its class.
     noted : mapping of str to annotation, optional
-        In place of the annotations of the function.
+        In place of the annotations of a method, in the order of its parameters after the first.
     translated : callable, optional
         Gives other keywords, from the number of arguments that are given by place and the keywords.
     """
@@ -116,7 +120,8 @@ def checked(
     if not listed:
         return None
     code, names = function.__code__, listed.keys()
-    places = {place: n for place, n in enumerate(code.co_varnames[: code.co_argcount]) if n in listed}
+    order = code.co_varnames[: code.co_argcount] if noted is None else ("self", *noted)
+    places = {place: n for place, n in enumerate(order) if n in listed}
     first = min(places, default=sys.maxsize)
 
     def check(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:

@@ -24,6 +24,7 @@ from consilience.diagnostics.variables import (
     pieces,
     superchains_of,
 )
+from consilience.errors import ArgumentError
 from consilience.record import Record
 
 if TYPE_CHECKING:
@@ -71,6 +72,12 @@ class SummaryTable(Record, eq=False):
     labels: tuple[str, ...]
     columns: Mapping[str, FloatArray]
     verdict: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.labels, Sequence) or isinstance(self.labels, str):
+            raise ArgumentError(f"`labels` must be the names of the rows of a `SummaryTable`, got {self.labels!r}.")
+        if not isinstance(self.columns, Mapping):
+            raise ArgumentError(f"`columns` must be a mapping of names to arrays, got {self.columns!r}.")
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -6,6 +6,7 @@ A population as a number of elements or an array in; an expression of random var
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 from consilience import distributions as pd
@@ -23,6 +24,7 @@ def permutation(x: Any, axis: int = 0) -> Node:
     array = as_tensor(x)
     if not array.ndim:
         return argsort(pd.Uniform.dist(0.0, 1.0, size=_count(array)))
+    axis = operator.index(axis)
     order = argsort(pd.Uniform.dist(0.0, 1.0, size=_length(array, axis)))
     return getitem(array, (*(slice(None),) * (axis % array.ndim), order))
 
