@@ -22,6 +22,7 @@ _GUARDED: Final[dict[int, Any]] = {}
 WRAPPER: Final = "<consilience importlib _bootstrap>"
 _LISTED: Final = r"(bool|None|Literal\[[^\[\]]*\]|Callable(\[(\[[^\[\]]*\]|\.\.\.), [\w.]+\])?)"
 _LISTING: Final = re.compile(rf"{_LISTED}( \| {_LISTED})*")
+_PLAIN_FIELDS: Final = re.compile(rf"({_LISTED}|int|str)( \| ({_LISTED}|int|str))*")  # records take any value otherwise
 
 
 def guarded(thing: Any) -> Any:
@@ -116,9 +117,11 @@ def checked(
     Functions are checked as well: many are called later, or never, and a wrong one would be taken in silence.
     """
     known = (function.__annotations__ if noted is None else noted).items()
-    listed = {n: a for n, a in known if n != "return" and isinstance(a, str) and a != "None" and _LISTING.fullmatch(a)}
+    pattern = _LISTING if noted is None else _PLAIN_FIELDS
+    listed = {n: a for n, a in known if n != "return" and isinstance(a, str) and a != "None" and pattern.fullmatch(a)}
     if not listed:
         return None
+    plain = {n: [kind for kind in (int, str) if kind.__name__ in a.split(" | ")] for n, a in listed.items()}
     code, names = function.__code__, listed.keys()
     order = code.co_varnames[: code.co_argcount] if noted is None else ("self", *noted)
     places = {place: n for place, n in enumerate(order) if n in listed}
@@ -131,7 +134,7 @@ def checked(
         for name, value in {**by_place, **keywords}.items():
             if name not in listed or value is True or value is False or value is None:
                 continue
-            if not (callable(value) and "Callable" in listed[name]):
+            if type(value) not in plain[name] and not (callable(value) and "Callable" in listed[name]):
                 import_module("consilience.bad_arguments").check(thing, name, listed[name], value)
 
     return check
@@ -148,7 +151,11 @@ def explained(
 
 
 def _called(method: Any, first: Any) -> Any:
-    return type(first) if method.__name__ == "__init__" else first
+    """What a user called: of a constructor that a subclass of the user's calls in its own, the class that has it."""
+    if method.__name__ not in ("__init__", "__new__"):
+        return first
+    name, made = method.__name__, first if isinstance(first, type) else type(first)
+    return next((k for k in made.__mro__ if getattr(getattr(k, name), "__wrapped__", None) is method), made)
 
 
 class NamedModule(ModuleType):

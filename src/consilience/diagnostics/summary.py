@@ -76,7 +76,7 @@ class SummaryTable(Record, eq=False):
     def __post_init__(self) -> None:
         if not isinstance(self.labels, Sequence) or isinstance(self.labels, str):
             raise ArgumentError(f"`labels` must be the names of the rows of a `SummaryTable`, got {self.labels!r}.")
-        if not isinstance(self.columns, Mapping):
+        if not isinstance(self.columns, Mapping) or not all(isinstance(name, str) for name in self.columns):
             raise ArgumentError(f"`columns` must be a mapping of names to arrays, got {self.columns!r}.")
 
     def __len__(self) -> int:
