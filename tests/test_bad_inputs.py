@@ -118,11 +118,11 @@ def test_there_are_no_more_threads_than_work(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_errors_name_the_function_and_the_argument_that_users_wrote() -> None:
-    with pytest.raises(pm.errors.DtypeError, match="^`x` of `log2`: values such as"):
+    with pytest.raises(pm.errors.DtypeError, match=r"^`x` of `log2`: values such as"):
         pt.log2(["a"])
-    with pytest.raises(pm.errors.DtypeError, match="^`mu` of `Normal.dist`: values such as"):
+    with pytest.raises(pm.errors.DtypeError, match=r"^`mu` of `Normal.dist`: values such as"):
         pm.Normal.dist(mu=["a"])
-    with pytest.raises(TypeError, match="^`sum`: `axis` must be .* got .*Model"):
+    with pytest.raises(TypeError, match=r"^`sum`: `axis` must be .* got .*Model"):
         pt.sum([1.0], axis=pm.Model())
 
 
@@ -131,7 +131,7 @@ def test_a_subclass_is_told_of_the_constructor_that_it_calls() -> None:
         def __init__(self, length: Any) -> None:
             super().__init__(1, ls=length)
 
-    with pytest.raises(pm.ConsilienceError, match="^`ls` of `ExpQuad`: "):
+    with pytest.raises(pm.ConsilienceError, match=r"^`ls` of `ExpQuad`: "):
         Mine("text")
 
 
