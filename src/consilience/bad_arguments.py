@@ -23,7 +23,6 @@ from typing import Any, Final, get_args, get_origin
 import numpy as np
 
 from consilience.errors import ArgumentError, ConsilienceError, GraphError, MemoryShortage, ParameterError
-from consilience.first_use import WRAPPER
 
 ESCAPING: Final = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
 # Deliberate errors about what was given, of places that need not know names; those about models name variables.
@@ -139,7 +138,7 @@ def _has_users_lines(trace: TracebackType | None) -> bool:
 def _is_asked_by_the_library(trace: TracebackType | None) -> bool:
     """Whether a public function, at the frame of whose wrapper a trace begins, was called by another one."""
     caller = trace.tb_frame.f_back if trace is not None else None
-    return caller is not None and caller.f_code.co_filename.startswith((LIBRARIES[0], WRAPPER))
+    return caller is not None and caller.f_code.co_filename.startswith((LIBRARIES[0], "<consilience "))
 
 
 def _parsed(annotation: Any) -> ast.expr | None:

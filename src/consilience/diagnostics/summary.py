@@ -25,6 +25,7 @@ from consilience.diagnostics.variables import (
     superchains_of,
 )
 from consilience.errors import ArgumentError
+from consilience.errors import shown as printable
 from consilience.record import Record
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class SummaryTable(Record, eq=False):
         lines = table.plain(list(self.columns), labels, table.cells(self.columns, shown))
         if gap is not None:
             lines[gap + 1 : gap + 1] = ["..."]
-        return "\n".join([*lines, note] if note else lines)
+        return "\n".join([*lines, *map(printable, note.split("\n"))] if note else lines)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -132,6 +133,7 @@ class SummaryTable(Record, eq=False):
     def _repr_html_(self) -> str:
         shown, gap, note = self._shown(SHOWN_IN_FULL)
         labels = [self.labels[row] for row in shown]
+        note = "\n".join(map(printable, note.split("\n")))
         return table.hypertext(list(self.columns), labels, table.cells(self.columns, shown), note, gap)
 
     def _misleads(self) -> bool:

@@ -21,10 +21,9 @@ from consilience.ops.shape import length_of, reshape, stack
 
 def permutation(x: Any, axis: int = 0) -> Node:
     """The elements of an axis in random order; of a whole number n, those of 0, …, n - 1."""
-    array = as_tensor(x)
+    array, axis = as_tensor(x), operator.index(axis)
     if not array.ndim:
         return argsort(pd.Uniform.dist(0.0, 1.0, size=_count(array)))
-    axis = operator.index(axis)
     order = argsort(pd.Uniform.dist(0.0, 1.0, size=_length(array, axis)))
     return getitem(array, (*(slice(None),) * (axis % array.ndim), order))
 
