@@ -18,6 +18,7 @@ import json
 import linecache
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -33,9 +34,10 @@ import numpy as np
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience.bad_arguments import short
 from consilience.errors import ConsilienceError
 
-OUTCOMES: Final = ("right", "clear", "raw", "wrong", "hang")
+OUTCOMES: Final = ("right", "clear", "vague", "raw", "wrong", "hang")
 PATIENCE: Final = 30.0  # seconds for one case
 MEMORY: Final = 6 << 30  # bytes of addresses that a process may have beyond those it begins with
 SOURCES: Final = str(Path(pm.__file__).parent)
@@ -254,7 +256,7 @@ def judged(thing: Any, given: Any, parameter: str, kind: str, value: Any, usual:
     except Made:
         raise
     except BaseException as error:
-        return classed(error, parameter, value)
+        return classed(error, getattr(thing, "__name__", ""), parameter, value)
     number = isinstance(usual, (bool, int, float, np.ndarray, np.generic)) and not isinstance(usual, str)
     if kind in NEVER or (number and kind in WORDLESS):
         return "wrong", f"accepted in silence: {type(found).__name__}"
@@ -270,8 +272,8 @@ def _use(found: Any) -> None:
         str(found)
 
 
-def classed(error: BaseException, parameter: str, value: Any) -> tuple[str, str]:
-    """Whether an error is one of ours that says what it is about."""
+def classed(error: BaseException, title: str, parameter: str, value: Any) -> tuple[str, str]:
+    """Whether an error is one of ours, and says what it is about: clear if it does, vague if it does not."""
     told = f"{type(error).__name__}: {error}"
     frames = traceback.extract_tb(error.__traceback__)
     last = frames[-1]
@@ -280,11 +282,20 @@ def classed(error: BaseException, parameter: str, value: Any) -> tuple[str, str]
     if isinstance(error, TypeError) and last.filename == __file__ and "argument" in str(error):
         return "clear", told  # Python's own binding of the call
     place = f" at {last.filename.removeprefix(SOURCES)}:{last.lineno}"
-    if isinstance(error, ConsilienceError):
-        return "clear", told + place
-    if last.filename.startswith(SOURCES) and _is_raised(last):
-        return "clear", told + place
+    if isinstance(error, ConsilienceError) or (last.filename.startswith(SOURCES) and _is_raised(last)):
+        return "clear" if says(str(error), title, parameter, value) else "vague", told + place
     return "raw", told + place
+
+
+def says(message: str, title: str, parameter: str, value: Any) -> bool:
+    """Whether a message has the name of a parameter, what was given for it, or the name of the callable."""
+    given = {short(value), type(value).__name__, getattr(value, "__name__", "")}
+    if isinstance(value, str | bytes | int | float | type(...)):
+        given |= {repr(value), str(value)}
+    if len(parameter) == 1:
+        parameter = f"`{parameter}`"  # which may be a word
+    words = {parameter, title, *given} - {""}
+    return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", message) for word in words)
 
 
 def _is_raised(frame: traceback.FrameSummary) -> bool:

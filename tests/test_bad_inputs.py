@@ -89,6 +89,15 @@ def test_errors_of_the_users_own_functions_are_theirs() -> None:
     assert not isinstance(raised.value, pm.ConsilienceError)
 
 
+def test_interrupts_pass_unchanged() -> None:
+    def stopped(x: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        pt.vectorize(stopped, "()->()")([1.0])
+    assert raised.value.__cause__ is None
+
+
 def test_there_are_no_more_threads_than_work(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: list[int] = []
     plain = NativeThreads.__init__
@@ -106,3 +115,34 @@ def test_there_are_no_more_threads_than_work(monkeypatch: pytest.MonkeyPatch) ->
     assert counts
     assert max(counts) <= max(2, usable_cores())
     assert threading.active_count() <= before + 16
+
+
+def test_errors_name_the_function_and_the_argument_that_users_wrote() -> None:
+    with pytest.raises(pm.errors.DtypeError, match=r"^`x` of `log2`: values such as"):
+        pt.log2(["a"])
+    with pytest.raises(pm.errors.DtypeError, match=r"^`mu` of `Normal.dist`: values such as"):
+        pm.Normal.dist(mu=["a"])
+    with pytest.raises(TypeError, match=r"^`sum`: `axis` must be .* got .*Model"):
+        pt.sum([1.0], axis=pm.Model())
+
+
+def test_a_subclass_is_told_of_the_constructor_that_it_calls() -> None:
+    class Mine(pm.gp.cov.ExpQuad):
+        def __init__(self, length: Any) -> None:
+            super().__init__(1, ls=length)
+
+    with pytest.raises(pm.ConsilienceError, match=r"^`ls` of `ExpQuad`: "):
+        Mine("text")
+
+
+def test_what_would_fail_later_is_refused_when_it_is_given() -> None:
+    with pm.Model(), pytest.raises(pm.errors.DtypeError, match="the initial value of `x` must be numbers"):
+        pm.Normal("x", initval=object())
+    with pytest.raises(TypeError, match="`out_axes` must give a tensor an integer or None"):
+        pt.vmap(abs, out_axes=pm.Model())  # type: ignore[arg-type]  # which is what is tested
+    with pytest.raises(TypeError, match="a transform must have the methods"):
+        pm.distributions.transforms.Chain([1.0])  # type: ignore[list-item]  # as above
+    with pytest.raises(pm.errors.ArgumentError, match="`labels` must be the names of the rows"):
+        pm.diagnostics.SummaryTable(labels=3, columns={})  # type: ignore[arg-type]  # as above
+    with pytest.raises(pm.errors.ArgumentError, match="`callback` must be a function or None, got 3"):
+        pm.sample(callback=3)

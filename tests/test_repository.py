@@ -40,6 +40,7 @@ UPWARD_BY_NAME = {
         ("faces", of): "the one place of what is found by its name"
         for of in ["backends", "engines", "estimators", "model", "native", "tensor", "watch"]
     },
+    ("first_use", "bad_arguments"): "is loaded when a call ends with an error",
     ("module_paths", "as_pymc"): "asks whether it is loaded",
 }
 

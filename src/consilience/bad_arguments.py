@@ -17,14 +17,16 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import MethodType, ModuleType, TracebackType
 from typing import Any, Final, get_args, get_origin
 
 import numpy as np
 
-from consilience.errors import ArgumentError, ConsilienceError, MemoryShortage
+from consilience.errors import ArgumentError, ConsilienceError, GraphError, MemoryShortage, ParameterError
 
 ESCAPING: Final = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
+# Deliberate errors about what was given, of places that need not know names; those about models name variables.
+NAMELESS: Final = (GraphError, ParameterError, TypeError, IndexError, AttributeError)
 RAISING: Final = "RAISE_VARARGS"
 MOST_LOOKED_AT: Final = 20  # elements of a sequence
 LIBRARIES: Final = (
@@ -42,18 +44,28 @@ SEQUENCES: Final = frozenset({"Sequence", "list", "tuple", "Iterable", "Collecti
 
 
 def explained(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any], error: Exception) -> Exception:
-    """The error to raise for one that a call ended with: the same, if it is deliberate or raised by the user's code."""
-    title = getattr(thing, "__name__", str(thing))
+    """The error to raise for one that a call ended with: the same if it is deliberate, or raised by the user's code.
+
+    A deliberate one about arguments, which was raised where their names are not known, is told them.
+    """
+    title = thing.__qualname__ if isinstance(thing, MethodType) else getattr(thing, "__name__", str(thing))
     if isinstance(error, MemoryError) and not isinstance(error, ConsilienceError):
         return MemoryShortage(f"`{title}` needs arrays that are larger than the memory ({error}).")
-    if isinstance(error, ConsilienceError) or not isinstance(error, ESCAPING) or not _escaped(error.__traceback__):
+    deliberate = isinstance(error, ConsilienceError) or _is_raised(error.__traceback__)
+    if not isinstance(error, NAMELESS if deliberate else ESCAPING) or _has_users_lines(error.__traceback__):
         return error
+    if deliberate and _is_asked_by_the_library(error.__traceback__):
+        return error  # the outermost function knows the names that the user wrote
     try:
-        parameters = inspect.signature(thing).parameters
-        given = inspect.signature(thing).bind(*arguments, **keywords).arguments
+        signature = inspect.signature(thing)
+        parameters, given = signature.parameters, signature.bind(*arguments, **keywords).arguments
     except TypeError as refused:  # names and numbers of arguments: Python's own words
-        return ArgumentError(f"`{title}`: {refused}.")
+        return error if deliberate else ArgumentError(f"`{title}`: {refused}.")
     except ValueError:
+        return error
+    what = str(error.args[0]) if error.args else type(error).__name__
+    words = {*re.findall(r"\w+", what)} if deliberate else set()
+    if title in words or (deliberate and any(f"`{n}`" in what or f"`{n}=" in what for n in parameters)):
         return error
     space = vars(sys.modules.get(getattr(inspect.unwrap(thing), "__module__", ""), builtins))
     unsure = []
@@ -64,13 +76,24 @@ def explained(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any
         annotation = _parsed(_annotated(thing, name, parameter.annotation))
         found = None if annotation is None else fits(value, annotation, space)
         if found is False and annotation is not None and value is not parameter.default:
+            if deliberate:
+                return _with_words(error, f"`{name}` of `{title}`: ")
             return ArgumentError(f"`{title}`: `{name}` must be {in_words(annotation, space)}, got {short(value)}.")
         if found is None:
             unsure.append(name)
+    if deliberate:
+        return _with_words(error, f"`{next(iter(given))}` of `{title}`: " if len(given) == 1 else f"`{title}`: ")
     named = unsure or list(given)
     told = ", ".join(f"`{name}` = {short(given[name])}" for name in named[:6])
-    what = re.sub(r"\s+", " ", str(error.args[0]) if error.args else type(error).__name__)[:300]
+    what = re.sub(r"\s+", " ", what)[:300]
     return ArgumentError(f"`{title}` cannot be computed with {told}: {type(error).__name__}: {what}")
+
+
+def _with_words(error: Exception, words: str) -> Exception:
+    """The same error, its message after some words."""
+    if error.args and isinstance(error.args[0], str):
+        error.args = (words + error.args[0], *error.args[1:])
+    return error
 
 
 def _annotated(thing: Any, name: str, own: Any) -> Any:
@@ -88,22 +111,34 @@ def check(thing: Any, name: str, annotation: str, value: Any) -> None:
         raise ArgumentError(f"`{thing.__name__}`: `{name}` must be {in_words(parsed, {})}, got {short(value)}.")
 
 
-def _escaped(trace: TracebackType | None) -> bool:
-    """Whether an error was raised by no `raise` of this library, and no line of the user's took part in it."""
+def _is_raised(trace: TracebackType | None) -> bool:
+    """Whether an error was raised by a `raise` of this library."""
     import dis
 
-    own, last = LIBRARIES[0], trace
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not trace.tb_frame.f_code.co_filename.startswith(LIBRARIES[0]):
+        return False
+    return dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] == RAISING
+
+
+def _has_users_lines(trace: TracebackType | None) -> bool:
+    """Whether a line of the user's, such as one of a function that was given, took part in an error."""
     trace = trace.tb_next if trace is not None else None  # the first is the frame of the wrapper
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         if os.path.isabs(file) and not file.startswith(LIBRARIES):
-            return False
+            return True
         if file.startswith(("<stdin", "<ipython", "<doctest", "<console")):
-            return False
-        last, trace = trace, trace.tb_next
-    if last is None or not last.tb_frame.f_code.co_filename.startswith(own):
-        return True
-    return dis.opname[last.tb_frame.f_code.co_code[last.tb_lasti]] != RAISING
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _is_asked_by_the_library(trace: TracebackType | None) -> bool:
+    """Whether a public function, at the frame of whose wrapper a trace begins, was called by another one."""
+    caller = trace.tb_frame.f_back if trace is not None else None
+    return caller is not None and caller.f_code.co_filename.startswith((LIBRARIES[0], "<consilience "))
 
 
 def _parsed(annotation: Any) -> ast.expr | None:
@@ -193,7 +228,8 @@ def _fits_name(value: Any, name: str, space: Mapping[str, Any]) -> bool | None:
         return fits(value, alias, {})
     if name[:1].isupper() and any(name == kind.__name__ for kind in type(value).__mro__):
         return True
-    return False if name in ("Model", "DataTree") and isinstance(value, PLAIN) else None
+    plain = isinstance(value, PLAIN) or type(value).__name__ == "Node"
+    return False if name in ("Model", "DataTree") and plain else None
 
 
 def _alias(known: Any) -> ast.expr | None:
@@ -206,9 +242,17 @@ def _alias(known: Any) -> ast.expr | None:
 def _fits_numbers(value: Any) -> bool | None:
     if isinstance(value, bool | int | float | np.number) or type(value).__name__ == "Node":
         return True
-    if value is None or isinstance(value, str | bytes | Mapping | set | type | ModuleType) or callable(value):
+    if value is None or isinstance(value, str | bytes | Mapping | set | type | ModuleType | np.ma.MaskedArray):
         return False
-    return value.dtype.kind in "biufc" if isinstance(value, np.ndarray) else None
+    if isinstance(value, list | tuple) or hasattr(value, "__array__"):
+        try:
+            value = np.asarray(value)
+        except Exception:
+            return None
+        if value.dtype == object and any(isinstance(one, str | None) for one in value.ravel()[:MOST_LOOKED_AT]):
+            return False
+        return None if value.dtype == object else value.dtype.kind in "biufc"
+    return False if callable(value) else None
 
 
 PLAIN: Final = (str, bytes, int, float, complex, list, tuple, set, np.ndarray, np.generic)

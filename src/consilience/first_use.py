@@ -16,7 +16,13 @@ from types import FunctionType, ModuleType
 from typing import Any, Final, TypeVar, cast
 
 _GUARDED: Final[dict[int, Any]] = {}
-_LISTING: Final = re.compile(r"(bool|None|Literal\[[^\[\]]*\])( \| (bool|None|Literal\[[^\[\]]*\]))*")
+# The file of wrappers, as far as `warnings` can tell: it counts no frames of the import system, whose files it knows by
+# "importlib" and "_bootstrap" in their names. So `stacklevel=` counts as if there were no wrapper. Python 3.12 can skip
+# files by `skip_file_prefixes=`, which each call of `warn` would have to give; 3.11 has nothing else.
+WRAPPER: Final = "<consilience importlib _bootstrap>"
+_LISTED: Final = r"(bool|None|Literal\[[^\[\]]*\]|Callable(\[(\[[^\[\]]*\]|\.\.\.), [\w.]+\])?)"
+_LISTING: Final = re.compile(rf"{_LISTED}( \| {_LISTED})*")
+_PLAIN_FIELDS: Final = re.compile(rf"({_LISTED}|int|str)( \| ({_LISTED}|int|str))*")  # records take any value otherwise
 
 
 def guarded(thing: Any) -> Any:
@@ -36,7 +42,7 @@ def guarded(thing: Any) -> Any:
     if not isinstance(thing, FunctionType) or not thing.__module__.startswith("consilience"):
         return thing
     if id(thing) not in _GUARDED:
-        wrapped = _telling(thing)
+        wrapped = telling(thing)
         home: Any = sys.modules.get(thing.__module__)
         if home is not None and vars(home).get(thing.__name__) is thing:  # where pickle looks for it
             vars(home)[thing.__name__] = wrapped
@@ -55,16 +61,38 @@ def _guard_method(kind: type, name: str) -> None:
     method = vars(kind)[name]
     plain = method.__func__ if isinstance(method, staticmethod) else method
     if isinstance(plain, FunctionType) and id(plain) not in _GUARDED:
-        fields = {n: a for base in reversed(kind.__mro__) for n, a in vars(base).get("__annotations__", {}).items()}
-        told = _telling(plain, bound=True, noted=fields if name == "__init__" and not plain.__annotations__ else None)
+        fields: Mapping[str, Any] | None = None
+        if name == "__init__" and not plain.__annotations__ and "__post_init__" not in vars(kind):
+            # A record, whose constructor has no annotations, and which does not check its fields itself.
+            known = {n: a for base in reversed(kind.__mro__) for n, a in vars(base).get("__annotations__", {}).items()}
+            fields = {n: known[n] for n in getattr(kind, "__match_args__", ()) if n in known}
+        told = telling(plain, bound=True, noted=fields)
         setattr(kind, name, staticmethod(told) if isinstance(method, staticmethod) else told)
 
 
-def _telling(function: FunctionType, bound: bool = False, noted: Mapping[str, Any] | None = None) -> FunctionType:
+def telling(
+    function: FunctionType,
+    bound: bool = False,
+    noted: Mapping[str, Any] | None = None,
+    translated: Callable[[int, dict[str, Any]], dict[str, Any]] | None = None,
+) -> FunctionType:
+    """A function that checks what is listed for its arguments, and whose errors name them.
+
+    Parameters
+    ----------
+    bound : bool, default False
+        Whether it is a method that stands for its class.
+    noted : mapping of str to annotation, optional
+        In place of the annotations of a method, in the order of its parameters after the first.
+    translated : callable, optional
+        Gives other keywords, from the number of arguments that are given by place and the keywords.
+    """
     unlisted = checked(function, noted)
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
+        if keywords and translated is not None:
+            keywords = translated(len(arguments), keywords)
         if unlisted is not None:
             unlisted(_called(function, arguments[0]) if bound else function, arguments, keywords)
         try:
@@ -75,9 +103,8 @@ def _telling(function: FunctionType, bound: bool = False, noted: Mapping[str, An
                 raise
             raise told from error
 
-    # Warnings are told of the line that calls a public function: frames of such files are no lines of anybody.
     told = cast(FunctionType, call)
-    told.__code__ = told.__code__.replace(co_filename="<consilience importlib _bootstrap>")
+    told.__code__ = told.__code__.replace(co_filename=WRAPPER)
     _GUARDED[id(told)] = told
     return told
 
@@ -85,13 +112,19 @@ def _telling(function: FunctionType, bound: bool = False, noted: Mapping[str, An
 def checked(
     function: FunctionType, noted: Mapping[str, Any] | None = None
 ) -> Callable[[Any, tuple[Any, ...], Mapping[str, Any]], None] | None:
-    """What refuses arguments of other values than the annotations list; None where these list nothing."""
+    """What refuses arguments of other values than the annotations list; None where these list nothing.
+
+    Functions are checked as well: many are called later, or never, and a wrong one would be taken in silence.
+    """
     known = (function.__annotations__ if noted is None else noted).items()
-    listed = {n: a for n, a in known if n != "return" and isinstance(a, str) and a != "None" and _LISTING.fullmatch(a)}
+    pattern = _LISTING if noted is None else _PLAIN_FIELDS
+    listed = {n: a for n, a in known if n != "return" and isinstance(a, str) and a != "None" and pattern.fullmatch(a)}
     if not listed:
         return None
+    plain = {n: [kind for kind in (int, str) if kind.__name__ in a.split(" | ")] for n, a in listed.items()}
     code, names = function.__code__, listed.keys()
-    places = {place: n for place, n in enumerate(code.co_varnames[: code.co_argcount]) if n in listed}
+    order = code.co_varnames[: code.co_argcount] if noted is None else ("self", *noted)
+    places = {place: n for place, n in enumerate(order) if n in listed}
     first = min(places, default=sys.maxsize)
 
     def check(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
@@ -99,7 +132,9 @@ def checked(
             return
         by_place = {name: arguments[place] for place, name in places.items() if place < len(arguments)}
         for name, value in {**by_place, **keywords}.items():
-            if name in listed and value is not True and value is not False and value is not None:
+            if name not in listed or value is True or value is False or value is None:
+                continue
+            if type(value) not in plain[name] and not (callable(value) and "Callable" in listed[name]):
                 import_module("consilience.bad_arguments").check(thing, name, listed[name], value)
 
     return check
@@ -116,7 +151,11 @@ def explained(
 
 
 def _called(method: Any, first: Any) -> Any:
-    return type(first) if method.__name__ == "__init__" else first
+    """What a user called: of a constructor that a subclass of the user's calls in its own, the class that has it."""
+    if method.__name__ not in ("__init__", "__new__"):
+        return first
+    name, made = method.__name__, first if isinstance(first, type) else type(first)
+    return next((k for k in made.__mro__ if getattr(getattr(k, name), "__wrapped__", None) is method), made)
 
 
 class NamedModule(ModuleType):

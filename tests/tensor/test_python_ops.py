@@ -454,7 +454,7 @@ class TestBadOps:
             Apply(Op, [x], [x.type()])  # type: ignore[arg-type]  # the mistake
         with pytest.raises(GraphError, match="lists `data`, and ndarray has no hash"):
             hash(type("Mine", (Op,), {"__props__": ("data",), "data": X})())
-        with pytest.raises(GraphError, match="`gradient` must be a function"):
+        with pytest.raises(TypeError, match="`gradient` must be a function"):
             pt.wrap_py([pt.dvector], [pt.dvector], gradient=3)  # type: ignore[arg-type]  # the mistake
 
 

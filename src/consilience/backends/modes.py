@@ -67,6 +67,10 @@ class Mode(Record):
         plan: bool | int = True,
     ) -> None:
         chosen = linker if backend is None else backend
+        if not isinstance(chosen, str | None):
+            raise TypeError(f"`linker` of a `Mode` must be the name of a backend, got {chosen!r}.")
+        if not isinstance(optimizer, bool | str | None):
+            raise TypeError(f"`optimizer` of a `Mode` must be True, False or a name, got {optimizer!r}.")
         object.__setattr__(self, "backend", _LINKERS.get(chosen, chosen))
         object.__setattr__(self, "simplified", bool(optimizer) if simplified is None else simplified)
         object.__setattr__(self, "plan", self.simplified and plan)

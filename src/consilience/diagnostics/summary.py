@@ -24,6 +24,8 @@ from consilience.diagnostics.variables import (
     pieces,
     superchains_of,
 )
+from consilience.errors import ArgumentError
+from consilience.errors import shown as printable
 from consilience.record import Record
 
 if TYPE_CHECKING:
@@ -72,6 +74,13 @@ class SummaryTable(Record, eq=False):
     columns: Mapping[str, FloatArray]
     verdict: str = ""
 
+    def __post_init__(self) -> None:
+        labels: Any = self.labels
+        if not isinstance(labels, Sequence) or isinstance(labels, str):
+            raise ArgumentError(f"`labels` must be the names of the rows of a `SummaryTable`, got {labels!r}.")
+        if not isinstance(self.columns, Mapping) or not all(isinstance(name, str) for name in self.columns):
+            raise ArgumentError(f"`columns` must be a mapping of names to arrays, got {self.columns!r}.")
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -115,7 +124,7 @@ class SummaryTable(Record, eq=False):
         lines = table.plain(list(self.columns), labels, table.cells(self.columns, shown))
         if gap is not None:
             lines[gap + 1 : gap + 1] = ["..."]
-        return "\n".join([*lines, note] if note else lines)
+        return "\n".join([*lines, printable(note)] if note else lines)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -125,7 +134,7 @@ class SummaryTable(Record, eq=False):
     def _repr_html_(self) -> str:
         shown, gap, note = self._shown(SHOWN_IN_FULL)
         labels = [self.labels[row] for row in shown]
-        return table.hypertext(list(self.columns), labels, table.cells(self.columns, shown), note, gap)
+        return table.hypertext(list(self.columns), labels, table.cells(self.columns, shown), printable(note), gap)
 
     def _misleads(self) -> bool:
         """Whether a deviation without an error is far from what the interval tells; mild tails have none either."""

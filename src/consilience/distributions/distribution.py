@@ -43,6 +43,7 @@ from consilience.distributions.random_variable import (
 from consilience.distributions.shapes import broadcast, full_shape, shape_from, spread, text
 from consilience.distributions.transforms.registry import requested_transform
 from consilience.errors import ConsilienceError, MissingRuleError, ShapeError
+from consilience.first_use import explained
 from consilience.ir import FLOATS, Node, Shape
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.kinds import Kind
@@ -73,7 +74,13 @@ class Making:
         return MethodType(cls(distribution, method), distribution)
 
     def __call__(self, cls: DistributionType, /, *parameters: Any, **named: Any) -> Node:
-        made = self.__wrapped__(*parameters, **{key: value for key, value in named.items() if key != "name"})
+        try:
+            made = self.__wrapped__(*parameters, **{key: value for key, value in named.items() if key != "name"})
+        except Exception as error:
+            told = explained(MethodType(self, cls), False, parameters, named, error)
+            if told is error:
+                raise
+            raise told from error
         if "name" in named:
             set_name(made, named["name"])  # as PyTensor's random variables take it; the model gives another
         return made

@@ -104,7 +104,9 @@ def signature_of_dist(cls: type[Distribution], method: Callable[..., Any]) -> in
     alone = cls.parameter_names and not (cls.arguments or cls.parameters or cls.component_parameters)
     if alone and cls.declaration("dist") is not vars(Distribution)["dist"]:
         return declared  # the user's own function has them
-    own = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    plain = inspect.signature(cls.declaration("dist").__get__(None, cls)).parameters.values()
+    handed_on = [p for p in plain if p.name not in (*declared.parameters, "shape", "size")]  # of a variable with dims
+    own = [p for p in (*parameters, *handed_on) if p.kind is p.KEYWORD_ONLY]
     names = [name for name in cls.argument_names() if name not in {p.name for p in own}]
     defaults = {p.name: p.default for form in cls.parameterizations for p in form.parameters}
     needed = [i for i, name in enumerate(names) if _needed(cls, name, defaults)]

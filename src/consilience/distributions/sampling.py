@@ -6,6 +6,7 @@ A population as a number of elements or an array in; an expression of random var
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 from consilience import distributions as pd
@@ -20,7 +21,7 @@ from consilience.ops.shape import length_of, reshape, stack
 
 def permutation(x: Any, axis: int = 0) -> Node:
     """The elements of an axis in random order; of a whole number n, those of 0, …, n - 1."""
-    array = as_tensor(x)
+    array, axis = as_tensor(x), operator.index(axis)
     if not array.ndim:
         return argsort(pd.Uniform.dist(0.0, 1.0, size=_count(array)))
     order = argsort(pd.Uniform.dist(0.0, 1.0, size=_length(array, axis)))

@@ -186,6 +186,14 @@ def _dense(name: str, value: Any, columns: bool) -> GivenData:
     return GivenData(name, array, missing if missing is not None and missing.any() else None, masked)
 
 
+def initial_numbers(name: str, given: Any) -> Array:
+    """A starting value of a variable."""
+    try:
+        return np.asarray(given, float)
+    except (TypeError, ValueError, OverflowError):
+        raise DtypeError(f"the initial value of `{name}` must be numbers, got {given!r}.") from None
+
+
 def _kept(array: Array, dtype: np.dtype[Any], columns: bool) -> Array:
     """The one copy of what may be written to; a large one that nobody can write to is used where it lies."""
     if stays(array, dtype):

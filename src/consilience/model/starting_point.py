@@ -18,11 +18,12 @@ from consilience.distributions.densities import drawn, support_point
 from consilience.distributions.random_variable import RandomVariable
 from consilience.distributions.seeds import seed_from
 from consilience.distributions.transforms.transform import Chain, label
-from consilience.errors import ConsilienceError, DtypeError, InitialPointError, ModelError, ShapeError, SupportError
+from consilience.errors import ConsilienceError, InitialPointError, ModelError, ShapeError, SupportError
 from consilience.ir import Input, Node, constant, substitute, topological
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
+from consilience.model.data import initial_numbers
 from consilience.model.diagnosis import diagnosis
 from consilience.model.layout import Layout, Stretch, layout_of
 from consilience.model.log_density import ModelDensity
@@ -119,10 +120,7 @@ def _natural(variable: FreeVariable, wish: Any, lengths: Lengths) -> Node:
         )
     if isinstance(wish, Node):
         return wish
-    try:
-        array = np.asarray(wish, float)
-    except (TypeError, ValueError):
-        raise DtypeError(f"the initial value of `{variable.name}` must be numbers, got {wish!r}.") from None
+    array = initial_numbers(variable.name, wish)
     shape = tuple(dims.substitute(n, lengths) for n in variable.node.static_shape)
     try:
         return constant(np.broadcast_to(array, tuple(int(n) for n in shape)))

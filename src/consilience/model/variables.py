@@ -34,7 +34,16 @@ from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import missing, observation
 from consilience.model.coordinates import Coordinates, Labels, NamedAxes, unstorable
-from consilience.model.data import GivenData, Mask, data_slot, for_slot, given_data, in_order_of, with_sparse_parts
+from consilience.model.data import (
+    GivenData,
+    Mask,
+    data_slot,
+    for_slot,
+    given_data,
+    in_order_of,
+    initial_numbers,
+    with_sparse_parts,
+)
 from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import TensorLike, is_step
 from consilience.record import Record
@@ -218,6 +227,8 @@ class ModelVariables(metaclass=Declaring):
         full = self.name_for(name)
         self.dims_of[full] = NamedAxes.like(cast("tuple[str, ...]", self.dims_of.get(full, ())), made)
 
+    __iter__ = None  # otherwise Python goes through `model[0]`, `model[1]`, …
+
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and (name in self.named or self.name_for(name) in self.named)
 
@@ -384,6 +395,8 @@ class ModelVariables(metaclass=Declaring):
 
     def free_variable(self, full: str, node: Node, transform: Any, initval: Any) -> FreeVariable:
         """A random variable to be inferred, with the maps to the line that `transform` means; not yet in the model."""
+        if initval is not None and not isinstance(initval, str | Node):
+            initial_numbers(full, initval)
         default = transform is context.DEFAULT
         chosen = default_transform(node) if default else transform
         inside = node.dtype in FLOATS and (default or _is_default(node, chosen))

@@ -158,7 +158,7 @@ else:  # type checkers know by themselves what is not there
         if name in _ON_USE:
             return _import_module(f"{__name__}.{name}")
         if name in ("Op", "as_op", "wrap_py"):
-            return getattr(_import_module(f"{__name__}.python_ops"), name)
+            return keywords.guarded(getattr(_import_module(f"{__name__}.python_ops"), name))
         home = _MADE_ON_USE.get(name)
         if home is not None:
             found = globals()[name] = keywords.published(getattr(home, name), __name__, name)

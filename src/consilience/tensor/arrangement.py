@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -632,7 +633,7 @@ def is_flat(var: Node, ndim: int = 1) -> bool:
     >>> pt.is_flat(pt.dvector("x"))
     True
     """
-    return var.ndim == ndim
+    return var.ndim == operator.index(ndim)
 
 
 def get_vector_length(v: TensorLike) -> int:

@@ -71,6 +71,8 @@ class _Custom:
     """A function of tensors that is called as it was, with rules of its own."""
 
     def __init__(self, function: Rule) -> None:
+        if not callable(function):
+            raise TypeError(f"`{type(self).__name__}` takes a function, got {function!r}.")
         self.function = function
         self.forward: Rule | None = None
         self.backward: Rule | None = None

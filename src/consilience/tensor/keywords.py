@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from consilience import absent
-from consilience.first_use import checked, explained, guarded
+from consilience.first_use import guarded, telling
 
 # Words for one thing in PyTensor, NumPy and SciPy. A keyword stands for the first free parameter of its groups.
 _SYNONYMS: Final = tuple(
@@ -84,23 +84,13 @@ def _accepting(function: FunctionType) -> Callable[..., Any]:
     positional = code.co_varnames[: code.co_argcount]
     own = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
     known = frozenset(own)
-    unlisted = checked(function)
 
-    @functools.wraps(function)
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        if not keywords.keys() <= known:
-            keywords = _translated(function.__name__, own, frozenset(positional[: len(arguments)]), keywords)
-        if unlisted is not None:
-            unlisted(function, arguments, keywords)
-        try:
-            return function(*arguments, **keywords)
-        except Exception as error:
-            told = explained(function, False, arguments, keywords, error)
-            if told is error:
-                raise
-            raise told from error
+    def translated(count: int, keywords: dict[str, Any]) -> dict[str, Any]:
+        if keywords.keys() <= known:
+            return keywords
+        return _translated(function.__name__, own, frozenset(positional[:count]), keywords)
 
-    return call
+    return telling(function, translated=translated)
 
 
 def translates(word: str, own: Collection[str]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -429,6 +430,7 @@ def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Unde
     >>> type(grad_not_implemented(None, 0, pt.dscalar("x"), "nobody has needed it")).__name__
     'Undefined'
     """
+    operator.index(x_pos)
     return Undefined(f"is not implemented{': ' * bool(comment)}{comment.removesuffix('.')}")
 
 

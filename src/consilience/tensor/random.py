@@ -17,6 +17,7 @@ from consilience import distributions as pd
 from consilience.backends import contexts
 from consilience.distributions.generator import METHODS, GraphGenerator, made_with
 from consilience.errors import DtypeError
+from consilience.first_use import guard as _guard
 from consilience.first_use import guarded as _guarded
 from consilience.ir import Input, Node, Shared, TensorType, tensor_input, topological
 from consilience.ir.arithmetic import known_meaning, means
@@ -43,13 +44,13 @@ _PYTENSORS: Final[dict[str, Callable[..., Node]]] = {
     "dirichlet": lambda alphas, size=None: pd.Dirichlet.dist(alphas, size=size),
     "gamma": _gamma,
     "gengamma": _generalised_gamma,
-    "halfcauchy": lambda loc=0.0, scale=1.0, size=None: loc + pd.HalfCauchy.dist(scale, size=size),
-    "halfnormal": lambda loc=0.0, scale=1.0, size=None: loc + pd.HalfNormal.dist(scale, size=size),
+    "halfcauchy": lambda loc=0.0, scale=1.0, size=None: as_tensor(loc) + pd.HalfCauchy.dist(scale, size=size),
+    "halfnormal": lambda loc=0.0, scale=1.0, size=None: as_tensor(loc) + pd.HalfNormal.dist(scale, size=size),
     "multinomial": lambda n, p, size=None: pd.Multinomial.dist(n, p, size=size),
     "nbinom": lambda n, p, size=None: pd.NegativeBinomial.dist(n=n, p=p, size=size),
     "pareto": lambda b, scale=1.0, size=None: pd.Pareto.dist(b, scale, size=size),
     "truncexpon": lambda b, loc=0.0, scale=1.0, size=None: (
-        loc + scale * pd.Truncated.dist(pd.Exponential.dist(1.0), upper=b, size=size)
+        as_tensor(loc) + as_tensor(scale) * pd.Truncated.dist(pd.Exponential.dist(1.0), upper=b, size=size)
     ),
     "weibull": lambda shape, size=None: pd.Weibull.dist(shape, 1.0, size=size),
 }
@@ -235,3 +236,6 @@ def _method(key: Node, name: str) -> Callable[..., Any]:
         return function(*parameters, rng=key, return_next_rng=True, **named)
 
     return drawn
+
+
+_guard(globals())

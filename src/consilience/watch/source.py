@@ -377,6 +377,8 @@ def _numbers(file: str, dtype: np.dtype[Any], shape: tuple[int, ...], summed: bo
         if math.prod(shape) * dtype.itemsize > SMALL:
             return np.memmap(opened, dtype, "r", shape=shape)
         data = opened.read()
+    if len(data) < math.prod(shape) * dtype.itemsize + 4 * summed:  # with its checksum
+        raise ValueError(f"some of {file} is missing")
     if summed and not whole_chunk(data):
         raise StorageError(f"{file} is damaged: its checksum is wrong. See `python -m consilience check`.")
     return np.frombuffer(data, dtype, math.prod(shape)).reshape(shape)

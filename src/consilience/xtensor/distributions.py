@@ -68,6 +68,10 @@ class DimDistribution(Record, eq=False):
 
     plain: type[Distribution]
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.plain, type):
+            raise TypeError(f"`plain` must be a class of distributions, got {self.plain!r}.")
+
     @property
     def __name__(self) -> str:
         return self.plain.__name__

@@ -150,7 +150,7 @@ class Chain(Transform):
     steps: tuple[Transform, ...]
 
     def __init__(self, steps: Sequence[Transform]) -> None:
-        object.__setattr__(self, "steps", tuple(steps))
+        object.__setattr__(self, "steps", tuple(map(_checked, steps)))
 
     def rank(self) -> int:
         lost = 0  # axes that earlier steps take away
@@ -264,12 +264,16 @@ def of_variable(transform: Any, inputs: tuple[Node | None, ...]) -> Transform:
         return Chain([of_variable(step, inputs) for step in transform.steps])
     if isinstance(transform, Transform) and type(transform).from_line is not Transform.from_line:
         return transform.of_inputs(inputs)
+    return OfVariable(_checked(transform), inputs)
+
+
+def _checked(transform: Any) -> Any:
     if isinstance(transform, type) or not (hasattr(transform, "forward") and hasattr(transform, "backward")):
         raise TypeError(
             "a transform must have the methods `forward(value, *inputs)` and `backward(value, *inputs)`, such as one "
             f"of `pm.distributions.transforms`; got {transform!r}."
         )
-    return OfVariable(transform, inputs)
+    return transform
 
 
 def rewritten(transform: Transform, change: Callable[[Node], Node]) -> Transform:

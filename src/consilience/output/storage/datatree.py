@@ -256,7 +256,8 @@ def stored_labels(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return labels
     if all(isinstance(label, dt.datetime) and label.tzinfo is None for label in known):
         return np.asarray(known, "datetime64[us]")
-    words = [label if isinstance(label, str) else str(label) for label in known]
+    # pandas from 3 on makes NaN of a None among texts: a tree that xarray has made has the same labels then.
+    words = ["None" if isinstance(label, float) and label != label else str(label) for label in known]
     if len(set(words)) < len(set(map(repr, known))):
         words = list(map(repr, known))
     return np.array(words, dtype=object)

@@ -76,6 +76,9 @@ def vmap(
     [13.0, 17.0]
     """
 
+    _check_leaves(in_axes, "in_axes")
+    _check_leaves(out_axes, "out_axes")
+
     def mapped(*arguments: Any, **keywords: Any) -> Any:
         spread = _spread(in_axes, arguments, "in_axes") if arguments else []
         spread += _spread(0, keywords, "in_axes") if keywords else []
@@ -122,8 +125,7 @@ def _spread(axes: Axes, value: Any, what: str, path: Path = "") -> list[tuple[Pa
     """Every tensor with where it stands and its axis."""
     members = _members(value)
     if members is None:
-        if axes is not None and (isinstance(axes, bool) or not is_integer(axes)):
-            raise TypeError(f"`{what}` must give a tensor an integer or None, got {axes!r} for {path or 'the result'}.")
+        _check_leaf(axes, what, f" for {path or 'the result'}")
         return [(path, value, None if axes is None else operator.index(axes))]
     listed = list(members)
     own = _members(axes)
@@ -137,6 +139,21 @@ def _spread(axes: Axes, value: Any, what: str, path: Path = "") -> list[tuple[Pa
                 f"({', '.join(repr(key) for key, _ in listed)}){' in ' + path if path else ''}, got {axes!r}."
             )
     return [leaf for key, member in listed for leaf in _spread(chosen[key], member, what, f"{path}[{key!r}]")]
+
+
+def _check_leaf(axis: Any, what: str, place: str = "") -> None:
+    if axis is not None and (isinstance(axis, bool) or not is_integer(axis)):
+        raise TypeError(f"`{what}` must give a tensor an integer or None, got {axis!r}{place}.")
+
+
+def _check_leaves(axes: Any, what: str) -> None:
+    """Refuse what can be no axes of anything, before a function is there to be called."""
+    members = _members(axes)
+    if members is None:
+        _check_leaf(axes, what)
+        return
+    for _, member in members:
+        _check_leaves(member, what)
 
 
 def _with_members(value: Any, path: Path, known: Mapping[Path, Any]) -> Any:
