@@ -134,6 +134,33 @@ def test_quantiles_have_a_slope_in_the_shape_at_0(name: str) -> None:
     assert pt.grad(of, xi).eval({xi: 0.0}) == pytest.approx(y * y / 2)
 
 
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("ExGaussian", {"mu": 0.3, "sigma": 1.2, "nu": 0.8}),
+        ("Wald", {"mu": 1.2, "lam": 2.0, "alpha": 0.1}),
+        ("SkewNormal", {"mu": 0.2, "sigma": 1.1, "alpha": -1.4}),
+        ("Rice", {"nu": 1.0, "sigma": 1.5}),
+    ],
+)
+def test_quantiles_found_by_search_have_second_derivatives(name: str, given: dict[str, float]) -> None:
+    x = pt.dvector("x")
+    of = pm.icdf(getattr(pm, name).dist(**{parameter: x[i] for i, parameter in enumerate(given)}), 0.3)
+    slope = pt.grad(of, x)
+    compiled = pt.function([x], [slope, pt.jacobian(slope, x)])
+    at, step = np.array([*given.values()]), 1e-4
+    second = compiled(at)[1]
+    for i, unit in enumerate(np.eye(len(given))):
+        difference = (compiled(at + step * unit)[0] - compiled(at - step * unit)[0]) / (2 * step)
+        np.testing.assert_allclose(second[i], difference, rtol=1e-5, atol=1e-6)
+
+
+def test_quantiles_of_mixtures_have_slopes_at_the_ends_of_the_search() -> None:
+    x = pt.dscalar("x")
+    normals = pm.Normal.dist(pt.stack([x, x]), 1.0)
+    assert pt.grad(pm.icdf(pm.Mixture.dist([0.3, 0.7], normals), 0.3), x).eval({x: 1.5}) == pytest.approx(1.0)
+
+
 def test_second_derivatives_far_out_are_0_and_not_nan() -> None:
     x = pt.dscalar("x")
     for of, at in ((pt.special.log_ndtr(x), 80.0), (pt.log1mexp(x), -1e4)):

@@ -29,8 +29,6 @@ NO_DERIVATIVE = {
 }
 # What says itself that its slopes are no differences.
 DECLARED = ("stop_gradient:", "zero_grad:", "disconnected_grad:", "grad_", "consider_constant:", "custom_")
-# Quantiles that are found by a search have first derivatives alone: Newton's last step knows no more of itself.
-SEARCHED = ("ExGaussian", "Wald", "SkewNormal", "VonMises", "SkewStudentT", "Rice", "PolyaGamma", "BetaBinomial")
 # Quantiles of 0 and 1 at ends that are parameters have no slope in the probability.
 ENDS = "[0.0, 0.5, 1.0]"
 # Functions that have derivatives at ordinary points, and none at some structured ones.
@@ -66,7 +64,6 @@ def law(program: Program, points: Iterable[Point], backend: str, second: bool = 
     """The law at some points of a program; one without a derivative says so."""
     done: Counter[str] = Counter()
     reason = next((r for start, r in NO_DERIVATIVE.items() if program.name.startswith(start)), None)
-    second = second and not (program.name.startswith(SEARCHED) and program.name.endswith(".icdf"))
     for point in points:
         try:
             check(program, point, BACKENDS[backend], done, second)
