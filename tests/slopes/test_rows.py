@@ -137,7 +137,6 @@ def test_quantiles_have_a_slope_in_the_shape_at_0(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("ExGaussian", {"mu": 0.3, "sigma": 1.2, "nu": 0.8}),
         ("Wald", {"mu": 1.2, "lam": 2.0, "alpha": 0.1}),
         ("SkewNormal", {"mu": 0.2, "sigma": 1.1, "alpha": -1.4}),
         ("Rice", {"nu": 1.0, "sigma": 1.5}),
@@ -159,6 +158,24 @@ def test_quantiles_of_mixtures_have_slopes_at_the_ends_of_the_search() -> None:
     x = pt.dscalar("x")
     normals = pm.Normal.dist(pt.stack([x, x]), 1.0)
     assert pt.grad(pm.icdf(pm.Mixture.dist([0.3, 0.7], normals), 0.3), x).eval({x: 1.5}) == pytest.approx(1.0)
+
+
+def test_standard_deviations_have_slope_0_where_all_elements_are_equal() -> None:
+    x = pt.dvector("x")
+    for ddof in (0, 1):
+        assert pt.grad(pt.std(x, ddof=ddof), x).eval({x: np.full(3, 0.5)}).tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize(("name", "base"), [("logaddexp", np.e), ("logaddexp2", 2.0)])
+def test_logaddexp_has_second_derivatives_where_its_arguments_are_equal(name: str, base: float) -> None:
+    x = pt.dvector("x")
+    of = getattr(pt, name)(x[0], x[1])
+    curvature = 0.25 * np.log(base)
+    for at in (0.0, -3.0):
+        second = pt.hessian(of, x).eval({x: np.full(2, at)})
+        np.testing.assert_allclose(second, curvature * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    for end in (-np.inf, np.inf):
+        assert not np.isnan(pt.grad(of, x).eval({x: np.full(2, end)})).any()
 
 
 def test_second_derivatives_far_out_are_0_and_not_nan() -> None:

@@ -41,7 +41,6 @@ ORDINARY_ALONE = {
         ["qr", "lu", "lu_factor", "ldl", "pinv", "lstsq", "matrix_rank"], "factors of singular matrices jump",
     ),
     **dict.fromkeys(["nonzero_values", "nonzero", "argwhere", "unique"], "lengths of results depend on values"),
-    "std": "the root of a variance of 0 has a kink",
     **dict.fromkeys(["partition", "sort", "quantile", "percentile", "median"], "elements that tie exchange places"),
 }  # fmt: skip
 STRUCTURE_FREE = ("ordinary", "one of them", "one element", "empty")

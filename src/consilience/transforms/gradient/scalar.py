@@ -235,7 +235,8 @@ def _before_overflow(name: str, x: Node, end: float) -> Node:
 
 def _share(g: Node, a: Node, b: Node, base: float) -> Node:
     """g exp(a) / (exp(a) + exp(b)), at any size of a and b. Derivatives of what has no weight do not count."""
-    gap = where(eq(a, b), 0.0, a - b)
+    gap = a - b
+    gap = where(both(eq(a, b), apply("isnan", gap)), 0.0, gap)
     share = apply("sigmoid", gap if base == math.e else gap * math.log(base))
     return keep(either(eq(a, -math.inf), eq(share, 0.0)), g * share, inverted=True)
 
