@@ -38,10 +38,14 @@ ORDINARY_ALONE = {
         "vectors of equal values have any direction; they are infinite or NaN there",
     ),
     **dict.fromkeys(
-        ["qr", "lu", "lu_factor", "ldl", "pinv", "lstsq", "matrix_rank"], "factors of singular matrices jump",
+        ["qr", "qr_full", "lu", "lu_factor", "ldl", "pinv", "lstsq", "matrix_rank"],
+        "factors of singular matrices jump, and signs of Householder's vectors at triangular ones",
     ),
     **dict.fromkeys(["nonzero_values", "nonzero", "argwhere", "unique"], "lengths of results depend on values"),
-    **dict.fromkeys(["partition", "sort", "quantile", "percentile", "median"], "elements that tie exchange places"),
+    **dict.fromkeys(
+        ["partition", "sort", "quantile", "percentile", "median", "permute_row_elements"],
+        "elements that tie exchange places",
+    ),
 }  # fmt: skip
 STRUCTURE_FREE = ("ordinary", "one of them", "one element", "empty")
 
