@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.errors import ParameterError, ShapeError
+from consilience.errors import MissingRuleError, ParameterError, ShapeError
 from consilience.graph import clone_replace
+from consilience.ir import Node
 
 COMPLEX = np.array([3 + 4j, -1j, 2, 1 - 1j])
 
@@ -176,6 +179,28 @@ def test_logaddexp_has_second_derivatives_where_its_arguments_are_equal(name: st
         np.testing.assert_allclose(second, curvature * np.array([[1.0, -1.0], [-1.0, 1.0]]))
     for end in (-np.inf, np.inf):
         assert not np.isnan(pt.grad(of, x).eval({x: np.full(2, end)})).any()
+
+
+def test_second_derivatives_of_what_least_squares_leave_are_refused_as_missing() -> None:
+    x, y = pt.tensor("x", shape=(5, 2), dtype="float64"), pt.tensor("y", shape=(5, 1), dtype="float64")
+    slope = pt.grad(pt.linalg.lstsq(x, y)[1].sum(), x)
+    with pytest.raises(MissingRuleError, match="which only the branch knows"):
+        pt.grad(slope.sum(), x)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        pt.square,
+        lambda size: 3.0 * size**2,
+        lambda size: size * size,
+        lambda size: pt.exp(pt.square(size) / -2.0),
+    ],
+)
+def test_squares_of_sizes_have_second_derivatives_at_0(of: Callable[[Node], Node]) -> None:
+    x = pt.dvector("x")
+    found, wanted = (pt.hessian(of(size).sum(), x).eval({x: np.array([-1.5, 0.0, -0.0, 2.0])}) for size in (abs(x), x))
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
 
 
 def test_second_derivatives_far_out_are_0_and_not_nan() -> None:
