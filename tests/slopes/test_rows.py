@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.errors import ParameterError, ShapeError
+from consilience.errors import MissingRuleError, ParameterError, ShapeError
 from consilience.graph import clone_replace
+from consilience.ir import Node
 
 COMPLEX = np.array([3 + 4j, -1j, 2, 1 - 1j])
 
@@ -132,6 +135,72 @@ def test_quantiles_have_a_slope_in_the_shape_at_0(name: str) -> None:
     of = pm.icdf(getattr(pm, name).dist(0.0, 1.0, xi), 0.7)
     y = -np.log1p(-0.7) if name == "GeneralizedPareto" else -np.log(-np.log(0.7))
     assert pt.grad(of, xi).eval({xi: 0.0}) == pytest.approx(y * y / 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("Wald", {"mu": 1.2, "lam": 2.0, "alpha": 0.1}),
+        ("SkewNormal", {"mu": 0.2, "sigma": 1.1, "alpha": -1.4}),
+        ("Rice", {"nu": 1.0, "sigma": 1.5}),
+    ],
+)
+def test_quantiles_found_by_search_have_second_derivatives(name: str, given: dict[str, float]) -> None:
+    x = pt.dvector("x")
+    of = pm.icdf(getattr(pm, name).dist(**{parameter: x[i] for i, parameter in enumerate(given)}), 0.3)
+    slope = pt.grad(of, x)
+    compiled = pt.function([x], [slope, pt.jacobian(slope, x)])
+    at, step = np.array([*given.values()]), 1e-4
+    second = compiled(at)[1]
+    for i, unit in enumerate(np.eye(len(given))):
+        difference = (compiled(at + step * unit)[0] - compiled(at - step * unit)[0]) / (2 * step)
+        np.testing.assert_allclose(second[i], difference, rtol=1e-5, atol=1e-6)
+
+
+def test_quantiles_of_mixtures_have_slopes_at_the_ends_of_the_search() -> None:
+    x = pt.dscalar("x")
+    normals = pm.Normal.dist(pt.stack([x, x]), 1.0)
+    assert pt.grad(pm.icdf(pm.Mixture.dist([0.3, 0.7], normals), 0.3), x).eval({x: 1.5}) == pytest.approx(1.0)
+
+
+def test_standard_deviations_have_slope_0_where_all_elements_are_equal() -> None:
+    x = pt.dvector("x")
+    for ddof in (0, 1):
+        assert pt.grad(pt.std(x, ddof=ddof), x).eval({x: np.full(3, 0.5)}).tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize(("name", "base"), [("logaddexp", np.e), ("logaddexp2", 2.0)])
+def test_logaddexp_has_second_derivatives_where_its_arguments_are_equal(name: str, base: float) -> None:
+    x = pt.dvector("x")
+    of = getattr(pt, name)(x[0], x[1])
+    curvature = 0.25 * np.log(base)
+    for at in (0.0, -3.0):
+        second = pt.hessian(of, x).eval({x: np.full(2, at)})
+        np.testing.assert_allclose(second, curvature * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    for end in (-np.inf, np.inf):
+        assert not np.isnan(pt.grad(of, x).eval({x: np.full(2, end)})).any()
+
+
+def test_second_derivatives_of_what_least_squares_leave_are_refused_as_missing() -> None:
+    x, y = pt.tensor("x", shape=(5, 2), dtype="float64"), pt.tensor("y", shape=(5, 1), dtype="float64")
+    slope = pt.grad(pt.linalg.lstsq(x, y)[1].sum(), x)
+    with pytest.raises(MissingRuleError, match="which only the branch knows"):
+        pt.grad(slope.sum(), x)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        pt.square,
+        lambda size: 3.0 * size**2,
+        lambda size: size * size,
+        lambda size: pt.exp(pt.square(size) / -2.0),
+    ],
+)
+def test_squares_of_sizes_have_second_derivatives_at_0(of: Callable[[Node], Node]) -> None:
+    x = pt.dvector("x")
+    found, wanted = (pt.hessian(of(size).sum(), x).eval({x: np.array([-1.5, 0.0, -0.0, 2.0])}) for size in (abs(x), x))
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
 
 
 def test_second_derivatives_far_out_are_0_and_not_nan() -> None:

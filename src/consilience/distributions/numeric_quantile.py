@@ -2,6 +2,9 @@
 
 Where the density is log-concave so are both tails, and the steps approach the quantile from one side if they start
 beyond it, as seen from the median. Of other densities the quantile is first enclosed between two numbers.
+
+Derivatives pass through the last two steps, and not through their slopes. Beside the quantile a step divides what is
+missing in the parameters by a slope that is off by the first order, so that each gives one order of derivatives.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from consilience.ops.shape import Iota, expand_dims
 
 STEPS: Final = 8
 _SECTIONS: Final = 16
+_ENCLOSED_STEPS: Final = 3
 
 
 def numeric_quantile(
@@ -54,8 +58,8 @@ def numeric_quantile(
     lower = less(regular, 0.5)
     target = where(lower, log(regular), log1p(-regular))
     x = start + 0.0 * regular
-    for _ in range(steps):
-        x = Node(StopGradient(), x)
+    for step in range(steps):
+        x = x if step == steps - 1 else Node(StopGradient(), x)
         below, above, density = tails(x)
         tail = where(lower, below, above)
         slope = exp(Node(StopGradient(), tail - density))
@@ -92,14 +96,17 @@ def enclosed_quantile(
             minimum(high, reduce("min", where(before, high, x), 0)),
         )
     x = 0.5 * low + 0.5 * high
-    for _ in range(3):
-        x = Node(StopGradient(), minimum(maximum(x, low), high))
+    for step in range(_ENCLOSED_STEPS):
+        x = x if step == _ENCLOSED_STEPS - 1 else Node(StopGradient(), x)
         below, above = tails(x)
         tail = where(lower, below, above)
         slope = exp(Node(StopGradient(), tail - log_density(x)))
-        reached = isfinite(tail)  # an end of the support may be the number next to the quantile
-        x = x + where(reached, where(lower, target - tail, tail - target) * where(reached, slope, 0.0), 0.0)
-    return minimum(maximum(x, low), high)
+        missing = where(lower, target - tail, tail - target)
+        reached = isfinite(missing * slope)  # an end of the support may be the number next to the quantile
+        x = x + where(reached, missing * where(reached, slope, 0.0), 0.0)
+        # Rounding may leave a quantile at an end of its interval; it has the derivatives of a quantile there, too.
+        x = x + Node(StopGradient(), minimum(maximum(x, low), high) - x)
+    return x
 
 
 def sections(low: Node, high: Node) -> Node:

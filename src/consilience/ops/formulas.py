@@ -84,7 +84,8 @@ def _sigmoid(x: Node) -> Node:
 def _logaddexp(x: Node, y: Node) -> Node:
     high = apply("maximum", x, y)
     # Equal infinities have the difference NaN; there the sum is that infinity. Written as in the derivative.
-    gap = where(apply("eq", x, y), number(x, 0), apply("add", x, -y))
+    gap = apply("add", x, -y)
+    gap = where(apply("logical_and", apply("eq", x, y), apply("isnan", gap)), number(x, 0), gap)
     return high + apply("log1p", _decay(gap))
 
 

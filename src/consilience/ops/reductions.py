@@ -478,6 +478,9 @@ def _squared_size(x: Node) -> Node:
 def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Node:
     """Square root of the variance.
 
+    Where the variance is 0 it has no direction in which it grows, and its derivative is 0 by convention, like that of
+    `pt.linalg.norm` at 0.
+
     Parameters
     ----------
     input : TensorLike
@@ -508,7 +511,14 @@ def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
     >>> pt.std([1.0, 2.0, 4.0]).eval().round(4).item()
     1.2472
     """
-    return apply("sqrt", var(input, axis, ddof, keepdims, corrected))
+    return root(var(input, axis, ddof, keepdims, corrected), 2)
+
+
+def root(total: Node, order: float) -> Node:
+    """The root of a sum of powers; its slope at 0, which has no direction, is taken to be 0."""
+    none = apply("eq", total, 0)
+    some = apply("where", none, 1, total)
+    return apply("where", none, total, apply("sqrt", some) if order == 2 else apply("pow", some, 1.0 / order))
 
 
 def cumsum(x: TensorLike, axis: SupportsIndex | None = None) -> Node:

@@ -28,7 +28,7 @@ from consilience.ops.factorisations import (
 )
 from consilience.ops.index import getitem
 from consilience.ops.linalg import batch_shape, inv
-from consilience.ops.reductions import Axis, max, min, sum
+from consilience.ops.reductions import Axis, max, min, root, sum
 from consilience.ops.shape import as_length, broadcast_to, expand_dims, length_of, squeeze, transpose
 
 
@@ -333,17 +333,17 @@ def norm(
     # Squares of real numbers have a second derivative at 0, which those of their sizes have lost.
     squares = apply("square", size if node.dtype in _COMPLEXES else node)
     if axis is None and ord is None:
-        return _root(sum(squares, None, None, keepdims), 2)
+        return root(sum(squares, None, None, keepdims), 2)
     given = range(node.ndim) if axis is None else integers(axis)
     axes = tuple(one_axis(i, node) for i in given)
     if len(axes) == 1:
         if ord in (None, 2):
-            return _root(sum(squares, axes, None, keepdims), 2)
+            return root(sum(squares, axes, None, keepdims), 2)
         return _vector_norm(size, ord, axes[0], keepdims)
     if len(axes) != 2 or axes[0] == axes[1]:
         raise ShapeError(f"a norm goes over one axis or two, got {axes} for {describe(node)}.")
     if ord in (None, "fro", "f"):
-        return _root(sum(squares, axes, None, keepdims), 2)
+        return root(sum(squares, axes, None, keepdims), 2)
     if ord in (2, -2, "nuc"):
         return _spectral_norm(node, ord, axes, keepdims)
     if ord not in (1, -1, math.inf, -math.inf):
@@ -355,13 +355,6 @@ def norm(
 
 
 _COMPLEXES = ("complex128", "complex64")
-
-
-def _root(total: Node, order: float) -> Node:
-    """The root of a sum of powers; its slope at 0, which has no direction, is taken to be 0."""
-    none = apply("eq", total, 0)
-    some = apply("where", none, 1, total)
-    return apply("where", none, total, apply("sqrt", some) if order == 2 else apply("pow", some, 1.0 / order))
 
 
 def _spectral_norm(node: Node, ord: float | str | None, axes: tuple[int, ...], keepdims: bool) -> Node:
@@ -382,4 +375,4 @@ def _vector_norm(size: Node, ord: float | str | None, axis: Axis, keepdims: bool
         return sum(apply("neq", size, 0), axis, size.dtype, keepdims)
     if ord == 1:
         return sum(size, axis, None, keepdims)
-    return _root(sum(apply("pow", size, float(ord)), axis, None, keepdims), ord)
+    return root(sum(apply("pow", size, float(ord)), axis, None, keepdims), ord)

@@ -311,7 +311,8 @@ def _covers(node: Node, op: IndexUpdate, arrays: Sequence[Node]) -> bool:
     if all(entry == FULL or isinstance(entry, NewAxis) for entry in op.specification):
         return True
     shape, known = node.static_shape, [constant_value(array) for array in arrays]
-    if not all(isinstance(n, int) for n in shape) or any(k is None for k in known):
+    open_ended = any(isinstance(entry, SliceIndex) and not entry.static for entry in op.specification)
+    if open_ended or not all(isinstance(n, int) for n in shape) or any(k is None for k in known):
         return False
     entries = iter(known)
     reached = np.zeros(shape, bool)  # integers, as was looked at

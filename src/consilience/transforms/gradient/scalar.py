@@ -150,7 +150,31 @@ derivative("true_div", lambda g, y, a, b: g / b, lambda g, y, a, b: -g * (y / b)
 derivative("mod", lambda g, y, a, b: g, lambda g, y, a, b: -g * (a // b))
 derivative("fmod", lambda g, y, a, b: g, lambda g, y, a, b: -g * apply("trunc", a / b))
 derivative("neg", lambda g, y, x: -g)
-derivative("abs", lambda g, y, x: g * apply("sign", x))
+
+
+def _signed(g: Node, y: Node, x: Node, depth: int = 4) -> Node | None:
+    """g sign(x) for y = |x|, without the sign where |x| is a factor of g; None where it is not seen to be."""
+    if g is y:
+        return x
+    if depth and g.op == Elementwise("mul"):
+        for i, factor in enumerate(g.inputs):
+            found = _signed(factor, y, x, depth - 1)
+            if found is not None:
+                return apply("mul", *g.inputs[:i], found, *g.inputs[i + 1 :])
+    if depth and g.op == Elementwise("add"):
+        terms = [_signed(term, y, x, depth - 1) for term in g.inputs]
+        some = [term for term in terms if term is not None]
+        return apply("add", *some) if len(some) == len(terms) else None
+    return None
+
+
+def _of_size(g: Node, y: Node, x: Node) -> Node:
+    # |x| sign(x) is x, which has a derivative at 0: square(|x|) is as smooth as square(x).
+    signed = _signed(g, y, x)
+    return g * apply("sign", x) if signed is None else signed
+
+
+derivative("abs", _of_size)
 derivative("square", lambda g, y, x: g * (2.0 * x))
 derivative("sqrt", lambda g, y, x: 0.5 * g / y)
 derivative("cbrt", lambda g, y, x: g / (3.0 * (y * y)))
@@ -235,7 +259,8 @@ def _before_overflow(name: str, x: Node, end: float) -> Node:
 
 def _share(g: Node, a: Node, b: Node, base: float) -> Node:
     """g exp(a) / (exp(a) + exp(b)), at any size of a and b. Derivatives of what has no weight do not count."""
-    gap = where(eq(a, b), 0.0, a - b)
+    gap = a - b
+    gap = where(both(eq(a, b), apply("isnan", gap)), 0.0, gap)
     share = apply("sigmoid", gap if base == math.e else gap * math.log(base))
     return keep(either(eq(a, -math.inf), eq(share, 0.0)), g * share, inverted=True)
 
