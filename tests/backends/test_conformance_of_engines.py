@@ -81,7 +81,7 @@ def agree(engine: str, row: Case, dtype: str, symbolic: bool = False) -> None:
     outputs = [built] if isinstance(built, Node) else list(built)
     wanted = reference.evaluate(outputs, dict(zip(nodes, arrays, strict=True)))
     if engine == "numba" and row.op is MaskPositions:
-        with pytest.raises(GraphError, match="lengths in .* must follow from the shapes of its arguments"):
+        with pytest.raises(GraphError, match=r"lengths in .* must follow from the shapes of its arguments"):
             run(engine, nodes, outputs, arrays)
         return
     # In single precision XLA's factor is as far off as its columns are long: elements are differences of squares.

@@ -10,7 +10,7 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.errors import DtypeError
+from consilience.errors import DtypeError, ModelError
 
 THREE = [1.0, 2.0, 3.0]
 
@@ -432,7 +432,7 @@ def test_variables_without_elements_leave_nothing_to_infer() -> None:
 
 
 def test_variables_larger_than_the_memory_are_named() -> None:
-    with pm.Model(), pytest.raises(ModelError, match="`beyond` has the shape .*: more elements than any memory holds"):
+    with pm.Model(), pytest.raises(ModelError, match=r"`beyond` has the shape .*: more elements than any memory holds"):
         pm.Normal("beyond", shape=10**13)
     with pm.Model():
         pm.Normal("small", shape=3)
