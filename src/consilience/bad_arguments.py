@@ -22,7 +22,14 @@ from typing import Any, Final, get_args, get_origin
 
 import numpy as np
 
-from consilience.errors import ArgumentError, ConsilienceError, GraphError, MemoryShortage, ParameterError
+from consilience.errors import (
+    ArgumentError,
+    ConsilienceError,
+    GraphError,
+    MemoryShortage,
+    MissingRuleError,
+    ParameterError,
+)
 
 ESCAPING: Final = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
 # Deliberate errors about what was given, of places that need not know names; those about models name variables.
@@ -54,8 +61,8 @@ def explained(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any
     deliberate = isinstance(error, ConsilienceError) or _is_raised(error.__traceback__)
     if not isinstance(error, NAMELESS if deliberate else ESCAPING) or _has_users_lines(error.__traceback__):
         return error
-    if deliberate and _is_asked_by_the_library(error.__traceback__):
-        return error  # the outermost function knows the names that the user wrote
+    if deliberate and (isinstance(error, MissingRuleError) or _is_asked_by_the_library(error.__traceback__)):
+        return error  # it names a step of an expression; the outermost function knows the names that the user wrote
     try:
         signature = inspect.signature(thing)
         parameters, given = signature.parameters, signature.bind(*arguments, **keywords).arguments
@@ -65,7 +72,9 @@ def explained(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any
         return error
     what = str(error.args[0]) if error.args else type(error).__name__
     words = {*re.findall(r"\w+", what)} if deliberate else set()
-    if title in words or (deliberate and any(f"`{n}`" in what or f"`{n}=" in what for n in parameters)):
+    if not words.isdisjoint(title.split(".")) or (
+        deliberate and any(f"`{n}`" in what or f"`{n}=" in what for n in parameters)
+    ):
         return error
     space = vars(sys.modules.get(getattr(inspect.unwrap(thing), "__module__", ""), builtins))
     unsure = []

@@ -336,7 +336,8 @@ def equal_computations(
     in_xs, in_ys = in_xs or (), in_ys or ()
     if len(xs) != len(ys) or len(in_xs) != len(in_ys):
         raise ValueError(
-            f"lists of equal lengths were needed, got {len(xs)} and {len(ys)}, {len(in_xs)} and {len(in_ys)}."
+            f"`equal_computations` needs lists of equal lengths, got {len(xs)} and {len(ys)}, {len(in_xs)} and "
+            f"{len(in_ys)}."
         )
     left, right = [as_tensor(x) for x in xs], [as_tensor(y) for y in ys]
     if any(a.dtype != b.dtype or a.ndim != b.ndim for a, b in zip(in_xs, in_ys, strict=True)):

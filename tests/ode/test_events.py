@@ -73,7 +73,7 @@ def test_what_is_no_event_is_refused() -> None:
     def solve(event: object, **settings: object) -> None:
         pm.ode.solve(lambda y, t, p: -y, [1.0, 2.0], TIMES, event=event, **settings)  # type: ignore[call-overload]
 
-    with pytest.raises(ParameterError, match="`event` must be a function"):
+    with pytest.raises(pm.ArgumentError, match="`event` must be a function"):
         solve(3)
     with pytest.raises(ParameterError, match="needs `sensitivity='adjoint'`"):
         solve(lambda y, t, p: y[0], sensitivity="forward")

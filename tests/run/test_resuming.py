@@ -381,4 +381,4 @@ def test_differences_are_told_one_by_one() -> None:
     saved = {"model": "a", "seed": 1, "chains": 4}
     assert list(checkpoints.differences(saved, saved)) == []
     told = list(checkpoints.differences(saved, {"model": "b", "seed": 1, "version": "2"}))
-    assert told == ["'chains' was 4 and is None", "'model' was 'a' and is 'b'", "'version' was None and is '2'"]
+    assert told == ["'chains' was 4 and is None", "model was 'a' and is 'b'", "version was None and is '2'"]

@@ -330,7 +330,7 @@ class Work:
             from consilience.sample.summing import advised  # few models need it
 
             run = replace(run, verdict=advised(self.model, run.verdict, self.density.model))
-        if run.verdict.status in TROUBLED:
+        if run.verdict.status in TROUBLED and not self.ended:
             from consilience.sample.causes import explained  # few runs need it
 
             run = explained(self, run)
