@@ -55,6 +55,8 @@ def explained(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any
 
     A deliberate one about arguments, which was raised where their names are not known, is told them.
     """
+    if getattr(error, "__notes__", None):  # it was seen on its way, and told what it needs
+        return error
     title = thing.__qualname__ if isinstance(thing, MethodType) else getattr(thing, "__name__", str(thing))
     if isinstance(error, MemoryError) and not isinstance(error, ConsilienceError):
         return MemoryShortage(f"`{title}` needs arrays that are larger than the memory ({error}).")

@@ -16,12 +16,18 @@ from consilience.engines.reader.lax import lax
 from consilience.engines.reader.rules import Rule, listed
 from consilience.engines.torch.read.ops import RULES
 from consilience.errors import MissingRuleError
+from consilience.rewrite.facts import assume
+
+
+def _symmetric(x: Any) -> Any:
+    """A matrix that PyTorch needs to be symmetric: its slopes are symmetric, too."""
+    return assume(x, symmetric=True)
 
 
 @RULES("linalg_cholesky_ex")
 def _cholesky(x: Any, *, upper: bool = False, **_: Any) -> list[Any]:
     """The factor, and a count of failures, which is 0: a matrix that is not positive definite gives NaN."""
-    return [lax("cholesky", x, lower=not upper), pt.constant(np.zeros(x.static_shape[:-2], "int32"))]
+    return [lax("cholesky", _symmetric(x), lower=not upper), pt.constant(np.zeros(x.static_shape[:-2], "int32"))]
 
 
 @RULES("linalg_solve_triangular")
@@ -72,7 +78,7 @@ def _solve(a: Any, b: Any, *, left: bool = True, **_: Any) -> list[Any]:
 
 @RULES("_linalg_eigh")
 def _eigh(x: Any, uplo: str = "L", compute_v: bool = True) -> list[Any]:
-    return list(pt.linalg.eigh(x, UPLO=uplo))
+    return list(pt.linalg.eigh(_symmetric(x), UPLO=uplo))
 
 
 @RULES("_linalg_svd")
