@@ -75,29 +75,30 @@ def _improper(found: Figures) -> str:
 
 NUMBER = r"[\d.,]+"
 RATE = rf"{NUMBER} % \((?:95 % interval )?{NUMBER} % to {NUMBER} %\)"
+MADE = r"(?: \(commit \w+\))?"  # of which code the study is
 QUOTES = (
     Quote(
         "README.md",
-        rf"{NUMBER} % of certified results were wrong \(.*?\), of {NUMBER} whose truth is known",
+        rf"{NUMBER} % of certified results were wrong \(.*?\), of {NUMBER} whose truth is known{MADE}",
         lambda f: (
             f"{with_interval(f.certified).replace(' (', ' of certified results were wrong (', 1)}, "
-            f"of {f.certified.runs:,} whose truth is known"
+            f"of {f.certified.runs:,} whose truth is known (commit {f.commit})"
         ),
     ),
     Quote(
         "docs/index.md",
-        rf"\*\*{NUMBER} %\*\* of certified results were wrong \(.*?\) \| {NUMBER} certified runs",
+        rf"\*\*{NUMBER} %\*\* of certified results were wrong \(.*?\) \| {NUMBER} certified runs{MADE}",
         lambda f: (
             f"**{100 * f.certified.wrong / f.certified.runs:.2f} %** of certified results were wrong "
-            f"({with_interval(f.certified).split(' (')[1]} | {f.certified.runs:,} certified runs"
+            f"({with_interval(f.certified).split(' (')[1]} | {f.certified.runs:,} certified runs (commit {f.commit})"
         ),
     ),
     Quote(
         "docs/learn/trust.md",
-        rf"in a study of {NUMBER} runs of {NUMBER} posteriors\nwhose truth is known, {NUMBER} of {NUMBER} certified "
-        rf"results were wrong, {RATE}, and \w+ of {NUMBER} runs",
+        rf"in a study of {NUMBER} runs of {NUMBER} posteriors\nwhose truth is known{MADE}, "
+        rf"{NUMBER} of {NUMBER} certified results were wrong, {RATE}, and \w+ of {NUMBER} runs",
         lambda f: (
-            f"in a study of {f.runs:,} runs of {f.targets} posteriors\nwhose truth is known, "
+            f"in a study of {f.runs:,} runs of {f.targets} posteriors\nwhose truth is known (commit {f.commit}), "
             f"{f.certified.wrong} of {f.certified.runs:,} certified results were wrong, {with_interval(f.certified)}, "
             f"and {_improper(f)}"
         ),
@@ -105,8 +106,8 @@ QUOTES = (
     Quote("docs/understand/runtime.md", rf"(?:\| `\w+` \| {NUMBER} of {NUMBER} \| .*\|\n?)+(?<!\n)", _row),
     Quote(
         "docs/understand/runtime.md",
-        rf"certified in \w+ of {NUMBER} runs",
-        lambda f: f"certified in {_improper(f)}",
+        rf"certified in \w+ of {NUMBER} runs{MADE}",
+        lambda f: f"certified in {_improper(f)} (commit {f.commit})",
     ),
     Quote(
         "docs/understand/certificates.md",
