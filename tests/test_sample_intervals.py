@@ -269,3 +269,15 @@ def test_running_sums_are_the_sums_written_out(turned: bool, monkeypatch: pytest
         assert np.isfinite(expected)
         np.testing.assert_allclose(value, expected, rtol=1e-11)
         np.testing.assert_allclose(slopes, expected_slopes, rtol=1e-9, atol=1e-10)
+
+
+def test_each_of_many_fits_has_the_intervals_of_its_own_data() -> None:
+    with pm.Model() as model:
+        t, y = pm.Data("t", times), pm.Data("y", Y)
+        tau = pm.Uniform("tau", 0, 40)
+        a = pm.Normal("a", 0, 2, shape=2)
+        pm.Normal("seen", pt.switch(t < tau, a[0], a[1]), 1.0, observed=y)
+    rows = [{"t": times + moved, "y": 3.0 * (times > 3.0)} for moved in (0.0, 20.0)]
+    fits = pm.sample_many(model, rows, random_seed=1)
+    first, second = (float(fits[name]["posterior"]["tau"].median()) for name in fits)
+    assert 2.0 < first < 3.5 < 22.0 < second < 23.5
