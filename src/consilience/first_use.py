@@ -78,14 +78,9 @@ def telling(
 ) -> FunctionType:
     """A function that checks what is listed for its arguments, and whose errors name them.
 
-    Parameters
-    ----------
-    bound : bool, default False
-        Whether it is a method that stands for its class.
-    noted : mapping of str to annotation, optional
-        In place of the annotations of a method, in the order of its parameters after the first.
-    translated : callable, optional
-        Gives other keywords, from the number of arguments that are given by place and the keywords.
+    `bound`: whether it is a method that stands for its class. `noted`: in place of the annotations of a method, in the
+    order of its parameters after the first. `translated`: gives other keywords, from the number of arguments that are
+    given by place and the keywords.
     """
     unlisted = checked(function, noted)
 
@@ -200,12 +195,8 @@ def load_on_use(
 
     A file of another package is written with its whole path.
 
-    Parameters
-    ----------
-    refuse : callable, optional
-        What to do about a name that is not there: gives it after all, or raises AttributeError.
-    public : bool, default False
-        Whether users call what is in it.
+    `refuse`: what to do about a name that is not there: gives it after all, or raises AttributeError. `public`: whether
+    users call what is in it.
     """
     module = sys.modules[package]
     homes = {}
@@ -223,17 +214,9 @@ _Row = TypeVar("_Row")
 class RowsByFamily(dict[Any, _Row]):
     """A table whose rows are entered by files, one for each family of classes; a file is read when one is looked up.
 
-    Parameters
-    ----------
-    package : str
-        Where the files are.
-    below : str
-        The package with the modules of the classes.
-    families : mapping of str to str
-        By file, modules in `below` that have its classes; those elsewhere with their whole path.
+    `package`: where the files are. `below`: the package with the modules of the classes. `families`: by file, modules
+    in `below` that have its classes; those elsewhere with their whole path.
 
-    Notes
-    -----
     Keys of other modules are those entered already. Whoever goes through the whole table reads all files first.
     """
 

@@ -117,10 +117,7 @@ _owners: weakref.WeakValueDictionary[dims.Atom, Node] = weakref.WeakValueDiction
 def slots_of(nodes: Iterable[Node], inputs: Iterable[Node] = ()) -> list[Node]:
     """The slots on whose values or lengths a graph depends.
 
-    Parameters
-    ----------
-    inputs : iterable of TensorVariable, default ()
-        Inputs of the function: lengths that their values tell are asked of no slot.
+    `inputs`: inputs of the function: lengths that their values tell are asked of no slot.
     """
     nodes = list(nodes)
     found = dict.fromkeys(n for n in topological(nodes) if isinstance(n.op, Shared))

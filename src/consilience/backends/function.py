@@ -60,14 +60,8 @@ KEPT_SHAPES = 64
 class FunctionProfile:
     """Where the time of one function went.
 
-    Attributes
-    ----------
-    graph_seconds
-        Time to simplify the graph, once.
-    compile_seconds
-        Time to compile it, for `compiled` combinations of shapes.
-    call_seconds
-        Time inside `calls` calls, compilation left out.
+    `graph_seconds`: time to simplify the graph, once. `compile_seconds`: time to compile it, for `compiled`
+    combinations of shapes. `call_seconds`: time inside `calls` calls, compilation left out.
     """
 
     def __init__(self) -> None:
@@ -436,17 +430,8 @@ def _rebuilt(
 def as_argument(node: Node, value: Any, *, strict: bool, downcast: bool | None) -> Array:
     """A value as an array of a variable's dtype.
 
-    Parameters
-    ----------
-    strict : bool
-        Whether it must have that dtype already.
-    downcast : bool or None
-        As `allow_input_downcast` of `function`.
-
-    Raises
-    ------
-    DtypeError
-        For what is no array of numbers, or would lose digits.
+    `strict`: whether it must have that dtype already. `downcast`: as `allow_input_downcast` of `function`. Raises
+    DtypeError for what is no array of numbers, or would lose digits.
     """
     if is_masked(value):
         raise DtypeError(f"{describe(node)} cannot take a masked array; fill or drop the masked entries first.")

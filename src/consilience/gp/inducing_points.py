@@ -28,16 +28,8 @@ APPROXIMATIONS = ("DTC", "FITC", "VFE")
 class ByInducingPoints(Record, eq=False):
     """A covariance A' A + diag(variances), and what the log density loses beside.
 
-    Parameters
-    ----------
-    induced : TensorVariable
-        Lower Cholesky factor of the covariance of the inducing points, shape (u, u).
-    weights : TensorVariable
-        A = induced^-1 Kuf, shape (u, n).
-    variances : TensorVariable
-        Shape (n,).
-    lost : TensorVariable
-        A scalar.
+    `induced`: lower Cholesky factor of the covariance of the inducing points, shape (u, u). `weights`: a = induced^-1
+    Kuf, shape (u, n). `variances`: shape (n,). `lost`: a scalar.
     """
 
     induced: Node

@@ -28,16 +28,8 @@ from consilience.native.typed_python import Array, boolean, f64, native, record
 class BinaryInfo:
     """What happened in one transition, under PyMC's names.
 
-    Attributes
-    ----------
-    accept : f64
-        min(1, density at the proposal / density at the start).
-    accepted : boolean
-        Whether the proposal is the new state.
-    p_jump : f64
-        Probability of each coordinate to change.
-    lp : f64
-        Log density of the new state.
+    `accept`: min(1, density at the proposal / density at the start). `accepted`: whether the proposal is the new state.
+    `p_jump`: probability of each coordinate to change. `lp`: log density of the new state.
     """
 
     accept: f64

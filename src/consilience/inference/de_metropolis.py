@@ -41,12 +41,7 @@ FIRST = 10  # transitions around the starting points: the first past points
 class DEMetropolisCommand(Record, eq=False):
     """What the tuner tells a chain between two windows.
 
-    Parameters
-    ----------
-    archive : ndarray
-        Past points of all chains, float64 (point, coordinate).
-    sample : bool, default False
-        Whether tuning is over.
+    `archive`: past points of all chains, float64 (point, coordinate). `sample`: whether tuning is over.
     """
 
     archive: Matrix

@@ -31,10 +31,7 @@ LARGEST = 10_000  # values of one coordinate
 class GibbsInfo:
     """What happened in one sweep.
 
-    Attributes
-    ----------
-    changed : i64
-        Coordinates that have another value than before.
+    `changed`: coordinates that have another value than before.
     """
 
     changed: i64

@@ -36,16 +36,8 @@ HALF_TURN = 3.141592653589793
 class MetropolisInfo:
     """What happened in one transition, under PyMC's names.
 
-    Attributes
-    ----------
-    accept : f64
-        Mean probability of acceptance over the proposals.
-    accepted : f64
-        Share of the proposals that were accepted.
-    scaling : f64
-        Mean factor on the steps that was used.
-    lp : f64
-        Log density of the new state.
+    `accept`: mean probability of acceptance over the proposals. `accepted`: share of the proposals that were accepted.
+    `scaling`: mean factor on the steps that was used. `lp`: log density of the new state.
     """
 
     accept: f64

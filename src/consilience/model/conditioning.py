@@ -299,16 +299,9 @@ class Rebuilt:
     ) -> Model:
         """The new model.
 
-        Parameters
-        ----------
-        kinds : mapping of str to Kind, optional
-            Of variables that become something else; a free one then has the default map to the line.
-        observed : mapping of str to GivenData, optional
-            Data of variables that get some.
-        lengths : sequence of int, optional
-            That become numbers, as those of the dimensions `fixed` do.
-        pruned : bool, default False
-            Whether to leave out what has no part in observed variables and potentials.
+        `kinds`: of variables that become something else; a free one then has the default map to the line. `observed`:
+        data of variables that get some. `lengths`: that become numbers, as those of the dimensions `fixed` do.
+        `pruned`: whether to leave out what has no part in observed variables and potentials.
         """
         old, given, self.lengths = self.old, observed or {}, lengths or {}
         with without_sources():

@@ -58,15 +58,7 @@ Outputs = Node | Sequence[Node] | Mapping[str, Node]
 class PointFunction:
     """A compiled function of a point: a mapping of the names of its inputs to values.
 
-    Parameters
-    ----------
-    inputs : sequence of TensorVariable
-        The variables a point must hold.
-
-    Attributes
-    ----------
-    f
-        The function of the inputs that occur in the outputs, by position.
+    `inputs`: the variables a point must hold. `f`: the function of the inputs that occur in the outputs, by position.
     """
 
     def __init__(
@@ -121,10 +113,7 @@ class PointFunction:
 class LogpFunction:
     """The log density as a function of a point, -inf where it cannot be computed.
 
-    Attributes
-    ----------
-    f
-        The function of the value variables beneath.
+    `f`: the function of the value variables beneath.
     """
 
     def __init__(self, compiled: Callable[..., Any], sum: bool) -> None:

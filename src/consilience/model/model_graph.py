@@ -96,14 +96,8 @@ def model_graph(
 ) -> ModelGraph:
     """What depends on what among the named variables.
 
-    Parameters
-    ----------
-    var_names : sequence of str, optional
-        Leave out all but these and what they depend on.
-    formatting : str, default 'plain'
-        "plain": names of distributions; "plain_with_params": their parameters, too.
-    include_dim_lengths : bool, default True
-        Whether plates tell the lengths of dims.
+    `var_names`: leave out all but these and what they depend on. `formatting`: "plain": names of distributions;
+    "plain_with_params": their parameters, too. `include_dim_lengths`: whether plates tell the lengths of dims.
     """
     if formatting not in FORMATS:
         raise ValueError(f"`formatting` must be one of {', '.join(map(repr, FORMATS))}, got {formatting!r}.")
@@ -238,10 +232,7 @@ def graphviz(
 ) -> Any:
     """The graph as a `graphviz.Source`, which notebooks show.
 
-    Parameters
-    ----------
-    save : str, optional
-        A file to draw it into, its format by its suffix (needs the programs of Graphviz).
+    `save`: a file to draw it into, its format by its suffix (needs the programs of Graphviz).
     """
     try:
         import graphviz as library

@@ -161,12 +161,8 @@ def _degree(name: str, node: Node, given: Any) -> Node | None:
 def written_by(model: Model, graphs: Mapping[str, Node], raws: Mapping[str, Mapping[str, Node]]) -> Model:
     """The model with free variables as functions of others, which take their places.
 
-    Parameters
-    ----------
-    graphs : mapping of str to TensorVariable
-        The functions by the names of the variables.
-    raws : mapping of str to mapping of str to TensorVariable
-        The others by the ends of their names, for each variable.
+    `graphs`: the functions by the names of the variables. `raws`: the others by the ends of their names, for each
+    variable.
     """
     rebuilt = Rebuilt(model, graphs, set()).model(dict.fromkeys(graphs, "named_deterministics"))
     made = {v.name: [v] for v in rebuilt.free}

@@ -189,10 +189,7 @@ _ROUNDINGS = ("half_to_even", "half_away_from_zero")
 def round_to(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) -> Node:
     """The nearest multiple of 10 ** -decimals; integers stay as they are where no digit before the point is rounded.
 
-    Parameters
-    ----------
-    mode : str or int, optional
-        What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero". NumPy has `decimals` here.
+    `mode`: what becomes of halves: "half_to_even" (also for None) or "half_away_from_zero". NumPy has `decimals` here.
     """
     if is_integer(mode):
         return round_to(a, decimals=integers(mode)[0])

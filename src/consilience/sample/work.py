@@ -188,12 +188,8 @@ class Work:
     ) -> Running:
         """A run of the same posterior under another plan; this one's from then on.
 
-        Parameters
-        ----------
-        points : ndarray or None
-            Of this run, from which that one begins; None: wide ones.
-        other_coordinates : OtherCoordinates, optional
-            Of that run, which may change them in turn.
+        `points`: of this run, from which that one begins; None: wide ones. `other_coordinates`: of that run, which may
+        change them in turn.
         """
         density = self.density.likewise(rewritten(self.model, plan))
         if points is None:

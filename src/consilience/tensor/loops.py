@@ -91,12 +91,8 @@ class _Sequence(Record, eq=False):
 class _State(Record, eq=False):
     """An output that later steps read.
 
-    Parameters
-    ----------
-    leaves : tuple of TensorVariable
-        The values of the last 1, 2, … steps, as far back as taps reach.
-    given : tuple of TensorVariable
-        Their values before the first step, in the same order.
+    `leaves`: the values of the last 1, 2, … steps, as far back as taps reach. `given`: their values before the first
+    step, in the same order.
     """
 
     taps: tuple[int, ...]

@@ -310,10 +310,7 @@ Op = PythonOp  # as users know it
 class Performed(Record):
     """The function of arrays that an op's `perform` is.
 
-    Parameters
-    ----------
-    inputs, outputs : tuple of Form
-        Their forms, as the op declared them.
+    `inputs`, `outputs`: their forms, as the op declared them.
     """
 
     op: Any

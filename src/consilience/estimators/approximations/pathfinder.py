@@ -30,14 +30,7 @@ WAYS: Final = ("psis", "none")
 class NormalAround(Record, eq=False):
     """The normal around one point of a path.
 
-    Parameters
-    ----------
-    mean : ndarray
-        float64[dimension].
-    inverse : InverseHessian
-        Its covariance.
-    elbo : float
-        Mean of log density less log q over some draws.
+    `mean`: float64[dimension]. `inverse`: its covariance. `elbo`: mean of log density less log q over some draws.
     """
 
     mean: Floats

@@ -23,18 +23,11 @@ from consilience.sample.posterior import sample
 class Power(Record, eq=False):
     """Share of data sets in which a decision holds.
 
-    Parameters
-    ----------
-    share : float
-        Of those that were decided.
-    interval : tuple of (float, float)
-        In which it lies with probability `prob`, whatever it is (Clopper and Pearson 1934).
-    prob : float
-        Of the interval.
-    decisions : dict of int to bool
-        By number of the data set.
-    errors : dict of int to str
-        Messages of the data sets that were not decided, as the sampler failed, by number.
+    `share`: of those that were decided.
+    `interval`: in which it lies with probability `prob`, whatever it is (Clopper and Pearson 1934).
+    `prob`: of the interval.
+    `decisions`: by number of the data set.
+    `errors`: messages of the data sets that were not decided, as the sampler failed, by number.
     """
 
     share: float

@@ -36,19 +36,12 @@ Quantity = Callable[[Values, Values], Any]
 class Calibration(Record, eq=False):
     """Ranks of many replications.
 
-    Parameters
-    ----------
-    ranks : xarray.Dataset
-        An `xarray.Dataset`, one variable of whole numbers from 0 to `levels` - 1 for each quantity, first axis
+    `ranks`: an `xarray.Dataset`, one variable of whole numbers from 0 to `levels` - 1 for each quantity, first axis
         `replication`: the number of the replication, as those that failed are left out.
-    levels : int
-        Number of values that a rank can have.
-    count : int
-        Replications in all.
-    failures : dict of str to int
-        Number of replications by what was wrong; those with "error" have no ranks, all others are in `ranks`.
-    errors : dict of int to str
-        Messages of the replications without ranks, by number.
+    `levels`: number of values that a rank can have.
+    `count`: replications in all.
+    `failures`: number of replications by what was wrong; those with "error" have no ranks, all others are in `ranks`.
+    `errors`: messages of the replications without ranks, by number.
     """
 
     ranks: xarray.Dataset
@@ -83,18 +76,7 @@ class Calibration(Record, eq=False):
         return not self.errors and min(found) >= alpha / len(found)
 
     def plot(self, prob: float = 0.95) -> Any:
-        """Histogram of ranks, and difference of distribution functions with its band, for each scalar.
-
-        Returns
-        -------
-        object
-            A Matplotlib figure.
-
-        Raises
-        ------
-        MissingPackageError
-            Where Matplotlib is not installed.
-        """
+        """Histogram of ranks, and difference of distribution functions with its band, for each scalar."""
         from consilience.estimators.calibration.pictures import ranks_and_bands
 
         return ranks_and_bands(dict(self._scalars()), self.levels, prob)

@@ -242,10 +242,7 @@ class StateSpaceModel:
     ) -> dict[str, tuple[tuple[str, ...], Arrays]]:
         """Groups of a result with the axes that all of each have first.
 
-        Parameters
-        ----------
-        before : sequence of sequence of array_like
-            For each chain nothing, or how many times there were, with states and log weights at the last.
+        `before`: for each chain nothing, or how many times there were, with states and log weights at the last.
         """
         key = ("filter", settings, series.length, keep, bool(before[0]))
         program = self._program(key, lambda: self._filter_program(settings, series.length, keep, bool(before[0])))

@@ -40,12 +40,7 @@ REALISATIONS: Final = 200  # of volumes, of which the error of the evidence is t
 class Nested(Record, eq=False):
     """Points in the order of their likelihoods, with how much of the prior they stand for.
 
-    Parameters
-    ----------
-    counts : ndarray
-        Live points when each was left, float64[points].
-    evaluations : int
-        Of the log density.
+    `counts`: live points when each was left, float64[points]. `evaluations`: of the log density.
     """
 
     particles: Particles

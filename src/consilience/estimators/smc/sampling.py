@@ -269,10 +269,7 @@ def resume(
 def path_length(draws: int, waste_free: bool | int) -> int:
     """Places of each particle that count, of as many fewer particles; 1: only where it ends.
 
-    Raises
-    ------
-    ValueError
-        Where it does not divide the number of draws.
+    Raises ValueError where it does not divide the number of draws.
     """
     if waste_free is False:
         return 1

@@ -32,10 +32,7 @@ def from_coordinates(
 ) -> SparseVariable:
     """The matrix with values at rows and columns, all vectors; values at one place are added up.
 
-    Parameters
-    ----------
-    ordered : bool, default False
-        Whether entries are in the order of the format already, one per place.
+    `ordered`: whether entries are in the order of the format already, one per place.
     """
     line, other = (rows, columns) if format == "csr" else (columns, rows)
     lines, width = shape if format == "csr" else shape[::-1]

@@ -69,12 +69,8 @@ class SparseTriangularSolve(Op):
 class Pattern(Record, eq=False):
     """Where the factor of a matrix has entries, as `SparseCholesky` wants it, and where those of the matrix go.
 
-    Parameters
-    ----------
-    order : ndarray
-        Row i of the factor is row order[i] of the matrix.
-    places : ndarray
-        For each entry of the matrix, its place in the factor.
+    `order`: row i of the factor is row order[i] of the matrix. `places`: for each entry of the matrix, its place in the
+    factor.
     """
 
     order: Array

@@ -354,12 +354,8 @@ def _from_scipy(x: Any, format: Format) -> SparseVariable:
 def compressed(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any, format: Format) -> SparseVariable:
     """A sparse variable of vectors and a shape, checked as far as they are constants.
 
-    Raises
-    ------
-    ShapeError
-        For lengths, places or beginnings that do not fit.
-    DtypeError
-        For places that are no integers.
+    Raises ShapeError for lengths, places or beginnings that do not fit. Raises DtypeError for places that are no
+    integers.
     """
     if format not in OTHER:
         raise ValueError(f"format must be 'csr' or 'csc', got {format!r}.")
