@@ -32,6 +32,7 @@ def guarded(thing: Any) -> Any:
     changed in place.
     """
     if isinstance(thing, type):
+        _fill(thing)
         for name in ("__init__", "__new__", "__call__"):
             for base in thing.__mro__:
                 if name in vars(base):
@@ -48,6 +49,13 @@ def guarded(thing: Any) -> Any:
             vars(home)[thing.__name__] = wrapped
         _GUARDED[id(thing)] = wrapped
     return _GUARDED[id(thing)]
+
+
+def _fill(thing: Any) -> None:
+    """Write the shared parameters into a docstring that leaves them out."""
+    text = vars(thing).get("__doc__") if isinstance(thing, type) else thing.__doc__
+    if type(text) is str and " : ...\n" in text:
+        thing.__doc__ = import_module("consilience.shared_parameters").filled(thing, text)
 
 
 def guard(namespace: dict[str, Any]) -> None:
@@ -83,6 +91,7 @@ def telling(
     given by place and the keywords.
     """
     unlisted = checked(function, noted)
+    _fill(function)
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:

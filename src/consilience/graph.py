@@ -131,8 +131,7 @@ def graph_replace(
 
     Parameters
     ----------
-    outputs : TensorVariable or sequence of TensorVariable
-        Expressions whose values are wanted.
+    outputs : ...
     replace : mapping or iterable of tuple of (TensorVariable, object), optional
         What stands in place of what.
     strict : bool, default True

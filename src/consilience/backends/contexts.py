@@ -173,8 +173,7 @@ def shared(
     ----------
     value : array_like or Generator
         First value: an array or a number.
-    name : str, optional
-        Name shown when the expression is printed.
+    name : ...
     strict : bool, default False
         Accepted, as is `borrow`: later values are converted where their kind allows it, and values are copied.
     allow_downcast : bool, optional

@@ -529,8 +529,7 @@ def function(
         Accepted; there are neither default updates nor operations in place, and values are always checked.
     accept_inplace : bool, default False
         Accepted; there are neither default updates nor operations in place, and values are always checked.
-    name : str, optional
-        Name shown when the expression is printed.
+    name : ...
     rebuild_strict : bool, default True
         False: `givens` may have other dtypes and are converted.
     allow_input_downcast : bool, optional

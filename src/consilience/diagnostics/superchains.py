@@ -37,8 +37,7 @@ def nested_rhat(draws: npt.ArrayLike, superchains: int) -> FloatArray:
 
     Parameters
     ----------
-    draws : array_like
-        Draws, shape (chain, draw, ...).
+    draws : ...
     superchains : int
         Their number, from 2 to that of the chains; neighbouring chains make up one.
 

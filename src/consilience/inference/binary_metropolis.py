@@ -92,10 +92,7 @@ class BinaryMetropolis(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     scaling : float, default 1.0
         Each coordinate changes with probability 1 - 0.5 ** scaling, positive.
     tune : bool, default True

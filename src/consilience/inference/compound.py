@@ -21,10 +21,7 @@ class CompoundStep(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     methods : tuple of Kernel, default ()
         The kernels; together they move all variables, each of them once.
 

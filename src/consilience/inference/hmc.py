@@ -225,10 +225,7 @@ class HamiltonianMC(LeapfrogPath):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     path_length : object, default 2.0
         Mean integration time, positive; the learnt metric's scale is its unit.
     target_accept : object, default 0.65

@@ -236,10 +236,7 @@ class Metropolis(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     S : object, optional
         Size of a step for scaling 1: one number for all coordinates, one for each, or, for "multivariate_normal", the
         covariance of a step of all, float64 (coordinate, coordinate).

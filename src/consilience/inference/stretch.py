@@ -159,10 +159,7 @@ class StretchEnsemble(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     walkers : int, optional
         Of each chain, an even number; 2 dimension + 2 by default, and no fewer.
     stretch : float, default 2.0

@@ -291,10 +291,7 @@ class ParallelTempering(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     levels : int, default 10
         Number of inverse temperatures from 1 to `hottest`, at least 2.
     hottest : float, default 0.01

@@ -311,8 +311,7 @@ def modelcontext(model: Model | None = None) -> Model:
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
 
     Returns
     -------
@@ -348,8 +347,7 @@ def clone_model(model: Model) -> Model:
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
 
     Returns
     -------
@@ -389,12 +387,10 @@ def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: 
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
+    name : ...
     var : TensorLike
         The expression.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     dims : DimensionNames, optional
         Names of the axes; their lengths come from the model's coords.
 
@@ -427,12 +423,10 @@ def Potential(name: str, var: TensorLike, model: Model | None = None, dims: Dime
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
+    name : ...
     var : TensorLike
         The expression.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     dims : DimensionNames, optional
         Names of the axes; their lengths come from the model's coords.
 
@@ -473,8 +467,7 @@ def model_to_graphviz(
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     var_names : sequence of str, optional
         Leave out all but these and what they depend on.
     formatting : str, default 'plain'
@@ -534,10 +527,7 @@ def model_to_mermaid(
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    var_names : sequence of str, optional
-        Names of the variables to include; all by default.
+    model, var_names : ...
     formatting : str, default 'plain'
         "plain" or "latex" labels.
     include_dim_lengths : bool, default True
@@ -576,10 +566,7 @@ def model_to_networkx(
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    var_names : sequence of str, optional
-        Names of the variables to include; all by default.
+    model, var_names : ...
     formatting : str, default 'plain'
         "plain" or "latex" labels.
     node_formatters : model_graph.Formatters, optional
@@ -623,8 +610,7 @@ def Point(*points: Any, model: Model | None = None, filter_model_vars: bool = Fa
     ----------
     *points : object
         Mappings of names to values.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     filter_model_vars : bool, default False
         Leave out what is no value variable of the model.
     **values : object
@@ -669,8 +655,7 @@ def Data(
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
+    name : ...
     value : array_like
         An array; a sparse matrix of SciPy gives a sparse variable. Its parts are data "name.data", "name.indices",
         "name.indptr" and "name.shape"; its number of columns stays.
@@ -682,8 +667,7 @@ def Data(
         Take both from the named axes of a `DataArray`, `DataFrame` or `Series`.
     mutable : bool, optional
         Of no effect, for PyMC's sake: all data can be exchanged.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
 
     Returns
     -------
@@ -732,8 +716,7 @@ def set_data(
     ----------
     new_data : mapping of str to array_like
         New values by the name of the data.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     coords : mapping of str to Labels, optional
         Labels of dims.
 

@@ -70,8 +70,7 @@ def noncenter(model: Model, var_names: Names | Mapping[str, Any] | Mapping[str |
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     var_names : Names or mapping
         Free variables, or their names: of a location-scale family (Normal, StudentT, Laplace, Cauchy, Logistic, Gumbel,
         Moyal, HalfNormal, HalfCauchy, HalfStudentT); of a distribution that draws by a function of standard normal
@@ -311,8 +310,7 @@ def recenter(model: Model, var_names: Names) -> Model:
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     var_names : Names
         Deterministics, or their names: affine in a free variable of their shape, element by element, which is Normal,
         StudentT, Laplace, Cauchy or Logistic; or the exponential of such an expression of a Normal; or vectors `mu +

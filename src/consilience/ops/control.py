@@ -99,8 +99,7 @@ def cond(
 
     Parameters
     ----------
-    condition : TensorLike
-        Boolean expression; a number other than 0 counts as true.
+    condition : ...
     then : TensorLike or sequence of TensorLike
         Value where the condition holds.
     otherwise : TensorLike or sequence of TensorLike
@@ -242,8 +241,7 @@ def ifelse(
 
     Parameters
     ----------
-    condition : TensorLike
-        Boolean expression; a number other than 0 counts as true.
+    condition : ...
     then : TensorLike
         Value where the condition holds.
     otherwise : TensorLike

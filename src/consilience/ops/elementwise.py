@@ -198,8 +198,7 @@ def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     dtype : dtype or None
         Element type of the result; by default it follows from the operands.
 

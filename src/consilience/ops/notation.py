@@ -44,10 +44,7 @@ def power(x: TensorLike, y: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        Second operand, broadcast against the first.
+    x, y : ...
 
     Returns
     -------
@@ -90,10 +87,7 @@ def float_power(x: TensorLike, y: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        Second operand, broadcast against the first.
+    x, y : ...
 
     Returns
     -------
@@ -150,8 +144,7 @@ def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = 
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     min : TensorLike, optional
         Least value; None for no bound.
     max : TensorLike, optional
@@ -227,8 +220,7 @@ def shape_of(x: TensorLike) -> Lengths:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------

@@ -75,8 +75,7 @@ def sort(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     axis : int or None, default -1
         Axis to sort along; None sorts all elements as one vector.
     kind : str, optional
@@ -121,8 +120,7 @@ def argsort(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     axis : int or None, default -1
         Axis to sort along; None sorts all elements as one vector.
     kind : str, optional
@@ -163,8 +161,7 @@ def searchsorted(x: TensorLike, v: TensorLike, side: str = "left", sorter: Tenso
 
     Parameters
     ----------
-    x, v : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x, v : ...
     side : str, default 'left'
         Before ("left") or behind ("right") equal elements; NaN is behind all numbers.
     sorter : TensorLike, optional

@@ -137,8 +137,7 @@ def sample(
         Called with the events of the run (`consilience.events`), or, if its arguments have the names `trace` and
         `draw`, once per kept draw as in PyMC; never in the way of the chains. Raising KeyboardInterrupt in it ends the
         run.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     stop : Stop, optional
         When draws are good enough, and where the run ends all the same: `pm.Stop(ess=400, rhat=1.01, max_draws=None,
         max_time=None, …)`.

@@ -41,10 +41,7 @@ def tensor(
 
     Parameters
     ----------
-    name : str, optional
-        Name shown when the expression is printed.
-    dtype : dtype, optional
-        Element type of the result; `config.floatX` by default.
+    name, dtype (floatX) : ...
     shape : sequence of int or None, default ()
         A length per axis, None where it is known only at the call.
     broadcastable : None

@@ -406,8 +406,7 @@ def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Unde
         The op at hand.
     x_pos : int
         Place of the input.
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     comment : str, default ''
         Reason, for the message.
 
@@ -440,8 +439,7 @@ def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> Undefined:
         The op at hand.
     x_pos : int
         Place of the input.
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     comment : str, default ''
         Reason, for the message.
 

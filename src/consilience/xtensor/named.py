@@ -49,8 +49,7 @@ class NamedType(Record):
         Element type of the result; by default it follows from the operands.
     dims : str or sequence of str
         Names of the axes; their lengths come from the model's coords.
-    shape : int or sequence of int, optional
-        Lengths of the axes.
+    shape : ...
 
     See Also
     --------

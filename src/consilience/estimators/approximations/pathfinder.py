@@ -74,10 +74,7 @@ def fit_pathfinder(
         As in `fit_laplace`.
     initvals : mapping, optional
         As in `fit_laplace`.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    random_seed, model : ...
 
     Returns
     -------

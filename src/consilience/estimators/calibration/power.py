@@ -70,8 +70,7 @@ def power(
         As for `pm.sbc`.
     prob : float, default 0.95
         Probability of the intervals.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
     cores : int, optional
         As for `pm.sbc`.
     executor : Executor, optional

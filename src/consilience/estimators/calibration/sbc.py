@@ -112,8 +112,7 @@ def sbc(
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     sampler : Sampler, default sample
         `pm.sample`, "nuts", "smc", "pathfinder", "laplace", or a function (model, seed) -> draws: a tree with a group
         `posterior`, of the model that it is given, on one thread.
@@ -128,8 +127,7 @@ def sbc(
         Functions (values, data) -> number or array of parameters and data, by name.
     log_likelihood : bool, default True
         Whether the log likelihood is a quantity too: it finds samplers that overlook data.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
     cores : int, optional
         Threads; the ranks do not depend on it.
     executor : Executor, optional
@@ -138,8 +136,7 @@ def sbc(
     store : str or Path, optional
         File where replications are kept as they end; a run that was killed goes on from there, and one that is longer
         begins with what is there. It needs the same `random_seed`, or none.
-    progressbar : bool, default False
-        Whether a line is shown.
+    progressbar : ...
     callback : callable, optional
         Called with `consilience.events.StepProgress` while the study goes on.
     blocking : bool, default True

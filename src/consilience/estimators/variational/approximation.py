@@ -43,8 +43,7 @@ class Approximation:
 
     Parameters
     ----------
-    target : TargetDensity
-        The compiled density that is approximated.
+    target : ...
     parameters : ndarray
         Float64; see the kinds.
 
@@ -269,8 +268,7 @@ class MeanField(Approximation):
 
     Parameters
     ----------
-    target : TargetDensity
-        The compiled density that is approximated.
+    target : ...
     parameters : ndarray
         Parameters of the approximation as an array.
 
@@ -317,8 +315,7 @@ class FullRank(Approximation):
 
     Parameters
     ----------
-    target : TargetDensity
-        The compiled density that is approximated.
+    target : ...
     parameters : ndarray
         Parameters of the approximation as an array.
 
@@ -377,8 +374,7 @@ class LowRankNormal(Approximation):
 
     Parameters
     ----------
-    target : TargetDensity
-        The compiled density that is approximated.
+    target : ...
     parameters : ndarray
         Parameters of the approximation as an array.
 
@@ -446,8 +442,7 @@ class Empirical(Approximation):
 
     Parameters
     ----------
-    target : TargetDensity
-        The compiled density that is approximated.
+    target : ...
     parameters : ndarray
         Parameters of the approximation as an array.
 

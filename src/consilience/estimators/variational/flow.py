@@ -142,8 +142,7 @@ class NormalizingFlow(Approximation):
 
     Parameters
     ----------
-    target : TargetDensity
-        The compiled density that is approximated.
+    target : ...
     parameters : ndarray
         Parameters of the approximation as an array.
     formula : str

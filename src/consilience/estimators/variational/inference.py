@@ -367,14 +367,7 @@ class ADVI(Inference):
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    start : mapping, optional
-        Starting values by name; the model's starting point by default.
-    start_sigma : mapping, optional
-        Standard deviations to begin with by name.
+    model, random_seed, start, start_sigma : ...
 
     See Also
     --------
@@ -406,14 +399,7 @@ class FullRankADVI(Inference):
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    start : mapping, optional
-        Starting values by name; the model's starting point by default.
-    start_sigma : mapping, optional
-        Standard deviations to begin with by name.
+    model, random_seed, start, start_sigma : ...
 
     See Also
     --------
@@ -445,14 +431,7 @@ class LowRankADVI(Inference):
     ----------
     rank : int, default 5
         Of the latter; the cost of a step is the dimension times it.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    start : mapping, optional
-        Starting values by name; the model's starting point by default.
-    start_sigma : mapping, optional
-        Standard deviations to begin with by name.
+    model, random_seed, start, start_sigma : ...
 
     See Also
     --------
@@ -511,12 +490,7 @@ class SVGD(Inference):
         How many.
     jitter : float, default 1.0
         Standard deviation of their starting points, on the unconstrained scale.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    start : mapping, optional
-        Starting values by name; the model's starting point by default.
+    model, random_seed, start : ...
 
     See Also
     --------
@@ -578,14 +552,7 @@ class ASVGD(Inference):
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    start : mapping, optional
-        Starting values by name; the model's starting point by default.
-    start_sigma : mapping, optional
-        Standard deviations to begin with by name.
+    model, random_seed, start, start_sigma : ...
 
     Attributes
     ----------
@@ -634,14 +601,7 @@ class NFVI(Inference):
         shift; `planar`, `radial` bend along a direction and around a point; `hh` are Householder reflections;
         `coupling` is real NVP, `iaf` inverse autoregressive. The last `scale` and `loc` begin at `start_sigma` and
         `start`; a fit is seen to have converged where they come last.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    start : mapping, optional
-        Starting values by name; the model's starting point by default.
-    start_sigma : mapping, optional
-        Standard deviations to begin with by name.
+    model, random_seed, start, start_sigma : ...
 
     See Also
     --------

@@ -117,8 +117,7 @@ def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 
         Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
     params : None
         The shared variables to move.
-    learning_rate : float, default 0.001
-        Length of a step, > 0.
+    learning_rate : ...
 
     Returns
     -------
@@ -152,8 +151,7 @@ def momentum(
         Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
     params : None
         The shared variables to move.
-    learning_rate : float, default 0.001
-        Length of a step, > 0.
+    learning_rate : ...
     momentum : float, default 0.9
         Share of the last step that is kept, between 0 and 1.
 
@@ -189,8 +187,7 @@ def nesterov_momentum(
         Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
     params : None
         The shared variables to move.
-    learning_rate : float, default 0.001
-        Length of a step, > 0.
+    learning_rate : ...
     momentum : float, default 0.9
         Share of the last step that is kept, between 0 and 1.
 
@@ -226,10 +223,7 @@ def adagrad(
         Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
     params : None
         The shared variables to move.
-    learning_rate : float, default 1.0
-        Length of a step, > 0.
-    epsilon : float, default 1e-06
-        Small number that keeps divisions finite.
+    learning_rate, epsilon : ...
 
     Returns
     -------
@@ -263,10 +257,7 @@ def adagrad_window(
         Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
     params : None
         The shared variables to move.
-    learning_rate : float, default 0.001
-        Length of a step, > 0.
-    epsilon : float, default 0.1
-        Small number that keeps divisions finite.
+    learning_rate, epsilon : ...
     n_win : int, default 10
         Number of past gradients that count.
 
@@ -305,12 +296,10 @@ def rmsprop(
         Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
     params : None
         The shared variables to move.
-    learning_rate : float, default 1.0
-        Length of a step, > 0.
+    learning_rate : ...
     rho : float, default 0.9
         Share of the past in the running mean of squares, between 0 and 1.
-    epsilon : float, default 1e-06
-        Small number that keeps divisions finite.
+    epsilon : ...
 
     Returns
     -------
@@ -347,12 +336,10 @@ def adadelta(
         Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
     params : None
         The shared variables to move.
-    learning_rate : float, default 1.0
-        Length of a step, > 0.
+    learning_rate : ...
     rho : float, default 0.95
         Share of the past in the running mean of squares, between 0 and 1.
-    epsilon : float, default 1e-06
-        Small number that keeps divisions finite.
+    epsilon : ...
 
     Returns
     -------
@@ -391,14 +378,12 @@ def adam(
         Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
     params : None
         The shared variables to move.
-    learning_rate : float, default 0.001
-        Length of a step, > 0.
+    learning_rate : ...
     beta1 : float, default 0.9
         Share of the past in the running mean of gradients, between 0 and 1.
     beta2 : float, default 0.999
         Share of the past in the running mean of squares, between 0 and 1.
-    epsilon : float, default 1e-08
-        Small number that keeps divisions finite.
+    epsilon : ...
 
     Returns
     -------
@@ -437,14 +422,12 @@ def adamax(
         Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
     params : None
         The shared variables to move.
-    learning_rate : float, default 0.002
-        Length of a step, > 0.
+    learning_rate : ...
     beta1 : float, default 0.9
         Share of the past in the running mean of gradients, between 0 and 1.
     beta2 : float, default 0.999
         Share of the past in the running mean of squares, between 0 and 1.
-    epsilon : float, default 1e-08
-        Small number that keeps divisions finite.
+    epsilon : ...
 
     Returns
     -------

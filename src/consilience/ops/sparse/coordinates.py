@@ -109,8 +109,7 @@ def dense_from_sparse(x: Any) -> Node:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
 
     Returns
     -------
@@ -138,8 +137,7 @@ def csr_from_dense(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -164,8 +162,7 @@ def csc_from_dense(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -240,8 +237,7 @@ def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Node:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
     axis : int, optional
         Axis or axes to work along, negative ones counted from the end; None for all.
     sparse_grad : bool, default False
@@ -280,8 +276,7 @@ def diag(x: Any) -> Node:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
 
     Returns
     -------
@@ -388,8 +383,7 @@ def vstack(blocks: Sequence[Any], format: Format | None = None, dtype: Any = Non
     ----------
     blocks : sequence
         The matrices; dense ones are taken too.
-    format : Format, optional
-        Sparse format, "csc" or "csr".
+    format : ...
     dtype : object, optional
         Element type of the result; by default it follows from the operands.
 
@@ -421,8 +415,7 @@ def hstack(blocks: Sequence[Any], format: Format | None = None, dtype: Any = Non
     ----------
     blocks : sequence
         The matrices; dense ones are taken too.
-    format : Format, optional
-        Sparse format, "csc" or "csr".
+    format : ...
     dtype : object, optional
         Element type of the result; by default it follows from the operands.
 
@@ -454,8 +447,7 @@ def block_diag(*matrices: Any, format: Format = "csc") -> SparseVariable:
     ----------
     *matrices : object
         The matrices, in order.
-    format : Format, default 'csc'
-        Sparse format, "csc" or "csr".
+    format : ...
 
     Returns
     -------

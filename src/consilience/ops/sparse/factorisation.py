@@ -153,8 +153,7 @@ def cholesky(A: Any) -> SparseFactor:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
 
     Returns
     -------
@@ -206,8 +205,7 @@ def solve(A: Any, b: TensorLike) -> Node:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
     b : TensorLike
         Right sides, shape (n,) or (n, m).
 
@@ -236,8 +234,7 @@ def logdet(A: Any) -> Node:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
 
     Returns
     -------

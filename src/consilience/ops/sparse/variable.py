@@ -279,8 +279,7 @@ def as_sparse_variable(
         "csr" or "csc"; that of x if None, and "csr" for tuples.
     shape : int or sequence of int, optional
         Numbers of rows and columns; for tuples only, and may be the fourth member.
-    ndim : int, default 2
-        Rank.
+    ndim : ...
 
     Returns
     -------

@@ -60,8 +60,7 @@ def vectorize_graph(outputs: Node | Sequence[Node], replace: Mapping[Node, Node]
 
     Parameters
     ----------
-    outputs : TensorVariable or sequence of TensorVariable
-        Expressions whose values are wanted.
+    outputs : ...
     replace : mapping of TensorVariable to TensorVariable
         Input or inner expression -> its batched form, with the batch axes in front.
 
