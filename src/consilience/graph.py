@@ -362,7 +362,7 @@ def rewrite_graph(
         The expression, a list of them or a compiled function.
     include : sequence of str, default ('canonicalize',)
         Accepted, as is `clone`: all rules are applied, and graphs are frozen.
-    custom_rewrite : None
+    custom_rewrite : None, optional
         PyTensor's rewriters are not there: TypeError for one.
     clone : bool, default False
         Taken for PyTensor's sake and without effect: expressions are never changed.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-_ROWS: Final = {
+ROWS: Final = {
     "a, c, input, t, v, x": ("TensorLike", "Tensor, or what becomes one: an array, a number, nested lists."),
     "A, B, Q": ("TensorLike", "Matrix, or a batch of them."),
     "active_dims": ("sequence of int", "The columns that the function looks at; all by default."),
@@ -49,6 +49,10 @@ _ROWS: Final = {
     "krons": ("sequence of TensorLike", "Factors of the Kronecker product, matrices in order."),
     "learning_rate": ("float", "Length of a step, > 0."),
     "left": ("bool", "Whether new axes come in front."),
+    "loss_or_grads": (
+        "TensorVariable or sequence",
+        "Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.",
+    ),
     "ls": ("TensorLike", "Length scale > 0 in the unit of the inputs; one, or one for each active column."),
     "ls_inv": ("TensorLike", "Inverse length scale, in place of `ls`."),
     "lwork": ("int", "Taken for SciPy's sake and without effect: the compiler decides about memory."),
@@ -66,6 +70,7 @@ _ROWS: Final = {
         "bool",
         "Taken for SciPy's sake and without effect: the compiler decides about memory.",
     ),
+    "params": ("sequence of shared variables", "The shared variables to move."),
     "progressbar": ("bool", "Whether a line is shown."),
     "random_seed": (
         "int, sequence of int or Generator",
@@ -93,7 +98,7 @@ _ROWS: Final = {
 }
 """By names, separated by commas: the type without "optional" and default, and the meaning."""
 
-SHARED: Final = {name: row for names, row in _ROWS.items() for name in names.split(", ")}
+SHARED: Final = {name: row for names, row in ROWS.items() for name in names.split(", ")}
 MARK: Final = " : ...\n"
 
 

@@ -232,6 +232,8 @@ class Function(Inspected):
         ----------
         *values : array_like
             As for a call: their shapes are fixed, their numbers do not matter.
+        **named : array_like
+            Values by the names of inputs.
 
         Returns
         -------

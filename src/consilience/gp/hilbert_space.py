@@ -272,6 +272,10 @@ class HSGP(GaussianProcess):
 
         Parameters
         ----------
+        name : str
+            Name of the variable.
+        X : TensorLike
+            Inputs, shape (n, columns).
         dims, hsgp_coeffs_dims : object, optional
             Dims of f and of the coefficients.
         **unknown : object

@@ -105,6 +105,8 @@ class MarginalApprox(ObservedWithNoise):
 
         Parameters
         ----------
+        name : str
+            Name of the variable.
         X : TensorLike
             Inputs, shape (n, columns).
         Xu : TensorLike
@@ -112,9 +114,15 @@ class MarginalApprox(ObservedWithNoise):
         y : TensorLike
             Observations, n numbers.
         sigma : TensorLike, optional
-            Standard deviation of the noise, a number; PyMC's older name is `noise`.
-        jitter : float, optional
+            Standard deviation of the noise, a number.
+        jitter : float, default 1e-06
             Added to the diagonal of the covariance of the inducing points.
+        is_observed : bool, default True
+            False makes y a free variable of the model.
+        noise : TensorLike, optional
+            PyMC's older name of `sigma`.
+        **kwargs : object
+            Keywords of the distribution, such as `dims`.
         """
         if (sigma is None) == (noise is None):
             raise ParameterError("`marginal_likelihood` needs `sigma`, the standard deviation of the noise.")

@@ -63,22 +63,28 @@ class Model(ModelFunctions):
 
     Parameters
     ----------
-    *arguments : TensorLike
-        Arguments.
-    **named : TensorLike
-        Arguments by name.
+    name : str, default ''
+        Prefix of the names of all variables: `name::`.
+    coords : mapping, optional
+        Labels of dimensions: name -> sequence of labels.
+    check_bounds : bool, default True
+        False leaves out of the log density the checks that make it NaN or -inf for parameters out of range, such as a
+        negative scale. Use it for models in which no parameter can be out of range. A model inside another one takes
+        the value of that one.
+    model : Model, optional
+        The model that this one is a part of; by default the one whose `with` block this is. None: no part of another
+        model.
 
     Attributes
     ----------
-    name
-        Prefix `name::` of all variables.
+    free_RVs
+        The free random variables, in the order of their declaration.
+    observed_RVs
+        The observed random variables.
+    deterministics
+        The named deterministics.
     coords
-        Labels of dimensions: name -> sequence of labels.
-    check_bounds
-        False leaves out of the density what makes it NaN for parameters out of range, such as a negative scale: for
-        models in which none can occur; a part of another model does as that one.
-    model
-        The model of which this is a part; the one around by default.
+        Labels of dimensions by name.
 
     See Also
     --------
@@ -529,7 +535,7 @@ def model_to_mermaid(
     ----------
     model, var_names : ...
     formatting : str, default 'plain'
-        "plain" or "latex" labels.
+        "plain": the distribution of each variable; "plain_with_params": its parameters too.
     include_dim_lengths : bool, default True
         Whether plates show the lengths of their dims.
 
@@ -568,7 +574,7 @@ def model_to_networkx(
     ----------
     model, var_names : ...
     formatting : str, default 'plain'
-        "plain" or "latex" labels.
+        "plain": the distribution of each variable; "plain_with_params": its parameters too.
     node_formatters : model_graph.Formatters, optional
         Per kind of variable, such as "Free Random Variable" (`NodeType`), a function that takes the variable and gives
         attributes of its node.

@@ -37,8 +37,12 @@ class NodeType(StrEnum):
     ----------
     value : str
         Name of a kind, such as "Free Random Variable".
-    names, module, qualname, type, start, boundary : object, optional
+    names, module, qualname, type : object, optional
         Of Python's enumerations: for making others.
+    start : int, default 1
+        Of Python's enumerations.
+    boundary : object, optional
+        Of Python's enumerations.
 
     See Also
     --------

@@ -80,7 +80,7 @@ def sort(
         Axis to sort along; None sorts all elements as one vector.
     kind : str, optional
         Change nothing: sorting is stable.
-    order : None
+    order : None, optional
         Fields of structured arrays, which tensors are not: None.
     stable : bool, optional
         Change nothing: sorting is stable.
@@ -125,7 +125,7 @@ def argsort(
         Axis to sort along; None sorts all elements as one vector.
     kind : str, optional
         Taken for NumPy's sake: sorting is stable.
-    order : None
+    order : None, optional
         Fields of structured arrays, which tensors are not: None.
     stable : bool, optional
         Taken for NumPy's sake: sorting is stable.

@@ -125,7 +125,7 @@ def histogram_bin_edges(
         A number of intervals of equal width, or a vector of ascending ends.
     range : tuple of (TensorLike, TensorLike), optional
         Least and greatest edge.
-    weights : None
+    weights : None, optional
         Taken for NumPy's sake; ends do not depend on them.
 
     Returns

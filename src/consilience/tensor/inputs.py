@@ -44,7 +44,7 @@ def tensor(
     name, dtype (floatX) : ...
     shape : sequence of int or None, default ()
         A length per axis, None where it is known only at the call.
-    broadcastable : None
+    broadcastable : None, optional
         Taken for PyTensor's sake; say `shape`.
 
     Returns

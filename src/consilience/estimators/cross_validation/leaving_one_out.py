@@ -70,7 +70,15 @@ def reloo(
     model : ...
     random_seed : int, sequence of int or Generator, optional
         Of the refits; that of an observation depends on it and on its place.
-    executor, cores, limit, store, retry, sampler, progressbar, callback : object, optional
+    executor, cores, limit, store : object, optional
+        As for `pm.loo_kfold`.
+    retry : bool, default False
+        As for `pm.loo_kfold`.
+    sampler : callable, default sample
+        As for `pm.loo_kfold`.
+    progressbar : bool, default False
+        As for `pm.loo_kfold`.
+    callback : callable, optional
         As for `pm.loo_kfold`.
     **sampling : object
         For the sampler: `draws`, `tune`, `chains` and others.

@@ -55,7 +55,7 @@ def assimilate(
         Of `pm.sample_smc` or of this function, for the data that the model has.
     new_data : mapping of str to array_like
         By the names of `pm.Data`: what is appended to them along their first axes.
-    kernel : type or ParticleKernel, optional
+    kernel : type or ParticleKernel, default IMH
         How particles move, as for `pm.sample_smc`, with its settings.
     model : ...
     coords : mapping, optional

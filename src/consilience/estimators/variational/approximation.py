@@ -201,6 +201,10 @@ class Approximation:
 
         Parameters
         ----------
+        draws : int, default 500
+            Number of draws.
+        random_seed : int, sequence of int or Generator, optional
+            Seed; the same one gives the same result. A fresh one by default.
         return_inferencedata : bool, default True
             A labelled tree with the group `posterior` (one chain), else arrays by name.
         include_transformed : bool, optional
@@ -496,6 +500,8 @@ class Empirical(Approximation):
         ----------
         trace : DataTree
             A tree with the group `posterior`, as `pm.sample` returns it.
+        model : Model, optional
+            The model; by default that of the enclosing `with` block.
 
         Raises
         ------

@@ -186,8 +186,9 @@ class Inference:
         callbacks : Callbacks or callable, optional
             Called between steps, as `pm.callbacks` has them.
         progressbar : bool, default True
-            Whether a line is shown of a fit that takes long. progressbar_theme and backend are accepted, for PyMC's
-            sake.
+            Whether a fit that takes long shows a progress line.
+        progressbar_theme, backend : object, optional
+            Accepted for PyMC's sake, without effect.
         include_transformed : bool, default False
             Whether draws of the approximation also have values on the unconstrained line.
         obj_n_mc : int, optional

@@ -113,10 +113,7 @@ def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
+    loss_or_grads, params : ...
     learning_rate : ...
 
     Returns
@@ -147,10 +144,7 @@ def momentum(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
+    loss_or_grads, params : ...
     learning_rate : ...
     momentum : float, default 0.9
         Share of the last step that is kept, between 0 and 1.
@@ -183,10 +177,7 @@ def nesterov_momentum(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
+    loss_or_grads, params : ...
     learning_rate : ...
     momentum : float, default 0.9
         Share of the last step that is kept, between 0 and 1.
@@ -219,10 +210,7 @@ def adagrad(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
+    loss_or_grads, params : ...
     learning_rate, epsilon : ...
 
     Returns
@@ -253,10 +241,7 @@ def adagrad_window(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
+    loss_or_grads, params : ...
     learning_rate, epsilon : ...
     n_win : int, default 10
         Number of past gradients that count.
@@ -292,10 +277,7 @@ def rmsprop(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
+    loss_or_grads, params : ...
     learning_rate : ...
     rho : float, default 0.9
         Share of the past in the running mean of squares, between 0 and 1.
@@ -332,10 +314,7 @@ def adadelta(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
+    loss_or_grads, params : ...
     learning_rate : ...
     rho : float, default 0.95
         Share of the past in the running mean of squares, between 0 and 1.
@@ -374,10 +353,7 @@ def adam(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
+    loss_or_grads, params : ...
     learning_rate : ...
     beta1 : float, default 0.9
         Share of the past in the running mean of gradients, between 0 and 1.
@@ -418,10 +394,7 @@ def adamax(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
+    loss_or_grads, params : ...
     learning_rate : ...
     beta1 : float, default 0.9
         Share of the past in the running mean of gradients, between 0 and 1.
