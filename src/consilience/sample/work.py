@@ -80,10 +80,8 @@ class Work:
         Where the run is written to while it goes on.
     progressbar
         Whether to show the run.
-
-    Notes
-    -----
-    What is to be said at its end besides its own findings.
+    notes
+        What is to be said at its end besides its own findings.
     """
 
     def __init__(

@@ -71,10 +71,6 @@ def grad(
     hessian : Second derivatives of a scalar with respect to each tensor by itself.
     value_and_grad : The cost and its derivative.
 
-    Notes
-    -----
-    Float tensor of rank 0; None if `known_grads` says where derivatives begin.
-
     Examples
     --------
     >>> import consilience.tensor as pt
