@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from consilience.analysis.coordinate_sets import MOST_ENTRIES, Integers, Pairs, Sets, Table
 from consilience.backends.reference import evaluate, numpy_index
 from consilience.errors import MissingRuleError
 from consilience.ir import COMPLEXES, FLOATS, Node, TensorType, computed_atoms, substitute, topological
 from consilience.ir.leaves import is_leaf
 from consilience.ir.lengths import source_of
 from consilience.lower.specialise import specialise
-from consilience.model.coordinate_sets import MOST_ENTRIES, Integers, Pairs, Sets, Table
 from consilience.ops.assertion import Assume, Require
 from consilience.ops.call import FunctionCall
 from consilience.ops.control import Cond, Item

@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from consilience.backends.function import function
 from consilience.distributions.random_variable import RandomVariable, is_rows
+from consilience.elimination.addends import total
 from consilience.errors import ConsilienceError, InitialPointError, LinearAlgebraError, ModelError
 from consilience.ir import FLOATS, Input, Node, topological
 from consilience.ir.arithmetic import like, plain, without_dims
 from consilience.ir.side_tables import name_of
 from consilience.ir.text import text
 from consilience.model import diagnosis
-from consilience.model.blocks import total
 from consilience.model.extension import check_fit
 from consilience.model.joint_function import LogpDlogp
 from consilience.model.keywords import check_compile_kwargs

@@ -145,7 +145,7 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
 
 
 def _check_quadratic(model: Model, chosen: Sequence[FreeVariable]) -> None:
-    from consilience.model.gaussian_integral import is_quadratic, listed  # few models need it
+    from consilience.elimination.gaussian_integral import is_quadratic, listed  # few models need it
 
     terms = terms_of(model)
     leaves = [value for value, v in zip(terms.values, model.free, strict=True) if v in chosen]

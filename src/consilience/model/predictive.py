@@ -23,6 +23,7 @@ from consilience.distributions.densities import (
 )
 from consilience.distributions.parameters import is_known, known_value
 from consilience.distributions.random_variable import RandomVariable, fresh_keys, random_variables
+from consilience.elimination.marginal import drawn_again, placeholders, summed_out
 from consilience.errors import ConsilienceWarning, ModelError, ShapeError
 from consilience.ir import Node, constant, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
@@ -30,7 +31,6 @@ from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import without_sources
 from consilience.model import observation
 from consilience.model.extension import Partly, check_fit, extended
-from consilience.model.marginal import drawn_again, placeholders, summed_out
 from consilience.model.observation import slot_values
 from consilience.model.programs import kept, values_of_draws
 from consilience.model.variables import ModelVariables

@@ -9,14 +9,14 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from consilience.analysis.operations import operations
+from consilience.elimination.addends import total
 from consilience.errors import ConsilienceError
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
-from consilience.model.blocks import total
 from consilience.model.marginalization import without_variables
 from consilience.model.model import Model
 from consilience.model.observation import slot_values
-from consilience.model.operations import operations
 from consilience.model.programs import TERMS, kept
 from consilience.model.tails import find_lengths
 from consilience.model.terms import terms_of

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from consilience.analysis.separability import links
 from consilience.distributions.densities import supported_density
+from consilience.elimination import NamedVariable
+from consilience.elimination.addends import total
 from consilience.errors import ModelError
 from consilience.ir import Node, constant, substitute, tensor_input, topological
-from consilience.model.blocks import total
-from consilience.model.separability import links
-from consilience.model.variables import FreeVariable
 from consilience.ops.elementwise import StopGradient, apply, cast
 from consilience.ops.linalg import cholesky, diagonal, solve_triangular
 from consilience.ops.random import draw
@@ -54,7 +54,7 @@ class Integral(Record, eq=False):
         Of all that were integrated out together; the elements of this one begin at `start`.
     """
 
-    variable: FreeVariable
+    variable: NamedVariable
     leaf: Node
     conditional: NormalConditional
     start: int
@@ -68,7 +68,7 @@ class Integral(Record, eq=False):
 
 
 def integrated(
-    factors: Sequence[Node], variables: Sequence[FreeVariable], others: Sequence[Node], given: Mapping[Node, Node]
+    factors: Sequence[Node], variables: Sequence[NamedVariable], others: Sequence[Node], given: Mapping[Node, Node]
 ) -> tuple[list[Node], list[Integral]]:
     """The factors without the variables, as many as before, with the joint log density in place of the first.
 
@@ -111,7 +111,7 @@ def is_quadratic(term: Node, leaves: Sequence[Node]) -> bool:
     return not _acts(term, leaves) or _curvature([term], leaves) is not None
 
 
-def listed(variables: Sequence[FreeVariable]) -> str:
+def listed(variables: Sequence[NamedVariable]) -> str:
     """Names of variables, for messages."""
     return " and ".join(f"`{v.name}`" for v in variables)
 
@@ -161,7 +161,7 @@ def _curvature(terms: Sequence[Node], leaves: Sequence[Node], separable: bool = 
 
 
 def _integral(
-    terms: Sequence[Node], leaves: Sequence[Node], variables: Sequence[FreeVariable]
+    terms: Sequence[Node], leaves: Sequence[Node], variables: Sequence[NamedVariable]
 ) -> tuple[Node, NormalConditional]:
     """The logarithm of the integral of exp(the sum of the terms), and the distribution that the terms are of."""
     separable = len(leaves) == 1 and _is_separable(terms, leaves[0])
