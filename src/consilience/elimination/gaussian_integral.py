@@ -31,12 +31,8 @@ from consilience.transforms.vectorize import vectorize
 class NormalConditional(Record, eq=False):
     """The normal distribution of the variables given all others: a mean, and what makes a deviation of white noise.
 
-    Parameters
-    ----------
-    mean : TensorVariable
-        Of all elements as one vector; of elements that are independent given all others in their own shape.
-    spread : callable
-        A deviation from the mean, of standard normal numbers of its shape.
+    `mean`: of all elements as one vector; of elements that are independent given all others in their own shape.
+    `spread`: a deviation from the mean, of standard normal numbers of its shape.
     """
 
     mean: Node
@@ -46,12 +42,8 @@ class NormalConditional(Record, eq=False):
 class Integral(Record, eq=False):
     """One variable that was integrated out.
 
-    Parameters
-    ----------
-    leaf : TensorVariable
-        Stands for the variable in factors.
-    conditional : NormalConditional
-        Of all that were integrated out together; the elements of this one begin at `start`.
+    `leaf`: stands for the variable in factors. `conditional`: of all that were integrated out together; the elements of
+    this one begin at `start`.
     """
 
     variable: NamedVariable
@@ -72,19 +64,10 @@ def integrated(
 ) -> tuple[list[Node], list[Integral]]:
     """The factors without the variables, as many as before, with the joint log density in place of the first.
 
-    Parameters
-    ----------
-    factors : sequence of TensorVariable
-        Log densities over the placeholders of the variables, elementwise.
-    others : sequence of TensorVariable
-        Placeholders of discrete variables, and densities of these.
-    given : mapping of TensorVariable to TensorVariable
-        Replacements for the nodes of all random variables, with those placeholders.
-
-    Raises
-    ------
-    ModelError
-        Where the log density is not quadratic in the variables, or they act together with discrete ones.
+    `factors`: log densities over the placeholders of the variables, elementwise. `others`: placeholders of discrete
+    variables, and densities of these. `given`: replacements for the nodes of all random variables, with those
+    placeholders. Raises ModelError where the log density is not quadratic in the variables, or they act together with
+    discrete ones.
     """
     leaves = [given[v.node] for v in variables]
     own = substitute([supported_density(v.node, given[v.node]) for v in variables], given)

@@ -54,17 +54,11 @@ MOST_SUMS: Final = 32  # long sums that enter functions
 class CurvaturePattern(Record, eq=False):
     """Where the symmetric matrix of a log density's second derivatives can have entries.
 
-    Parameters
-    ----------
-    shared : Integers
-        int64[k], sorted: coordinates that act together with too many others, such as hyperparameters and common
-        coefficients; their rows and columns may be full.
-    pairs : sparse.csr_matrix
-        Scipy.sparse.csr_matrix, bool (dimension, dimension), symmetric with a full diagonal: of the other coordinates;
-        rows and columns of shared ones hold their diagonal only.
-    sums : sparse.csr_matrix
-        Scipy.sparse.csr_matrix, float64 (m, dimension): vectors a of which the matrix also has multiples of a a', from
-        functions of one long sum, such as the sum of an intrinsic field; 0 in shared coordinates.
+    `shared`: int64[k], sorted: coordinates that act together with too many others, such as hyperparameters and common
+    coefficients; their rows and columns may be full. `pairs`: scipy.sparse.csr_matrix, bool (dimension, dimension),
+    symmetric with a full diagonal: of the other coordinates; rows and columns of shared ones hold their diagonal only.
+    `sums`: scipy.sparse.csr_matrix, float64 (m, dimension): vectors a of which the matrix also has multiples of a a',
+    from functions of one long sum, such as the sum of an intrinsic field; 0 in shared coordinates.
     """
 
     shared: Integers
@@ -78,10 +72,7 @@ def curvature_pattern(density: ModelDensity, most: int = 64) -> CurvaturePattern
     Entries may be in the pattern that are zero; none that is not zero is missing. Derivatives across a jump or a kink
     count as zero but for those of `abs`, `minimum` and `maximum`.
 
-    Parameters
-    ----------
-    most : int, default 64
-        Others that a coordinate may act together with before it is set aside as shared.
+    `most`: others that a coordinate may act together with before it is set aside as shared.
     """
     inputs, outputs, data = density.program()
     position, logp = inputs[0], outputs[:1]
@@ -105,14 +96,8 @@ Applied: TypeAlias = Any  # a node, whose op is of the class that the table of r
 class _Propagation:
     """Sets of the values of a graph, from its leaves to its outputs.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Takes what acts together.
-    position : TensorVariable
-        The leaf whose elements are the coordinates.
-    data : mapping of TensorVariable to ndarray
-        Values of other leaves.
+    `pairs`: takes what acts together. `position`: the leaf whose elements are the coordinates. `data`: values of other
+    leaves.
     """
 
     def __init__(self, pairs: Pairs, position: Node, data: Mapping[Node, Array]) -> None:

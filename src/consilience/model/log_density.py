@@ -227,6 +227,8 @@ class ModelDensity:
 
         Parameters
         ----------
+        positions : ndarray
+            Positions, float64 (draw, coordinate).
         deterministics : bool or sequence of str, default True
             Whether what is `derived` is computed too, or names of values of any kind: then these alone.
 
@@ -263,6 +265,8 @@ class ModelDensity:
 
         Parameters
         ----------
+        positions : ndarray
+            Positions, float64 (draw, coordinate).
         seeds : ndarray, optional
             Int64 (draws,), of the simulations where there are `simulated` variables.
 

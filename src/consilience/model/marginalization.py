@@ -29,8 +29,7 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     rvs_to_marginalize : str or TensorVariable or sequence of str or TensorVariable
         Free discrete variables with a least value, or their names. Of infinitely many values (Poisson,
         NegativeBinomial, …) as many are summed as have all but 1e-12 of the sum; where that would take more there is no
@@ -86,8 +85,7 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     rvs_to_collapse : str or TensorVariable or sequence of str or TensorVariable
         Free variables on the whole real line, or their names: integrated out together.
 

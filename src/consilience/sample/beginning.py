@@ -72,12 +72,8 @@ def on_threads(
 
     Where separate modes are to be looked for, that happens here, and points are moved to them.
 
-    Parameters
-    ----------
-    written : Model, optional
-        The model with the discrete variables that are summed out, if there are some.
-    executor : Executor, optional
-        Moves the chains in other processes; None: threads do.
+    `written`: the model with the discrete variables that are summed out, if there are some. `executor`: moves the
+    chains in other processes; None: threads do.
     """
     monitored = monitored_of(density, plan)
     if isinstance(kernel, NUTS):

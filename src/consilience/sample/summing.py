@@ -20,19 +20,11 @@ from consilience.sample.step_methods import asked_for
 def summed_out(model: Model, step: Any, initvals: Any) -> tuple[tuple[str, ...], Any]:
     """The variables that are summed out, and starting values of all others.
 
-    Parameters
-    ----------
-    step : object
-        Step methods, or None; the variables that they move are not summed out.
-    initvals : object
-        As of `sample`: chains have no use for those of variables that are summed out, but they have to fit.
-
-    Raises
-    ------
-    ModelError
-    ShapeError
-    SupportError
-        For starting values that do not.
+    `step`: step methods, or None; the variables that they move are not summed out.
+    `initvals`: as of `sample`: chains have no use for those of variables that are summed out, but they have to fit.
+    Raises ModelError.
+    Raises ShapeError.
+    Raises SupportError for starting values that do not.
     """
     names = summable(model, asked_for(step, model))
     if not names or initvals is None or is_result(initvals):
@@ -45,10 +37,7 @@ def summed_out(model: Model, step: Any, initvals: Any) -> tuple[tuple[str, ...],
 def advised(model: Model, verdict: Verdict, moved: ModelVariables) -> Verdict:
     """A verdict on draws that failed, which names what need not have been moved: variables that can be summed out.
 
-    Parameters
-    ----------
-    moved : ModelVariables
-        The model that chains moved in.
+    `moved`: the model that chains moved in.
     """
     stayed = {v.name for v in moved.free if not v.continuous}
     names = [name for name in summable(model) if name in stayed]

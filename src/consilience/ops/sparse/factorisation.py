@@ -69,12 +69,8 @@ class SparseTriangularSolve(Op):
 class Pattern(Record, eq=False):
     """Where the factor of a matrix has entries, as `SparseCholesky` wants it, and where those of the matrix go.
 
-    Parameters
-    ----------
-    order : ndarray
-        Row i of the factor is row order[i] of the matrix.
-    places : ndarray
-        For each entry of the matrix, its place in the factor.
+    `order`: row i of the factor is row order[i] of the matrix. `places`: for each entry of the matrix, its place in the
+    factor.
     """
 
     order: Array
@@ -157,8 +153,7 @@ def cholesky(A: Any) -> SparseFactor:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
 
     Returns
     -------
@@ -210,8 +205,7 @@ def solve(A: Any, b: TensorLike) -> Node:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
     b : TensorLike
         Right sides, shape (n,) or (n, m).
 
@@ -240,8 +234,7 @@ def logdet(A: Any) -> Node:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
 
     Returns
     -------
