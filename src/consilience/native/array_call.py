@@ -15,7 +15,6 @@ from importlib import import_module
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from consilience.native.capsule import capsule_pointer
 from consilience.native.loops import Builder, Module, Value, i8, i32, i64, ptr
@@ -39,7 +38,7 @@ _HEAD, _ROW = 12, 4
 _FASTCALL = 0x80
 
 
-class _Record(npt.NDArray[np.int64]):
+class _Record(np.ndarray[Any, np.dtype[np.int64]]):
     """What the code knows of an entry, with all that lives as long as it does."""
 
     kept: object
