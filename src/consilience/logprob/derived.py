@@ -16,21 +16,18 @@ from consilience.distributions.constraints import (
 from consilience.distributions.densities import realised_with
 from consilience.distributions.distribution import static
 from consilience.distributions.mathematics import isfinite
-from consilience.distributions.parameters import is_given
 from consilience.distributions.random_variable import fresh_key, fresh_keys, random_variables
-from consilience.distributions.shapes import broadcast, same_shape, text, wanted_shape
+from consilience.distributions.shapes import same_shape, text
 from consilience.distributions.unnamed_parameters import UnnamedParameters
-from consilience.errors import MissingRuleError, ShapeError
+from consilience.errors import ShapeError
 from consilience.ir import Node, Region, Shape, close, constant, is_leaf, substitute, tensor_input, topological
-from consilience.ir.arithmetic import means
 from consilience.ir.dimension import product
-from consilience.ir.side_tables import describe, name_of, pass_on
-from consilience.logprob.derivation import derive, direct_variables, is_measurable
+from consilience.ir.side_tables import describe, name_of
+from consilience.logprob.derivation import derive, direct_variables
 from consilience.logprob.measure import Measure, refusal
-from consilience.logprob.mixture import written_out
 from consilience.logprob.numeric_inverse import numeric_inverses
 from consilience.logprob.rearrangement import anywhere
-from consilience.ops.elementwise import TensorLike, as_tensor, cast
+from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.index import getitem
 from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
@@ -94,14 +91,19 @@ class DerivedDistribution(UnnamedParameters):
         generated: Generated = settings[0]
         return len(generated.graph.parameters) - generated.keys
 
+    @classmethod
+    def measure_of(cls, graph: Node) -> Measure:
+        """The measure of a graph."""
+        return derive(graph)
+
     @property
     def measure(self) -> Measure:
         """The measure of the graph; inputs stand for parameters that are random."""
-        return _measure(self.generated, self.values)[0]
+        return _measure(type(self), self.generated, self.values)[0]
 
     def _given(self, result: Node) -> Node:
         """A formula of the measure with the parameters in it."""
-        held = _measure(self.generated, self.values)[1]
+        held = _measure(type(self), self.generated, self.values)[1]
         return substitute([result], held)[0] if held else result
 
     @property
@@ -175,7 +177,7 @@ class DerivedDistribution(UnnamedParameters):
     def elements(self, index: tuple[Any, ...]) -> Node:
         """A variable of some elements, where single numbers are events."""
         own, given = self.generated, self.generated.support_point
-        stand_ins = [_stand_in(value) for value in self.values]
+        stand_ins = [stand_in(value) for value in self.values]
         (graph,) = own.graph.apply(*stand_ins, *(fresh_key() for _ in range(own.keys)))
 
         def chosen(*parameters: Node) -> Node:
@@ -183,7 +185,7 @@ class DerivedDistribution(UnnamedParameters):
             point = as_tensor(given(*parameters))
             return getitem(point, index) if point.ndim else point
 
-        made = _variable(
+        made = variable_of(
             own.title,
             getitem(graph, index),
             stand_ins[: own.arguments],
@@ -201,38 +203,35 @@ class DerivedDistribution(UnnamedParameters):
 
 
 @functools.lru_cache(maxsize=1024)
-def _measure(generated: Generated, values: tuple[Node, ...]) -> tuple[Measure, dict[Node, Node]]:
+def _measure(
+    of: type[DerivedDistribution], generated: Generated, values: tuple[Node, ...]
+) -> tuple[Measure, dict[Node, Node]]:
     """The measure of a graph in which inputs stand for random parameters, and what each of these stands for."""
     keys = [fresh_key() for _ in range(generated.keys)]
-    inputs = {value: _stand_in(value) for value in values if random_variables([value])}
+    inputs = {value: stand_in(value) for value in values if random_variables([value])}
     (graph,) = generated.graph.apply(*(inputs.get(value, value) for value in values), *keys)
     with numeric_inverses(generated.numeric_inverse):
-        return derive(graph), {own: value for value, own in inputs.items()}
+        return of.measure_of(graph), {own: value for value, own in inputs.items()}
 
 
-def _stand_in(node: Node) -> Node:
+def stand_in(node: Node) -> Node:
     return tensor_input(node.dtype, node.static_shape, name_of(node))
 
 
-def _variable(
+def variable_of(
     title: str,
     graph: Node,
     parameters: Sequence[Node] = (),
-    given: Callable[[Node], bool] = is_given,
     support_point: Callable[..., TensorLike] | None = None,
     numeric_inverse: bool = False,
 ) -> Node:
-    """A random variable of the distribution of a graph.
+    """A random variable of the distribution of a graph without branches and loops that draw.
 
     Parameters
     ----------
     parameters : sequence of TensorVariable
         Leaves that the user's functions take, first of all.
-    given : callable, optional
-        Which nodes are held fixed and become parameters; by default variables of the model and rows of a batch.
     """
-    graph, fixed = held(graph, given)
-    (graph,) = written_out([cast(graph, "int64") if graph.dtype == "bool" else graph])
     with numeric_inverses(numeric_inverse):
         derive(graph)  # errors name the user's nodes, which the region has no lines of
     direct = direct_variables(graph)
@@ -246,98 +245,5 @@ def _variable(
     keys = fresh_keys([graph])
     leaves = [n for n in topological([graph]) if is_leaf(n) and n not in keys and n not in parameters]
     region, operands = close([graph], [*parameters, *leaves, *keys])
-    values = [fixed.get(value, value) for value in operands[: len(operands) - len(keys)]]
     generated = Generated(title, region, len(keys), len(parameters), support_point, numeric_inverse)
-    return DerivedDistribution.variable(values, None, None, (generated,))
-
-
-def held(graph: Node, given: Callable[[Node], bool] = is_given) -> tuple[Node, dict[Node, Node]]:
-    """The graph with an input in place of each node that is given, and what each input stands for."""
-    inputs = {n: _stand_in(n) for n in topological([graph], stop=given) if given(n)}
-    if not inputs:
-        return graph, {}
-    (result,) = substitute([graph], inputs)
-    pass_on(graph, result)
-    return result, {own: n for n, own in inputs.items()}
-
-
-@means("derived_variable")
-def derived_variable(graph: Node, given: Callable[[Node], bool] = is_given) -> Node:
-    """A random variable that has the distribution of an expression of random variables outside any model.
-
-    Parameters
-    ----------
-    given : callable, optional
-        Which nodes are held fixed, and stay parameters of the result; by default variables of the model and rows of a
-        batch.
-
-    Raises
-    ------
-    MissingRuleError
-        That names the node whose density cannot be derived.
-    """
-    return _variable("a derived distribution", graph, given=given)
-
-
-@means("generated_variable")
-def generated_variable(
-    title: str,
-    function: Callable[..., Any],
-    parameters: Sequence[Node],
-    shape: Any,
-    size: Any,
-    support_point: Callable[..., TensorLike] | None,
-    numeric_inverse: bool,
-) -> Node:
-    """A random variable that has the distribution of what a function makes.
-
-    Its parameters, variables of the model and rows of a batch are held fixed.
-
-    Parameters
-    ----------
-    function : callable
-        (*parameters, size) -> an expression of random variables; `size` is the shape without the axes of one event, or
-        None.
-    numeric_inverse : bool
-        As for `logp`.
-    """
-    stand_ins = [_stand_in(p) for p in parameters]
-    if shape is not None and size is not None:
-        raise TypeError(f"{title}: give `shape` (with the axes of one event) or `size` (without), not both.")
-    trial, rank = None, 0
-    try:
-        trial = _made(title, function, stand_ins, None)
-        with numeric_inverses(numeric_inverse):
-            rank = -min(derive(written_out([held(trial)[0]])[0]).event_axes, default=0)
-    except MissingRuleError:
-        # A parameter may have axes that the variables get by `size` alone.
-        if shape is None and size is None:
-            size = broadcast([p.static_shape for p in parameters], title)
-            if not size:
-                raise
-    wanted = None if size is None else wanted_shape(title, size, "size")
-    full = wanted
-    if shape is not None:
-        full = wanted_shape(title, shape, "shape")
-        wanted = full[: len(full) - rank]
-    graph = trial if trial is not None and wanted is None else _made(title, function, stand_ins, wanted)
-    made = _variable(title, graph, stand_ins, support_point=support_point, numeric_inverse=numeric_inverse)
-    own = made.static_shape if size is None else made.static_shape[: made.ndim - rank]
-    if full is not None and not same_shape(own, full):
-        raise ShapeError(
-            f"{title}: `dist` made {describe(graph)} where the {'size' if shape is None else 'shape'} {text(full)} was "
-            "asked for; give `size=size` to the random variables that it makes."
-        )
-    replaced = dict(zip(stand_ins, parameters, strict=True))
-    return Node(made.op, made.inputs[0], *(replaced.get(value, value) for value in made.inputs[1:]))
-
-
-def _made(title: str, function: Callable[..., Any], parameters: Sequence[Node], size: Shape | None) -> Node:
-    made = function(*parameters, size)
-    if isinstance(made, Node) and is_measurable(held(made)[0]):
-        return made
-    raise TypeError(
-        f"{title}: `dist` must return an expression of random variables such as `pm.Normal.dist(mu, size=size)`, "
-        f"got {describe(made) if isinstance(made, Node) else repr(made)}."
-        + (" Variables of the model are held fixed in it." if isinstance(made, Node) and is_measurable(made) else "")
-    )
+    return DerivedDistribution.variable(operands[: len(operands) - len(keys)], None, None, (generated,))

@@ -10,6 +10,7 @@ from consilience.ir.side_tables import describe
 from consilience.logprob.derivation import derive, is_measurable, parents_among, rule, share_elements, together
 from consilience.logprob.gaussian import linear_map
 from consilience.logprob.measure import EVERYWHERE, Ends, Measure, refusal
+from consilience.logprob.rearrangement import all_elements
 from consilience.logprob.variables import Dirac
 from consilience.ops.elementwise import as_tensor, cast, promote
 from consilience.ops.index import getitem
@@ -155,6 +156,9 @@ def joined(node: Node) -> Measure | None:
     assert isinstance(node.op, Concatenate)
     if not all(isinstance(operand.static_shape[node.op.axis], int) for operand in node.inputs):
         raise refusal(node, "the length of a part along the axis is not known", "give the parts a known length")
+    moved = all_elements(node)
+    if moved is not None:
+        return moved
     parts = [derive(o) if is_measurable(o) else Dirac(o) for o in node.inputs]
     of_normal = linear_map(node) if share_elements([part.sources for part in parts]) else None
     return Joined(node, parts) if of_normal is None else of_normal

@@ -219,7 +219,7 @@ def _repeated(k: int, shape: Shape) -> Node:
     return constant(np.full(known, k)) if len(known) == len(shape) else full(shape, constant(k))
 
 
-def written_out(nodes: Sequence[Node]) -> list[Node]:
+def without_branches(nodes: Sequence[Node]) -> list[Node]:
     """The graphs with `where` in place of branches that hold random variables, which rules do not look into."""
     replaced: dict[Node, Node] = {}
     for node in topological(nodes):
