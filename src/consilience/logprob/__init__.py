@@ -15,9 +15,9 @@ CASES = tuple(
         "order",  # a place of a sorted vector, before parts of any vector
         "censoring",
         "cumulative",
+        "derived",
         "extremes",
         "gaussian",
-        "generated",
         "joining",
         "matrix_product",
         "mixture",

@@ -16,18 +16,21 @@ from consilience.distributions.constraints import (
 from consilience.distributions.densities import realised_with
 from consilience.distributions.distribution import static
 from consilience.distributions.mathematics import isfinite
+from consilience.distributions.parameters import is_given
 from consilience.distributions.random_variable import fresh_key, fresh_keys, random_variables
-from consilience.distributions.shapes import same_shape, text
+from consilience.distributions.shapes import broadcast, same_shape, text, wanted_shape
 from consilience.distributions.unnamed_parameters import UnnamedParameters
-from consilience.errors import ShapeError
+from consilience.errors import MissingRuleError, ShapeError
 from consilience.ir import Node, Region, Shape, close, constant, is_leaf, substitute, tensor_input, topological
+from consilience.ir.arithmetic import means
 from consilience.ir.dimension import product
-from consilience.ir.side_tables import describe, name_of
-from consilience.logprob.derivation import derive, direct_variables
+from consilience.ir.side_tables import describe, name_of, pass_on
+from consilience.logprob.derivation import derive, direct_variables, is_measurable
 from consilience.logprob.measure import Measure, refusal
+from consilience.logprob.mixture import written_out
 from consilience.logprob.numeric_inverse import numeric_inverses
 from consilience.logprob.rearrangement import anywhere
-from consilience.ops.elementwise import TensorLike, as_tensor
+from consilience.ops.elementwise import TensorLike, as_tensor, cast
 from consilience.ops.index import getitem
 from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
@@ -185,7 +188,7 @@ class DerivedDistribution(UnnamedParameters):
             point = as_tensor(given(*parameters))
             return getitem(point, index) if point.ndim else point
 
-        made = variable_of(
+        made = _variable(
             own.title,
             getitem(graph, index),
             stand_ins[: own.arguments],
@@ -218,21 +221,26 @@ def stand_in(node: Node) -> Node:
     return tensor_input(node.dtype, node.static_shape, name_of(node))
 
 
-def variable_of(
+def _variable(
     title: str,
     graph: Node,
     parameters: Sequence[Node] = (),
+    given: Callable[[Node], bool] = is_given,
     support_point: Callable[..., TensorLike] | None = None,
     numeric_inverse: bool = False,
 ) -> Node:
-    """A random variable of the distribution of a graph without branches and loops that draw.
+    """A random variable of the distribution of a graph.
 
     Parameters
     ----------
     parameters : sequence of TensorVariable
         Leaves that the user's functions take, first of all.
+    given : callable, optional
+        Which nodes are held fixed and become parameters; by default variables of the model and rows of a batch.
     """
+    graph, fixed = held(graph, given)
     with numeric_inverses(numeric_inverse):
+        (graph,) = written_out([cast(graph, "int64") if graph.dtype == "bool" else graph])
         derive(graph)  # errors name the user's nodes, which the region has no lines of
     direct = direct_variables(graph)
     latent = [rv for rv in random_variables([graph]) if rv not in direct]
@@ -245,5 +253,98 @@ def variable_of(
     keys = fresh_keys([graph])
     leaves = [n for n in topological([graph]) if is_leaf(n) and n not in keys and n not in parameters]
     region, operands = close([graph], [*parameters, *leaves, *keys])
+    values = [fixed.get(value, value) for value in operands[: len(operands) - len(keys)]]
     generated = Generated(title, region, len(keys), len(parameters), support_point, numeric_inverse)
-    return DerivedDistribution.variable(operands[: len(operands) - len(keys)], None, None, (generated,))
+    return DerivedDistribution.variable(values, None, None, (generated,))
+
+
+def held(graph: Node, given: Callable[[Node], bool] = is_given) -> tuple[Node, dict[Node, Node]]:
+    """The graph with an input in place of each node that is given, and what each input stands for."""
+    inputs = {n: stand_in(n) for n in topological([graph], stop=given) if given(n)}
+    if not inputs:
+        return graph, {}
+    (result,) = substitute([graph], inputs)
+    pass_on(graph, result)
+    return result, {own: n for n, own in inputs.items()}
+
+
+@means("derived_variable")
+def derived_variable(graph: Node, given: Callable[[Node], bool] = is_given) -> Node:
+    """A random variable that has the distribution of an expression of random variables outside any model.
+
+    Parameters
+    ----------
+    given : callable, optional
+        Which nodes are held fixed, and stay parameters of the result; by default variables of the model and rows of a
+        batch.
+
+    Raises
+    ------
+    MissingRuleError
+        That names the node whose density cannot be derived.
+    """
+    return _variable("a derived distribution", graph, given=given)
+
+
+@means("generated_variable")
+def generated_variable(
+    title: str,
+    function: Callable[..., Any],
+    parameters: Sequence[Node],
+    shape: Any,
+    size: Any,
+    support_point: Callable[..., TensorLike] | None,
+    numeric_inverse: bool,
+) -> Node:
+    """A random variable that has the distribution of what a function makes.
+
+    Its parameters, variables of the model and rows of a batch are held fixed.
+
+    Parameters
+    ----------
+    function : callable
+        (*parameters, size) -> an expression of random variables; `size` is the shape without the axes of one event, or
+        None.
+    numeric_inverse : bool
+        As for `logp`.
+    """
+    stand_ins = [stand_in(p) for p in parameters]
+    if shape is not None and size is not None:
+        raise TypeError(f"{title}: give `shape` (with the axes of one event) or `size` (without), not both.")
+    trial, rank = None, 0
+    try:
+        trial = _made(title, function, stand_ins, None)
+        with numeric_inverses(numeric_inverse):
+            rank = -min(derive(written_out([held(trial)[0]])[0]).event_axes, default=0)
+    except MissingRuleError:
+        # A parameter may have axes that the variables get by `size` alone.
+        if shape is None and size is None:
+            size = broadcast([p.static_shape for p in parameters], title)
+            if not size:
+                raise
+    wanted = None if size is None else wanted_shape(title, size, "size")
+    full = wanted
+    if shape is not None:
+        full = wanted_shape(title, shape, "shape")
+        wanted = full[: len(full) - rank]
+    graph = trial if trial is not None and wanted is None else _made(title, function, stand_ins, wanted)
+    made = _variable(title, graph, stand_ins, support_point=support_point, numeric_inverse=numeric_inverse)
+    own = made.static_shape if size is None else made.static_shape[: made.ndim - rank]
+    if full is not None and not same_shape(own, full):
+        raise ShapeError(
+            f"{title}: `dist` made {describe(graph)} where the {'size' if shape is None else 'shape'} {text(full)} was "
+            "asked for; give `size=size` to the random variables that it makes."
+        )
+    replaced = dict(zip(stand_ins, parameters, strict=True))
+    return Node(made.op, made.inputs[0], *(replaced.get(value, value) for value in made.inputs[1:]))
+
+
+def _made(title: str, function: Callable[..., Any], parameters: Sequence[Node], size: Shape | None) -> Node:
+    made = function(*parameters, size)
+    if isinstance(made, Node) and is_measurable(written_out([held(made)[0]])[0]):
+        return made
+    raise TypeError(
+        f"{title}: `dist` must return an expression of random variables such as `pm.Normal.dist(mu, size=size)`, "
+        f"got {describe(made) if isinstance(made, Node) else repr(made)}."
+        + (" Variables of the model are held fixed in it." if isinstance(made, Node) and is_measurable(made) else "")
+    )

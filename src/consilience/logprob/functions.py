@@ -22,8 +22,8 @@ from consilience.ir.arithmetic import plain
 from consilience.ir.side_tables import describe, without_sources
 from consilience.logprob.derivation import derive
 from consilience.logprob.joint import joint
-from consilience.logprob.loops import written_out
 from consilience.logprob.measure import Measure
+from consilience.logprob.mixture import written_out
 from consilience.logprob.numeric_inverse import numeric_inverses
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
@@ -289,9 +289,8 @@ class Factors(dict[Node, Node]):
 
 
 def _measure(given: Node, numeric_inverse: bool) -> Measure:
-    (node,) = written_out([_node(given)])
     with numeric_inverses(numeric_inverse):
-        return derive(node)
+        return derive(written_out([_node(given)])[0])
 
 
 def _node(given: Node) -> Node:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from consilience.distributions.random_variable import random_variables
 from consilience.distributions.shapes import broadcast, spread
 from consilience.ir import Node, substitute, tensor_input
@@ -15,16 +17,7 @@ from consilience.logprob.variables import Dirac
 from consilience.ops.elementwise import as_tensor, cast, promote
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import (
-    Concatenate,
-    ExpandDims,
-    Reshape,
-    Squeeze,
-    broadcast_to,
-    concatenate,
-    expand_dims,
-    reshape,
-)
+from consilience.ops.shape import Concatenate, broadcast_to, concatenate, expand_dims, reshape
 from consilience.transforms.vectorize import vectorize
 
 
@@ -87,12 +80,10 @@ class Joined(Measure):
 
     def _conditioned(self, results: list[Node], values: list[Node]) -> list[Node]:
         known: dict[Node, Node] = {}
-        for node, value in zip(self.node.inputs, values, strict=True):
-            known[node] = cast(value, node.dtype)
-            while isinstance(node.op, ExpandDims | Squeeze | Reshape):
-                (inner,) = node.inputs
-                known[inner] = reshape(known[node], inner.static_shape)
-                node = inner
+        for node, part, own in zip(self.node.inputs, self.parts, values, strict=True):
+            known[node] = cast(own, node.dtype)
+            for rv, at in part.origins(own).items():
+                known.setdefault(rv, cast(at, rv.dtype))
         conditioned = substitute(results, known)
         left = [rv for rv in random_variables(conditioned) if rv in self.sources]
         if left:
@@ -102,6 +93,10 @@ class Joined(Measure):
                 "give its value with `conditional_logp`",
             )
         return conditioned
+
+    def origins(self, value: Node) -> Mapping[Node, Node]:
+        pairs = zip(self.parts, self._values(value), strict=True)
+        return {rv: at for part, own in pairs for rv, at in part.origins(own).items()}
 
     def _joined(self, results: list[Node]) -> Node:
         axis = self.axis + sum(1 for event_axis in self.event_axes if event_axis > self.axis)

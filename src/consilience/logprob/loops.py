@@ -31,7 +31,7 @@ from consilience.logprob.derivation import is_measurable
 from consilience.logprob.derived import DerivedDistribution, Generated, stand_in
 from consilience.logprob.joint import Joint, joint, typed
 from consilience.logprob.measure import EVERYWHERE, Measure, refusal
-from consilience.logprob.mixture import without_branches
+from consilience.logprob.mixture import written_out
 from consilience.logprob.numeric_inverse import inverts_numerically
 from consilience.ops.control import Item
 from consilience.ops.elementwise import cast, promote
@@ -44,9 +44,8 @@ from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
 
 
-def written_out(nodes: Sequence[Node]) -> list[Node]:
-    """The graphs with random variables in place of the series that loops draw, and `where` in place of branches."""
-    nodes = without_branches(nodes)
+def with_series(nodes: list[Node]) -> list[Node]:
+    """The graphs with random variables in place of the series that loops draw."""
     items: dict[Node, dict[Node, int]] = {}
     for node in topological(nodes):
         if isinstance(node.op, Item) and _draws(node.inputs[0].op):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from consilience.ir.dimension import product
 from consilience.ir.side_tables import pass_on
 from consilience.logprob.derivation import derive, direct_variables, is_measurable, rule, sole_random
 from consilience.logprob.measure import Measure, refusal
-from consilience.logprob.variables import VariableMeasure, stand_in
+from consilience.logprob.variables import VariableMeasure, elements_of
 from consilience.ops.elementwise import Cast, Elementwise, cast
 from consilience.ops.index import FULL, At, Gather, Index, NewAxis, getitem, index_set
 from consilience.ops.random import counters
@@ -182,7 +183,7 @@ def _part_of_variable(node: Node, rv: Node, places: npt.NDArray[np.int64] | None
         values.append(value)
     part = Node(replace(rv.op, shape=node.static_shape), fresh_key(), *values)
     pass_on(rv, part)
-    return stand_in(part, {rv: None if places is None else places.ravel()})
+    return elements_of(part, rv, places)
 
 
 def anywhere(node: Node) -> Node:
@@ -275,6 +276,9 @@ class Selected(Measure):
         full = self._spread(value, cast(anywhere(self.argument.node), value.dtype))
         moved = self.argument.snapped(full, self._spread(error, constant(0.0)))
         return value if moved is full or self.op is None or self.event_axes else self._taken(moved, value)
+
+    def origins(self, value: Node) -> Mapping[Node, Node]:
+        return {} if self.origin is None else self.argument.origins(self._spread(value, constant(0.0)))
 
     def atoms(self, value: Node) -> Node | None:
         if self.discrete:

@@ -174,7 +174,7 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
 
 def _random(model: Model, name: str) -> Node:
     """A deterministic as a random variable, given the named variables of which it is made."""
-    from consilience.logprob.generated import derived_variable, held  # few models need it
+    from consilience.logprob.derived import derived_variable, held  # few models need it
 
     own = model.named[name]
     others = {n for n in model.named.values() if n is not own and n.inputs}
