@@ -171,10 +171,11 @@ class DerivedDistribution(UnnamedParameters):
         own, lead = node.static_shape, shape[: len(shape) - node.ndim]
         if not same_shape(own, shape[len(lead) :]):
             raise ShapeError(f"{self.title}: draws of shape {text(own)} or batches of them, not of {text(shape)}.")
+        drawn_with = fresh_keys(self.values)  # parameters that are draws stay these
         if not lead:
-            return self._given(realised_with([node], key)[0])
-        stand_in = tensor_input("key", ())
-        many = vectorize(realised_with([node], stand_in), {stand_in: fold_in(key, Node(Iota(product(lead))))})
+            return self._given(realised_with([node], key, drawn_with)[0])
+        one = tensor_input("key", ())
+        many = vectorize(realised_with([node], one, drawn_with), {one: fold_in(key, Node(Iota(product(lead))))})
         return self._given(reshape(many[0], shape))
 
     def elements(self, index: tuple[Any, ...]) -> Node:

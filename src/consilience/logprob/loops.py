@@ -26,7 +26,7 @@ from consilience.ir import (
 )
 from consilience.ir.dimension import product
 from consilience.ir.region import regions_of
-from consilience.ir.side_tables import name_of, pass_on, set_name, without_sources
+from consilience.ir.side_tables import carrying_marks, name_of, pass_on, set_name, without_sources
 from consilience.logprob.derivation import is_measurable
 from consilience.logprob.derived import DerivedDistribution, Generated, stand_in
 from consilience.logprob.joint import Joint, joint, typed
@@ -114,7 +114,8 @@ def _step(loop: Node) -> Step:
     carries, heads = [fresh(n) for n in own.carries], [fresh(n) for n in own.heads]
     for leaf, initial in zip(carries, own.initial, strict=True):
         set_name(leaf, name_of(initial))
-    results = written_out(own.op.body.apply(*carries, *heads, *own.constants))
+    with without_sources(), carrying_marks():
+        results = written_out(own.op.body.apply(*carries, *heads, *own.constants))
     nexts, elements = results[: own.op.carried], results[own.op.carried :]
     carried = dict(zip(carries, zip(own.initial, nexts, strict=True), strict=True))
     return Step(carried, dict(zip(heads, own.sequences, strict=True)), elements)
@@ -268,7 +269,9 @@ class SeriesMeasure(Measure):
 
     def _joint(self, values: Sequence[Node]) -> Joint:
         """The log densities of one step at values."""
-        return joint(dict(zip(self.elements, values, strict=True)), lambda measure, value: measure.logp(value))
+        found = joint(dict(zip(self.elements, values, strict=True)), lambda measure, value: measure.logp(value))
+        _refuse_latent(found.densities, "what a loop returns depends on it")
+        return found
 
     def logp(self, value: Node) -> Node:
         series, density = self._density(value.dtype)
@@ -309,6 +312,18 @@ def _in_order(node: Node, items: Sequence[Node]) -> list[Node]:
     for part in node.inputs:
         found += [n for n in topological([part]) if n in items]
     return found
+
+
+def _refuse_latent(nodes: Sequence[Node], why: str) -> None:
+    """Refuse expressions of a step that still depend on what the step draws."""
+    latent = random_variables(nodes)
+    if latent:
+        raise refusal(
+            latent[0],
+            f"{why}, and its value does not follow from what the loop returns, so it would have to be integrated out",
+            "return it from the step as well, or draw it outside of the loop as a variable of the model and read it as "
+            "one of the `sequences`",
+        )
 
 
 class _States:
@@ -353,15 +368,7 @@ class _States:
         if state not in self.following:
             (following,) = substitute([self.step.carried[state][1]], self.given)
             (following,) = substitute([following], self.origins)
-            latent = random_variables([following])
-            if latent:
-                raise refusal(
-                    latent[0],
-                    "a loop draws and carries it, and its value does not follow from what the loop returns, so it "
-                    "would have to be integrated out",
-                    "return it from the step as well, or draw it outside of the loop as a variable of the model and "
-                    "read it as one of the `sequences`",
-                )
+            _refuse_latent([following], "a loop draws and carries it")
             self.following[state] = following
         return self.following[state]
 
