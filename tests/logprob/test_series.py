@@ -57,9 +57,10 @@ def test_values_without_data_are_variables_of_the_series(name: str) -> None:
     x = series_of(pattern)
     gaps = np.zeros(x.shape, bool)
     gaps.flat[[0, 3, -1]] = True
-    with pm.Model() as model, pytest.warns(pm.ImputationWarning):
+    with pm.Model() as model:
         theta = pm.Flat("theta")
-        pm.CustomDist("y", theta, dist=pattern.program, observed=np.where(gaps, np.nan, x))
+        with pytest.warns(pm.ImputationWarning):
+            pm.CustomDist("y", theta, dist=pattern.program, observed=np.where(gaps, np.nan, x))
     lacking = model["y_unobserved"]
     transform = model.rvs_to_transforms[lacking]
     inner = x[gaps] if transform is None else transform.forward(pt.as_tensor(x[gaps])).eval()

@@ -14,7 +14,7 @@ from consilience.distributions.constraints import (
     real_vector,
 )
 from consilience.distributions.densities import realised_with
-from consilience.distributions.distribution import static
+from consilience.distributions.distribution import Distribution, static
 from consilience.distributions.mathematics import isfinite
 from consilience.distributions.parameters import is_given
 from consilience.distributions.random_variable import fresh_key, fresh_keys, random_variables
@@ -177,6 +177,14 @@ class DerivedDistribution(UnnamedParameters):
         one = tensor_input("key", ())
         many = vectorize(realised_with([node], one, drawn_with), {one: fold_in(key, Node(Iota(product(lead))))})
         return self._given(reshape(many[0], shape))
+
+    def has(self, formula: str) -> bool:
+        return self.measure.continues() if formula == "continued" else super().has(formula)
+
+    def continued(self, past: Node, later: Distribution, periods: int) -> Node:
+        assert isinstance(later, DerivedDistribution)
+        (before, held), (after, then) = (_measure(type(d), d.generated, d.values) for d in (self, later))
+        return substitute([before.continued(past, after, periods)], {**held, **then})[0]
 
     def elements(self, index: tuple[Any, ...]) -> Node:
         """A variable of some elements, where single numbers are events."""

@@ -98,6 +98,20 @@ class Joined(Measure):
         pairs = zip(self.parts, self._values(value), strict=True)
         return {rv: at for part, own in pairs for rv, at in part.origins(own).items()}
 
+    def continues(self) -> bool:
+        return self.axis == -len(self.shape) and self.parts[-1].continues()
+
+    def continued(self, past: Node, later: Measure, periods: int) -> Node:
+        assert isinstance(later, Joined)
+        values = self._values(past)
+        made = self.parts[-1].continued(values[-1], later.parts[-1], periods)
+        known: dict[Node, Node] = {}
+        for parts, nodes in ((self.parts, self.node.inputs), (later.parts, later.node.inputs)):
+            for node, part, own in zip(nodes[:-1], parts[:-1], values[:-1], strict=True):
+                known[node] = cast(own, node.dtype)
+                known |= {rv: cast(at, rv.dtype) for rv, at in part.origins(own).items()}
+        return substitute([made], known)[0]
+
     def _joined(self, results: list[Node]) -> Node:
         axis = self.axis + sum(1 for event_axis in self.event_axes if event_axis > self.axis)
         rank = max(result.ndim for result in results)

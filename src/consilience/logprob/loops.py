@@ -13,8 +13,10 @@ from collections.abc import Mapping, Sequence
 from consilience.distributions.constraints import Constraint, positive_vector
 from consilience.distributions.densities import support_point
 from consilience.distributions.random_variable import RandomVariable, fresh_key, random_variables
+from consilience.errors import MissingRuleError
 from consilience.ir import (
     Constant,
+    Dim,
     Node,
     Op,
     close,
@@ -26,7 +28,7 @@ from consilience.ir import (
 )
 from consilience.ir.dimension import product
 from consilience.ir.region import regions_of
-from consilience.ir.side_tables import carrying_marks, name_of, pass_on, set_name, without_sources
+from consilience.ir.side_tables import carrying_marks, describe, name_of, pass_on, set_name, without_sources
 from consilience.logprob.derivation import is_measurable
 from consilience.logprob.derived import DerivedDistribution, Generated, stand_in
 from consilience.logprob.joint import Joint, joint, typed
@@ -39,7 +41,7 @@ from consilience.ops.index import getitem
 from consilience.ops.loop import Scan, closed, fresh, parts
 from consilience.ops.loop import results as results_of
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import concatenate, reshape, stack
+from consilience.ops.shape import Iota, concatenate, length_of, reshape, stack
 from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
 
@@ -290,13 +292,36 @@ class SeriesMeasure(Measure):
                 self._densities[dtype] = (series, self._over_time(series))
         return self._densities[dtype]
 
-    def _over_time(self, series: Node) -> Node:
+    def _known(self, series: Node) -> tuple[Joint, _States]:
+        """The factors of a step, and what the loop carries, at values of all steps."""
         whole = [series] if len(self.traces) == 1 else _unpacked(series, self.traces)
         over: dict[Node, Node] = {tensor_input(n.dtype, n.static_shape[1:]): n for n in whole}
         steps = self._joint(list(over))
         given = {e: typed(e, leaf) for e, leaf in zip(self.elements, over, strict=True)}
         over |= self.step.sequences
-        states = _States(self.step, given, steps.origins, over)
+        return steps, _States(self.step, given, steps.origins, over)
+
+    def continues(self) -> bool:
+        return True
+
+    def continued(self, past: Node, later: Measure, periods: int) -> Node:
+        assert isinstance(later, SeriesMeasure)
+        with without_sources():
+            states = self._known(past)[1]
+            needed = self.step.reached(self.elements)
+            last = {leaf: states.last(leaf) for leaf in needed}
+            # The two loops are one; their leaves stand in the same order.
+            after = dict(zip(self.step.carried, later.step.carried, strict=True))
+            carried = {after[leaf]: (last[leaf], later.step.carried[after[leaf]][1]) for leaf in needed}
+            wanted = [*(following for _, following in carried.values()), *later.elements]
+            read = set(topological(wanted))
+            before, whole = past.static_shape[0], later.step.sequences
+            heads = {leaf: _future(tensor, before, periods) for leaf, tensor in whole.items() if leaf in read}
+            traces = closed(carried, heads, wanted, length=periods).traces
+        return traces[0] if len(traces) == 1 else _packed(traces)
+
+    def _over_time(self, series: Node) -> Node:
+        steps, states = self._known(series)
         total = None
         for density in steps.densities:
             states.find([density])
@@ -304,6 +329,19 @@ class SeriesMeasure(Measure):
             total = each if total is None else total + each
         assert total is not None
         return total
+
+
+def _future(sequence: Node, before: Dim, periods: int) -> Node:
+    """The elements of the last steps, of a sequence for all times."""
+    if isinstance(sequence.op, Iota):
+        return Node(Iota(periods)) + length_of(before)
+    length = sequence.static_shape[0]
+    if length == before:
+        raise MissingRuleError(
+            f"a loop reads {describe(sequence)}, which has values for the {length} times so far and none for the next "
+            f'{periods}: make its numbers `pm.Data`, and give the later ones, `exog={{"name": values}}`.'
+        )
+    return sequence[-periods:]
 
 
 def _in_order(node: Node, items: Sequence[Node]) -> list[Node]:
@@ -353,6 +391,12 @@ class _States:
             return self.over[node]
         used = {leaf: self.over[leaf] for leaf in topological([node]) if leaf in self.over}
         return vectorize([node], used or dict(list(self.over.items())[:1]))[0]
+
+    def last(self, state: Node) -> Node:
+        """A state behind the last step."""
+        following = self._next(state)
+        self.find([following])
+        return self.mapped(following)[-1]
 
     def find(self, nodes: Sequence[Node]) -> None:
         """Find the states that expressions depend on."""

@@ -82,6 +82,12 @@ class VariableMeasure(Measure):
     def quantile(self, q: Node) -> Node:
         return quantile(self.node, q)
 
+    def continues(self) -> bool:
+        return self.node not in _sources and distribution_of(self.node).has("continued")
+
+    def continued(self, past: Node, later: Measure, periods: int) -> Node:
+        return distribution_of(self.node).continued(past, distribution_of(later.node), periods)
+
 
 def _ends(node: Node) -> Ends:
     support = distribution_of(node).bound_support
