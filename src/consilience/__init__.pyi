@@ -282,6 +282,7 @@ from consilience.sample import Tuning as Tuning
 from consilience.sample import compute_deterministics as compute_deterministics
 from consilience.sample import compute_log_likelihood as compute_log_likelihood
 from consilience.sample import compute_log_prior as compute_log_prior
+from consilience.sample import forecast as forecast
 from consilience.sample import predictions_to_inference_data as predictions_to_inference_data
 from consilience.sample import recover_marginals as recover_marginals
 from consilience.sample import resampled_variables as resampled_variables
