@@ -27,7 +27,7 @@ from consilience.ops.factorisations import Eigh
 from consilience.ops.index import At, IndexUpdate, SliceIndex
 from consilience.ops.linalg import diagonal, matmul, matrix_transpose
 from consilience.ops.random import draw, fold_in
-from consilience.ops.shape import concatenate, expand_dims, full, reshape, squeeze
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape, squeeze
 from consilience.ops.state_space import KalmanFilter
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix
 
@@ -154,15 +154,26 @@ class LinearGaussianStateSpace(Continuous):
 
     # ---- density
 
-    def _timed(self, name: str) -> Node:
+    def timed(self, name: str) -> Node:
         """A matrix with an axis of time, of length 1 where all times share it."""
         own = self.by_name()[name]
         return own if name in self.varying else expand_dims(own, own.ndim - RANKS[name])
 
     def logp(self, value: Node) -> Node:
+        return Node(Item(0), self.filtering(value))
+
+    def filtering(self, value: Node, with_steps: bool = False) -> Node:
+        """The filter of a series: a node of `KalmanFilter`.
+
+        Parameters
+        ----------
+        with_steps : bool, default False
+            Whether intercepts of the states have an axis of time in any case: derivatives by them are what smoothed
+            states are made of.
+        """
         batch = value.static_shape[:-2]
-        T, Z, Q, c = map(self._timed, "TZQc")
-        residual = cast(value, "float64") - self._timed("d")
+        T, Z, Q, c = map(self.timed, "TZQc")
+        residual = cast(value, "float64") - self.timed("d")
         moving = {name for name in "TZQc" if name in self.varying}
         start, variance, free = self.a0, self.P0, list(self.diffuse)
         n = self.a0.static_shape[-1]
@@ -175,22 +186,26 @@ class LinearGaussianStateSpace(Continuous):
             T, Z, Q, c, start, variance = self._with_errors(T, Z, Q, c)
             moving |= {"Q"} if "H" in self.varying else set()
             h = full((1, self.Z.static_shape[-2]), 0.0)
+        if with_steps and "c" not in moving:
+            c = broadcast_to(c, (*c.static_shape[:-2], self.steps + 1, c.static_shape[-1]))
+            moving.add("c")
         whole = (residual, Z, h, T, Q, c, start, variance)
         ranks = (2, 3, 2, 3, 3, 2, 1, 2)
         operands = [spread(x, (*batch, *x.static_shape[x.ndim - r :])) for x, r in zip(whole, ranks, strict=True)]
-        unknown = np.zeros(int(start.static_shape[-1]) if free else 1)
-        unknown[free] = 1.0
-        known = constant(unknown) if free else full((start.static_shape[-1],), 0.0)
+        known: Node = full((start.static_shape[-1],), 0.0)
+        if free:
+            unknown = np.zeros(int(start.static_shape[-1]))
+            unknown[free] = 1.0
+            known = constant(unknown)
         if columns is not None and isinstance(n, int) and len(columns) == n:
             columns = None
-        op = KalmanFilter("".join(name for name in "ZhTQc" if name in moving), bool(free), columns)
-        return Node(Item(0), Node(op, *operands, known))
+        return Node(KalmanFilter("".join(name for name in "ZhTQc" if name in moving), bool(free), columns), *operands, known)
 
     def _with_errors(self, T: Node, Z: Node, Q: Node, c: Node) -> tuple[Node, ...]:
         """The space whose states are followed by the errors of the observations."""
         p = self.Z.static_shape[-2]
         H = self.H
-        later = self._timed("H")
+        later = self.timed("H")
         if "H" in self.varying:  # the error of the next time enters with the noise of this one
             later = concatenate([later[..., 1:, :, :], later[..., :1, :, :]], -3)
             H = H[..., 0, :, :]
@@ -207,17 +222,10 @@ class LinearGaussianStateSpace(Continuous):
 
     # ---- draws and moments
 
-    def _moved(self, state: Node, heads: dict[str, Node], noise: Node | None) -> Node:
-        """The state behind another."""
-        n = self.a0.static_shape[-1]
-        T = reshape(heads["T"], (*heads["T"].static_shape[:-1], n, n)) if "T" in heads else self.T
-        moved = _times(T, state) + heads.get("c", self.c)
-        return moved if noise is None else moved + noise
-
-    def _path(self, start: Node, noise: Node | None) -> Node:
-        """States of all times, shape (..., T, n), from noise of all steps."""
+    def _path(self, start: Node, noise: Node | None, centred: bool = False) -> Node:
+        """States of all times, shape (..., T, n), from noise of all steps; without intercepts if `centred`."""
         batch, (n,) = start.static_shape[:-1], start.static_shape[-1:]
-        series = {name: self.by_name()[name][..., :-1, :] for name in "c" if name in self.varying}
+        series = {"c": self.c[..., :-1, :]} if "c" in self.varying and not centred else {}
         if "T" in self.varying:
             T = self.T[..., :-1, :, :]
             series["T"] = reshape(T, (*T.static_shape[:-2], n * n))
@@ -226,29 +234,37 @@ class LinearGaussianStateSpace(Continuous):
 
         def step(states: list[Node], heads: list[Node]) -> tuple[list[Node], list[Node]]:
             named = dict(zip(series, heads, strict=True))
-            moved = spread(self._moved(states[0], named, named.pop("noise", None)), (*batch, n))
+            T = reshape(named["T"], (*named["T"].static_shape[:-1], n, n)) if "T" in named else self.T
+            moved = times(T, states[0])
+            moved = moved if centred else moved + named.get("c", self.c)
+            moved = spread(moved + named["noise"] if "noise" in named else moved, (*batch, n))
             return [moved], [moved]
 
         _, (later,) = along(step, [start], list(series.values()), self.steps, behind=1, within=1)
         return concatenate([expand_dims(start, start.ndim - 1), later], -2)
 
     def draw(self, key: Node, shape: Shape) -> Node:
+        states, errors = self.drawn_parts(key, shape)
+        return self._seen(states) + errors
+
+    def drawn_parts(self, key: Node, shape: Shape, centred: bool = False) -> tuple[Node, Node]:
+        """Draws of the states, shape (..., T, n), and of the errors of a series; around 0 if `centred`."""
         batch = shape[:-2]
         (n,) = self.a0.static_shape[-1:]
-        first = self.a0 + _times(root(self.P0), draw("random_normal", fold_in(key, 0), (*batch, n)))
+        first = times(root(self.P0), draw("random_normal", fold_in(key, 0), (*batch, n)))
+        first = first if centred else first + self.a0
         normals = draw("random_normal", fold_in(key, 1), (*batch, self.steps, n))
-        states = self._path(spread(first, (*batch, n)), _times(root(self._steps_of("Q")), normals))
-        noise = _times(root(self._timed("H")), draw("random_normal", fold_in(key, 2), shape))
-        return self._seen(states) + noise
+        states = self._path(spread(first, (*batch, n)), times(root(self._steps_of("Q")), normals), centred)
+        return states, times(root(self.timed("H")), draw("random_normal", fold_in(key, 2), shape))
 
     def _steps_of(self, name: str) -> Node:
         """A matrix of all steps, without that of the last time."""
-        own = self._timed(name)
+        own = self.timed(name)
         return own[..., :-1, :, :] if name in self.varying else own
 
     def _seen(self, states: Node) -> Node:
         """d + Z a_t of all times, shape (..., T, p)."""
-        return _times(self._timed("Z"), states) + self._timed("d")
+        return times(self.timed("Z"), states) + self.timed("d")
 
     def mean(self) -> Node:
         batch, (n,) = broadcast(self.batch_shapes(), self.title), self.a0.static_shape[-1:]
@@ -269,8 +285,8 @@ class LinearGaussianStateSpace(Continuous):
 
         _, (later,) = along(step, [start], series, self.steps, behind=1, within=2)
         all_times = concatenate([expand_dims(start, start.ndim - 2), later], -3)
-        Z = self._timed("Z")
-        return diagonal(matmul(matmul(Z, all_times), matrix_transpose(Z)) + self._timed("H"))
+        Z = self.timed("Z")
+        return diagonal(matmul(matmul(Z, all_times), matrix_transpose(Z)) + self.timed("H"))
 
 
 def root(covariance: Node) -> Node:
@@ -280,7 +296,7 @@ def root(covariance: Node) -> Node:
     return Node(Item(1), found) * expand_dims(scales, scales.ndim - 1)
 
 
-def _times(matrix: Node, vector: Node) -> Node:
+def times(matrix: Node, vector: Node) -> Node:
     """The product for every batch position."""
     return squeeze(matmul(matrix, expand_dims(vector, vector.ndim)), -1)
 

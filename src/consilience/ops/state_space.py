@@ -25,6 +25,7 @@ def kept(times: Dim, p: Dim, n: Dim, diffuse: bool) -> dict[str, Dim]:
         "places": times + 1,
         "kept": covariances,
         "kept_free": covariances if diffuse else 1,
+        "end": n * m,
     }
 
 

@@ -41,8 +41,9 @@ class Space:
     kinds, v, f, gains, means, places : Array
         Of each observation: `SKIPPED`, `ORDINARY` or `DIFFUSE`, residual, variance, gain (m numbers). Of each time:
         the mean behind it, and the time whose gains it uses.
-    kept, kept_free : Array
-        Covariances and diffuse parts at the first step of blocks, (blocks, n, m).
+    kept, kept_free, end : Array
+        Covariances and diffuse parts at the first step of blocks, (blocks, n, m), and the covariance behind the last
+        observation.
     P, Pi, A, B, old : Array
         Matrices (n, m) of memory; A and B for what is computed on the way.
     a, M, Mi : Array
@@ -74,6 +75,7 @@ class Space:
     places: Array[f64]
     kept: Array[f64]
     kept_free: Array[f64]
+    end: Array[f64]
     P: Array[f64]
     Pi: Array[f64]
     A: Array[f64]
@@ -389,7 +391,9 @@ def kalman_filter(s: Space) -> f64:
                 from_ = settled * p + i
                 v = s.y[here + i] - seen(s, i, s.a)
                 gain = s.gains[from_ * m :]
+                s.kinds[here + i] = ORDINARY
                 s.v[here + i] = v
+                s.f[here + i] = s.f[from_]
                 squares += v * v / s.f[from_]
                 for j in simd(m):
                     s.a[j] += v * gain[j]
@@ -464,4 +468,9 @@ def kalman_filter(s: Space) -> f64:
             for j in range(n):
                 s.a[j] += s.c[intercept + j]
     s.places[s.times] = s.known_times
+    if settled >= 0 and settled < s.times - 1:
+        for i in range(p):
+            gain = s.gains[(settled * p + i) * m :]
+            add_outer(s.P, gain, gain, -s.f[settled * p + i], n, m)
+    copied(s.P, s.end, n * m)
     return total
