@@ -245,7 +245,7 @@ class LinearGaussianStateSpace(Continuous):
 
     def draw(self, key: Node, shape: Shape) -> Node:
         states, errors = self.drawn_parts(key, shape)
-        return self._seen(states) + errors
+        return self.seen(states) + errors
 
     def drawn_parts(self, key: Node, shape: Shape, centred: bool = False) -> tuple[Node, Node]:
         """Draws of the states, shape (..., T, n), and of the errors of a series; around 0 if `centred`."""
@@ -262,13 +262,13 @@ class LinearGaussianStateSpace(Continuous):
         own = self.timed(name)
         return own[..., :-1, :, :] if name in self.varying else own
 
-    def _seen(self, states: Node) -> Node:
+    def seen(self, states: Node) -> Node:
         """d + Z a_t of all times, shape (..., T, p)."""
         return times(self.timed("Z"), states) + self.timed("d")
 
     def mean(self) -> Node:
         batch, (n,) = broadcast(self.batch_shapes(), self.title), self.a0.static_shape[-1:]
-        return self._seen(self._path(spread(self.a0, (*batch, n)), None))
+        return self.seen(self._path(spread(self.a0, (*batch, n)), None))
 
     def variance(self) -> Node:
         batch, (n,) = broadcast(self.batch_shapes(), self.title), self.a0.static_shape[-1:]
