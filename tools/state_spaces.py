@@ -1,4 +1,4 @@
-"""Writes tests/state_spaces/statsmodels.json: what statsmodels says of fourteen state spaces, with gaps and without.
+"""Writes tests/state_spaces/statsmodels.json: what statsmodels says of fifteen state spaces, with gaps and without.
 
 Run it with an interpreter that has statsmodels (0.15 wrote the file): `python tools/state_spaces.py`. In: models of
 statsmodels at parameters near its starting values, and series that are drawn here. Out: matrices, log densities, moments
@@ -62,6 +62,9 @@ def models() -> dict[str, tuple[Any, Any]]:
         "AR": (lambda y: sarimax.SARIMAX(y, order=(2, 0, 0)), calm),
         "ARMA with intercept": (lambda y: sarimax.SARIMAX(y, order=(2, 0, 1), trend="c"), calm),
         "SARIMA": (lambda y: sarimax.SARIMAX(y, order=(1, 1, 1), seasonal_order=(1, 0, 1, 6), **exact), short),
+        "SARIMA of differences": (
+            lambda y: sarimax.SARIMAX(y, order=(0, 1, 1), seasonal_order=(0, 1, 1, 4), **exact), one,
+        ),
         "VAR": (lambda y: varmax.VARMAX(y, order=(1, 0), trend="c"), two),
         "VARMA with errors": (lambda y: varmax.VARMAX(y, order=(1, 1), measurement_error=True), two),
         "factor": (lambda y: dynamic_factor.DynamicFactor(y, k_factors=1, factor_order=2), three),
@@ -140,7 +143,7 @@ def main() -> None:
         gaps[rng.random(y.shape) < 0.15] = np.nan
         gaps[3:6] = np.nan
         gaps[-1] = np.nan
-        found[name] = matrices(make, y, params) | {"whole": said(make, y, params), "gaps": said(make, gaps, params)}
+        found[name] = {"params": numbers(params)} | matrices(make, y, params) | {"whole": said(make, y, params), "gaps": said(make, gaps, params)}
         print(name, params.round(3), found[name]["whole"]["logp"], found[name]["gaps"]["logp"])
     OUT.write_text(json.dumps(found) + "\n")
 
