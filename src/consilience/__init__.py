@@ -116,6 +116,7 @@ _MODULES: Final = {
     "scan": "consilience.scan",
     "smc": "consilience.estimators.smc",
     "sparse": "consilience.sparse",
+    "statespace": "consilience.statespace",
     "tensor": "consilience.tensor",
     "variational": "consilience.estimators.variational",
     "xtensor": "consilience.xtensor",

@@ -59,6 +59,7 @@ _FAMILIES: Final = {
     "scan": "loop",
     "shape": "random shape",
     "sparse": "sparse.factorisation sparse.products",
+    "state_space": "state_space",
     "structured": "structured",
 }
 BATCHED: Final = RowsByFamily[Batched](__package__, _OPS, _FAMILIES)
