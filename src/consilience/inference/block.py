@@ -5,7 +5,7 @@ A block is a part of a chain's position, or all of it. Which variables of a mode
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ class Block(Record, eq=False):
         of the other coordinates.
     separable : bool, default False
         Whether a "table" is possible: coordinates are independent of each other given all others.
+    prior : object, optional
+        What a step method that draws from a prior of its own has to know of it, as `bart.TreePrior`.
     """
 
     density: LogDensity
@@ -44,6 +46,7 @@ class Block(Record, eq=False):
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     separable: bool = False
+    prior: Any = None
 
     @property
     def dimension(self) -> int:

@@ -1,0 +1,106 @@
+"""What a step method for sums of trees has to know of a model, and sums of trees at new rows.
+
+A model's variables and results of runs enter; priors of trees, and functions drawn from a posterior at the present
+covariates, leave.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from consilience.distributions.bart import CONTINUOUS, Coded, Forest, coded
+from consilience.distributions.random_variable import distribution_of
+from consilience.errors import ParameterError, ShapeError
+from consilience.inference.bart import TreePrior
+from consilience.inference.trees import LEVELS, MISSING
+from consilience.ir import topological
+from consilience.model.blocks import is_separable, total
+from consilience.model.log_density import ModelDensity
+from consilience.model.variables import FreeVariable
+from consilience.ops.reduce import reduce
+from consilience.rewrite.rules import simplify
+from consilience.transforms.gradient import gradient
+
+Array = npt.NDArray[Any]
+
+
+def forest_of(variable: FreeVariable) -> Forest:
+    """The settings of a sum of trees."""
+    forest: Forest = distribution_of(variable.node).settings[0]
+    return forest
+
+
+def covariates_of(variable: FreeVariable) -> Array:
+    """The present values of its covariates, float64 (row, column)."""
+    known = np.asarray(variable.node.inputs[1].eval(), float)
+    if known.shape[1] != len(forest_of(variable).columns):
+        raise ShapeError(
+            f"`{variable.name}` was made with {len(forest_of(variable).columns)} covariates, and `X` now has "
+            f"{known.shape[1]} columns."
+        )
+    return known
+
+
+def shape_of(variable: FreeVariable, density: ModelDensity) -> tuple[int, int]:
+    """Sums that have trees of their own, and sums that share those of each."""
+    stretch = next(s for s in density.layout.stretches if s.variable.name == variable.name)
+    count = math.prod(stretch.shape[:-1])
+    return (count, 1) if forest_of(variable).separate else (1, count)
+
+
+def words_of(variable: FreeVariable, density: ModelDensity) -> int:
+    """Room for the trees of one draw."""
+    return tree_prior(variable, density, coded_rows=False).words
+
+
+def tree_prior(variable: FreeVariable, density: ModelDensity, coded_rows: bool = True) -> TreePrior:
+    """Covariates and prior of a variable, for `BARTStep`."""
+    forest = forest_of(variable)
+    ensembles, outputs = shape_of(variable, density)
+    X = covariates_of(variable) if coded_rows else np.zeros((1, len(forest.columns)))
+    if np.isinf(X).any():
+        raise ParameterError(f"`{variable.name}`: `X` has infinite values; use NaN for missing ones.")
+    known = coded(forest, X)
+    codes = np.where(known.codes < 0, MISSING, known.codes).astype(np.int8)
+    return TreePrior(
+        codes=np.ascontiguousarray(codes),
+        kinds=np.array(forest.kinds, np.int64),
+        levels=np.array(known.levels, np.int64),
+        missing=(known.codes < 0).any(axis=1).astype(np.int64),
+        cumulative=np.cumsum(forest.weights),
+        cuts=padded(forest, known),
+        trees=forest.m,
+        ensembles=ensembles,
+        outputs=outputs,
+        alpha=forest.alpha,
+        beta=forest.beta,
+        offset=forest.offset,
+        scale=forest.scale,
+        quadratic=coded_rows and quadratic_in(variable, density),
+    )
+
+
+def padded(forest: Forest, known: Coded) -> Array:
+    """Cuts of all columns in one matrix, float64 (column, level)."""
+    cuts = np.zeros((len(forest.kinds), LEVELS))
+    for place, own in enumerate(known.cuts):
+        if forest.kinds[place] == CONTINUOUS:
+            cuts[place, : len(own)] = own
+    return cuts
+
+
+def quadratic_in(variable: FreeVariable, density: ModelDensity) -> bool:
+    """Whether the log density is quadratic in each element of a variable, which do not meet given all others."""
+    terms = density._programs.terms
+    value = dict(zip((v.name for v in density.model.free), terms.values, strict=True))[variable.name]
+    if not is_separable(terms.all, variable, value):
+        return False
+    acting = [term for term in terms.all if value in set(topological([term]))]
+    (slope,) = gradient(total(acting), [value])
+    (curvature,) = gradient(reduce("sum", slope), [value])
+    (found,) = simplify([curvature])
+    return value not in set(topological([found]))
