@@ -14,15 +14,19 @@ import numpy.typing as npt
 
 from consilience.distributions.bart import CONTINUOUS, Coded, Forest, coded
 from consilience.distributions.random_variable import distribution_of
-from consilience.errors import ParameterError, ShapeError
+from consilience.errors import ModelError, ParameterError, ShapeError
 from consilience.inference.bart import TreePrior
+from consilience.inference.tree_predictions import sum_trees
 from consilience.inference.trees import LEVELS, MISSING
-from consilience.ir import topological
+from consilience.ir import constant_value, topological
 from consilience.model.blocks import is_separable, total
 from consilience.model.log_density import ModelDensity
+from consilience.model.model import Model
 from consilience.model.variables import FreeVariable
 from consilience.ops.reduce import reduce
 from consilience.rewrite.rules import simplify
+from consilience.sample.results import in_parallel
+from consilience.sample.step_methods import is_bart
 from consilience.transforms.gradient import gradient
 
 Array = npt.NDArray[Any]
@@ -104,3 +108,66 @@ def quadratic_in(variable: FreeVariable, density: ModelDensity) -> bool:
     (curvature,) = gradient(reduce("sum", slope), [value])
     (found,) = simplify([curvature])
     return value not in set(topological([found]))
+
+
+def written(trace: Any, name: str) -> Array | None:
+    """The trees of a variable in a result, (…, word) with the axes of its draws; None where there are none."""
+    stats = trace["sample_stats"] if "sample_stats" in getattr(trace, "children", ()) else {}
+    key = f"{name.replace('::', '_')}_trees"
+    return np.asarray(stats[key]) if key in stats else None
+
+
+def follows_data(variable: FreeVariable) -> bool:
+    """Whether the rows of a sum of trees may have been exchanged since it was fitted."""
+    return constant_value(variable.node.inputs[1]) is None
+
+
+def at_present_rows(model: Model, trace: Any, shape: tuple[int, ...] | None = None) -> dict[str, Array]:
+    """Values at the present covariates of all sums of trees that a trace holds, with the axes of its draws.
+
+    Parameters
+    ----------
+    shape : tuple of int, optional
+        Numbers of draws along their axes; trees of other numbers of draws are not those of the draws.
+    """
+    found = {}
+    for variable in model.free:
+        if is_bart(variable) and follows_data(variable) and (words := written(trace, variable.name)) is not None:
+            if shape is not None and words.shape[:-1] != shape:
+                raise ModelError(
+                    f"the trees of `{variable.name}` are those of {words.shape[:-1]} draws, and the posterior has "
+                    f"{shape}; take the same draws of both groups, as `result.isel(draw=…)` does."
+                )
+            found[variable.name] = sums_at(variable, words, covariates_of(variable))
+    return found
+
+
+def sums_at(variable: FreeVariable, words: Array, covariates: Array) -> Array:
+    """Sums of written trees (…, word) at rows of covariates (row, column)."""
+    forest = forest_of(variable)
+    count = _outputs(variable)
+    ensembles, outputs = (count, 1) if forest.separate else (1, count)
+    for place, kind in enumerate(forest.kinds):
+        values = covariates[:, place]
+        if np.isinf(values).any():
+            raise ParameterError(f"`{variable.name}`: column {forest.columns[place]} of the new rows is infinite.")
+        if kind != CONTINUOUS and ((values < 0) | (values != np.floor(values)) & ~np.isnan(values)).any():
+            raise ParameterError(f"`{variable.name}`: column {forest.columns[place]} of the new rows has no categories.")
+    columns = np.ascontiguousarray(covariates.T, np.float64).reshape(-1)
+    kinds = np.array(forest.kinds, np.int64)
+    rows = len(covariates)
+    flat = np.ascontiguousarray(words, np.float64).view(np.int64).reshape(-1, words.shape[-1])
+
+    def some(part: Array) -> Array:
+        found = np.empty((len(part), count * rows))
+        sizes = np.array([len(part), part.shape[1], forest.m, ensembles, outputs, rows], np.int64)
+        skips = np.zeros(part.shape[1] + 64, np.int64)
+        sum_trees.compiled(np.ascontiguousarray(part).reshape(-1), columns, kinds, sizes, skips, found.reshape(-1))
+        return found
+
+    shape = tuple(int(n) for n in variable.node.static_shape[:-1])
+    return in_parallel(some, flat).reshape(*words.shape[:-1], *shape, rows)
+
+
+def _outputs(variable: FreeVariable) -> int:
+    return math.prod(int(n) for n in variable.node.static_shape[:-1])
