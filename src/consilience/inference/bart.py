@@ -40,7 +40,7 @@ from consilience.inference.trees import (
 )
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import float_bits, inf, log
-from consilience.native.typed_python import Array, boolean, f64, i64, native, record
+from consilience.native.typed_python import Array, boolean, f64, i8, i64, native, record
 from consilience.record import Record
 
 
@@ -145,7 +145,7 @@ class BARTScratch:
     kept : Trees
         The tree as it was.
     kept_places : Array
-        Its leaves, i64[row].
+        Its leaves, i8[row].
     curvature, score : Array
         Of all sums, f64[dimension].
     words : Array
@@ -161,7 +161,7 @@ class BARTScratch:
     position: Array[f64]
     gradient: Array[f64]
     kept: Trees
-    kept_places: Array[i64]
+    kept_places: Array[i8]
     curvature: Array[f64]
     score: Array[f64]
     words: Array[i64]
@@ -304,15 +304,19 @@ def renew(
     places = rows.places[tree * n :]
     gain = 0.0  # of the quadratic
     for k in range(outputs):
+        own = trees.value[base * outputs + k :]
+        before = scratch.kept.value[k:]
+        score = rows.score[k * n :]
+        curvature = rows.curvature[k * n :]
+        position = point.position[begin + k * n :]
+        was = scratch.kept_places
         for i in range(n):
-            old = scratch.kept.value[scratch.kept_places[i] * outputs + k]
-            new = trees.value[(base + places[i]) * outputs + k]
-            curvature = rows.curvature[k * n + i]
-            score = rows.score[k * n + i]
+            old = before[was[i] * outputs]
+            new = own[places[i] * outputs]
             move = new - old
-            gain += move * (score - curvature * (old + 0.5 * move))
-            rows.score[k * n + i] = score - curvature * new
-            point.position[begin + k * n + i] += move
+            gain += move * (score[i] - curvature[i] * (old + 0.5 * move))
+            score[i] -= curvature[i] * new
+            position[i] += move
     if not scratch.quadratic:
         level = evaluate(density, point.position, scratch.gradient)
         if log(toss(rows)) < level - point.logp - gain:
@@ -445,6 +449,8 @@ class BARTStep(Kernel):
             side=np.zeros(width),
             whole=np.zeros(width),
             chosen=np.zeros(SLOTS + 1, np.int64),
+            members=np.zeros(n + 1, np.int64),
+            count=0,
             low=0,
             high=0,
             mask=0,
@@ -457,7 +463,7 @@ class BARTStep(Kernel):
         position, gradient, curvature, score = (vectors.vector() for _ in range(4))
         return BARTScratch(
             rows, False, prior.trees, prior.ensembles, float(rounded(prior.offset)), prior.quadratic, position,
-            gradient, new_trees(1, prior.outputs), np.zeros(n, np.int64), curvature, score,
+            gradient, new_trees(1, prior.outputs), np.zeros(n, np.int8), curvature, score,
             np.zeros(max(self.words, prior.words), np.int64),
         )  # fmt: skip
 

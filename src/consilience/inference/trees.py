@@ -93,6 +93,8 @@ class Rows:
         Sums on one side of a cut, and of both, f64[1 + 2 output].
     chosen : Array
         Slots to choose from, i64[slot].
+    members, count : Array, i64
+        Rows that a move looks at, i64[row], and how many there are.
     low, high, mask : i64
         Values of a covariate that reach a node: from `low` to `high`, or bits.
     used, room : i64
@@ -123,6 +125,8 @@ class Rows:
     side: Array[f64]
     whole: Array[f64]
     chosen: Array[i64]
+    members: Array[i64]
+    count: i64
     low: i64
     high: i64
     mask: i64
@@ -272,8 +276,21 @@ def evidence(rows: Rows, sums: Array[f64]) -> f64:
 
 
 @native
-def tabulate(rows: Rows, tree: i64, first: i64, second: i64, column: i64) -> None:
-    """Sums by value of a column, over the rows that lie in either of two slots."""
+def gather(rows: Rows, tree: i64, first: i64, second: i64) -> None:
+    """Put the numbers of the rows that lie in either of two slots into `members`."""
+    n = rows.rows
+    places = rows.places[tree * n :]
+    count = 0
+    for i in range(n):
+        place = places[i]
+        rows.members[count] = i
+        count += 1 if place == first or place == second else 0
+    rows.count = count
+
+
+@native
+def tabulate(rows: Rows, column: i64) -> None:
+    """Sums by value of a column, over `members`."""
     width = 1 + 2 * rows.outputs
     n = rows.rows
     for k in range(rows.levels[column] * width):
@@ -281,24 +298,21 @@ def tabulate(rows: Rows, tree: i64, first: i64, second: i64, column: i64) -> Non
     for k in range(width):
         rows.table[MISSING * width + k] = 0.0
     codes = rows.codes[column * n :]
-    places = rows.places[tree * n :]
     if rows.outputs == 1:
-        for i in range(n):
-            place = places[i]
-            if place == first or place == second:
-                at = codes[i] * 3
-                rows.table[at] += 1.0
-                rows.table[at + 1] += rows.curvature[i]
-                rows.table[at + 2] += rows.score[i]
-        return
-    for i in range(n):
-        place = places[i]
-        if place == first or place == second:
-            at = codes[i] * width
+        for m in range(rows.count):
+            i = rows.members[m]
+            at = codes[i] * 3
             rows.table[at] += 1.0
-            for k in range(rows.outputs):
-                rows.table[at + 1 + 2 * k] += rows.curvature[k * n + i]
-                rows.table[at + 2 + 2 * k] += rows.score[k * n + i]
+            rows.table[at + 1] += rows.curvature[i]
+            rows.table[at + 2] += rows.score[i]
+        return
+    for m in range(rows.count):
+        i = rows.members[m]
+        at = codes[i] * width
+        rows.table[at] += 1.0
+        for k in range(rows.outputs):
+            rows.table[at + 1 + 2 * k] += rows.curvature[k * n + i]
+            rows.table[at + 2 + 2 * k] += rows.score[k * n + i]
 
 
 @native
@@ -325,15 +339,16 @@ def weigh(rows: Rows, which: i64) -> f64:
 
 
 @native
-def try_rules(rows: Rows, trees: Trees, tree: i64, node: i64, first: i64, second: i64, column: i64, subset: i64) -> f64:
+def try_rules(rows: Rows, trees: Trees, tree: i64, node: i64, column: i64, subset: i64) -> f64:
     """Log of the mean likelihood of all cuts of a column at a node, the leaves integrated out; -inf if none is allowed.
 
+    Its rows are `members`.
     `chances` are then those of the cuts, in order; where some values are missing, those with missing values left and
     right follow each other. Of subsets this is the one given, without its missing values or, from bit 62 on, with.
     """
     width = 1 + 2 * rows.outputs
     count = rules_at(rows, trees, tree * SLOTS, node, column)
-    tabulate(rows, tree, first, second, column)
+    tabulate(rows, column)
     kind = rows.kinds[column]
     missing = rows.missing[column]
     lost = MISSING * width
@@ -371,7 +386,11 @@ def try_rules(rows: Rows, trees: Trees, tree: i64, node: i64, first: i64, second
                 allowed = (rows.mask >> c) & 1 == 1
                 for k in range(width):
                     rows.side[k] = rows.table[c * width + k]
-            if allowed:
+            if allowed and kind == CONTINUOUS and missing == 0 and options > 0 and rows.table[c * width] == 0.0:
+                exponents[options] = exponents[options - 1]  # the cut parts the rows as the one before
+                rows.chances[options] = rows.chances[options - 1]
+                options += 1
+            elif allowed:
                 if missing == 1:
                     for k in range(width):
                         rows.side[k] += rows.table[lost + k]
@@ -469,8 +488,8 @@ def rule_of(trees: Trees, at: i64) -> i64:
 
 
 @native
-def part_rows(rows: Rows, trees: Trees, tree: i64, node: i64, first: i64, second: i64) -> None:
-    """Send the rows in two slots to the children of a node, and add up both."""
+def part_rows(rows: Rows, trees: Trees, tree: i64, node: i64) -> None:
+    """Send `members` to the children of a node, and add up both."""
     n = rows.rows
     base = tree * SLOTS
     column = trees.variable[base + node]
@@ -483,16 +502,15 @@ def part_rows(rows: Rows, trees: Trees, tree: i64, node: i64, first: i64, second
         rows.sums[left * width + k] = 0.0
     codes = rows.codes[column * n :]
     places = rows.places[tree * n :]
-    for i in range(n):
-        place = places[i]
-        if place == first or place == second:
-            child = left if goes_left(kind, codes[i], cut, aside) else left + 1
-            places[i] = child
-            at = child * width
-            rows.sums[at] += 1.0
-            for k in range(rows.outputs):
-                rows.sums[at + 1 + 2 * k] += rows.curvature[k * n + i]
-                rows.sums[at + 2 + 2 * k] += rows.score[k * n + i]
+    for m in range(rows.count):
+        i = rows.members[m]
+        child = left if goes_left(kind, codes[i], cut, aside) else left + 1
+        places[i] = child
+        at = child * width
+        rows.sums[at] += 1.0
+        for k in range(rows.outputs):
+            rows.sums[at + 1 + 2 * k] += rows.curvature[k * n + i]
+            rows.sums[at + 2 + 2 * k] += rows.score[k * n + i]
 
 
 @native
@@ -540,7 +558,8 @@ def grow(rows: Rows, trees: Trees, tree: i64) -> boolean:
     if column < 0:
         return False
     rule = draw_subset(rows, trees, base, node, column) if rows.kinds[column] == SUBSET else 0
-    level = try_rules(rows, trees, tree, node, node, node, column, rule)
+    gather(rows, tree, node, node)
+    level = try_rules(rows, trees, tree, node, column, rule)
     if level == -inf:
         return False
     if rows.kinds[column] != SUBSET:
@@ -557,7 +576,7 @@ def grow(rows: Rows, trees: Trees, tree: i64) -> boolean:
     ratio += stays_leaf(rows, trees, base, pair, depth + 1) + stays_leaf(rows, trees, base, pair + 1, depth + 1)
     ratio += log(float(leaves) / float(list_slots(rows, trees, tree, True)))
     if log(toss(rows)) < ratio:
-        part_rows(rows, trees, tree, node, node, node)
+        part_rows(rows, trees, tree, node)
         rows.used += 1 + rows.outputs
         return True
     trees.variable[base + node] = LEAF
@@ -577,7 +596,8 @@ def prune(rows: Rows, trees: Trees, tree: i64) -> boolean:
     depth = depth_of(trees, base, node)
     left = trees.left[base + node]
     column = trees.variable[base + node]
-    level = try_rules(rows, trees, tree, node, left, left + 1, column, rule_of(trees, base + node))
+    gather(rows, tree, left, left + 1)
+    level = try_rules(rows, trees, tree, node, column, rule_of(trees, base + node))
     width = 1 + 2 * rows.outputs
     own = evidence(rows, rows.whole)
     before = split_level(rows, depth)
@@ -594,12 +614,9 @@ def prune(rows: Rows, trees: Trees, tree: i64) -> boolean:
         trees.variable[base + k] = UNUSED
     while trees.variable[base + trees.high[tree] - 1] == UNUSED:
         trees.high[tree] -= 1
-    n = rows.rows
-    places = rows.places[tree * n :]
-    for i in range(n):
-        place = places[i]
-        if place == left or place == left + 1:
-            places[i] = node
+    places = rows.places[tree * rows.rows :]
+    for m in range(rows.count):
+        places[rows.members[m]] = node
     rows.used -= 1 + rows.outputs
     return True
 
@@ -618,11 +635,12 @@ def change(rows: Rows, trees: Trees, tree: i64) -> boolean:
     old = rule_of(trees, base + node)
     column = draw_column(rows, trees, base, node)
     subset = rows.kinds[column] == SUBSET
+    gather(rows, tree, left, left + 1)
     ratio = 0.0
     if column != before or subset:
-        ratio -= try_rules(rows, trees, tree, node, left, left + 1, before, old)
+        ratio -= try_rules(rows, trees, tree, node, before, old)
     rule = draw_subset(rows, trees, base, node, column) if subset else 0
-    level = try_rules(rows, trees, tree, node, left, left + 1, column, rule)
+    level = try_rules(rows, trees, tree, node, column, rule)
     if level == -inf:
         return False
     if column != before or subset:
@@ -633,7 +651,7 @@ def change(rows: Rows, trees: Trees, tree: i64) -> boolean:
     set_rule(trees, base + node, column, rule)
     ratio += stays_leaf(rows, trees, base, left, depth + 1) + stays_leaf(rows, trees, base, left + 1, depth + 1)
     if log(toss(rows)) < ratio:
-        part_rows(rows, trees, tree, node, left, left + 1)
+        part_rows(rows, trees, tree, node)
         return True
     set_rule(trees, base + node, before, old)
     return False
