@@ -26,7 +26,6 @@ from consilience.model.variables import FreeVariable
 from consilience.ops.reduce import reduce
 from consilience.rewrite.rules import simplify
 from consilience.sample.results import in_parallel
-from consilience.sample.step_methods import is_bart
 from consilience.transforms.gradient import gradient
 
 Array = npt.NDArray[Any]
@@ -132,7 +131,7 @@ def at_present_rows(model: Model, trace: Any, shape: tuple[int, ...] | None = No
     """
     found = {}
     for variable in model.free:
-        if is_bart(variable) and follows_data(variable) and (words := written(trace, variable.name)) is not None:
+        if variable.has_trees and follows_data(variable) and (words := written(trace, variable.name)) is not None:
             if shape is not None and words.shape[:-1] != shape:
                 raise ModelError(
                     f"the trees of `{variable.name}` are those of {words.shape[:-1]} draws, and the posterior has "

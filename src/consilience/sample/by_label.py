@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.distributions.random_variable import distribution_of
 from consilience.errors import ModelError
 from consilience.model.extension import Partly
 from consilience.model.model import Model
@@ -90,11 +89,11 @@ class ByLabel(Record):
 
 def following(model: Model, trace: Any) -> set[str]:
     """Variables whose values a trace gives at any rows of data: sums of trees."""
-    if not any(distribution_of(v.node).title == "BART" for v in model.free):
+    if not any(v.has_trees for v in model.free):
         return set()
-    from consilience.sample.bart import follows_data, is_bart, written  # few models have trees
+    from consilience.sample.bart import follows_data, written  # few models have trees
 
-    return {v.name for v in model.free if is_bart(v) and follows_data(v) and written(trace, v.name) is not None}
+    return {v.name for v in model.free if v.has_trees and follows_data(v) and written(trace, v.name) is not None}
 
 
 def _listed(labels: list[Any]) -> str:

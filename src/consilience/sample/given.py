@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.distributions.random_variable import distribution_of
 from consilience.errors import ModelError
 from consilience.model.data import given_data
 from consilience.model.model import Model
@@ -95,7 +94,7 @@ class Given(Record):
             shape = tuple(int(posterior.sizes[axis]) for axis in axes)
             plain = {axis: posterior.indexes[axis] for axis in axes if axis in posterior.indexes}
             labels = {axis: index.to_numpy() for axis, index in plain.items() if index.nlevels == 1}
-        if any(distribution_of(v.node).title == "BART" for v in model.free if v.name in wanted):
+        if any(v.has_trees for v in model.free if v.name in wanted):
             from consilience.sample.bart import at_present_rows  # few models have trees
 
             arrays |= {name: array for name, array in at_present_rows(model, trace, shape).items() if name in arrays}

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from consilience import inference
-from consilience.distributions.random_variable import distribution_of
 from consilience.errors import SamplingError
 from consilience.inference import NUTS, Block, Kernel
 from consilience.inference.block import Needs
@@ -42,7 +41,7 @@ class DivisibleDensity:
             own = self.model.restricted(names, needs)
             places = own.places
         ends = [(s.size, values_of(s.variable)) for s in stretches]
-        trees = [s.variable for s in stretches if is_bart(s.variable)] if len(stretches) == 1 else []
+        trees = [s.variable for s in stretches if s.variable.has_trees] if len(stretches) == 1 else []
         return Block(
             prior=self._prior(trees[0]) if trees else None,
             density=own,
@@ -61,11 +60,6 @@ class DivisibleDensity:
 
             self._priors[variable.name] = tree_prior(variable, self.model)
         return self._priors[variable.name]
-
-
-def is_bart(variable: FreeVariable) -> bool:
-    """Whether a variable is a sum of regression trees."""
-    return distribution_of(variable.node).title == "BART"
 
 
 def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> Kernel:
@@ -112,7 +106,7 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
             rest = [v for v in rest if v.name not in own.vars]
         for name in own.vars:
             _check_kind(own, free[name])
-            if is_bart(free[name]) != (type(own).__name__ == "BARTStep"):
+            if free[name].has_trees != (type(own).__name__ == "BARTStep"):
                 raise SamplingError(
                     f"{type(own).__name__} cannot move `{name}` ({free[name].node.op!r}): pm.BARTStep moves sums of "
                     "trees, and nothing else. Leave both to the default, or name the variables of each step method."
@@ -134,7 +128,7 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
 
 def _takes(method: Kernel, variable: FreeVariable) -> bool:
     """Whether a step method that names no variables moves this one."""
-    if (type(method).__name__ == "BARTStep") != is_bart(variable):
+    if (type(method).__name__ == "BARTStep") != variable.has_trees:
         return False
     return method.continuous if variable.continuous else method.discrete
 
@@ -217,7 +211,7 @@ def _has_table(density: ModelDensity, name: str) -> bool:
 def _defaults(variables: Sequence[FreeVariable], density: ModelDensity, default: NUTS) -> list[Kernel]:
     """PyMC's assignment: NUTS, Gibbs sampling, or Metropolis; Slice where the density has no gradient."""
     found: list[Kernel] = []
-    trees = [v for v in variables if is_bart(v)]
+    trees = [v for v in variables if v.has_trees]
     continuous = tuple(v.name for v in variables if v.continuous and v not in trees)
     if continuous:
         found.append(
