@@ -40,8 +40,12 @@ from consilience.inference.trees import (
 )
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import float_bits, inf, log
+from consilience.native.random import random_uniform
 from consilience.native.typed_python import Array, boolean, f64, i8, i64, native, record
 from consilience.record import Record
+
+
+PROBES = 8
 
 
 class TreePrior(Record, eq=False):
@@ -71,6 +75,8 @@ class TreePrior(Record, eq=False):
         Rows of a leaf.
     quadratic : bool
         Whether the log density is quadratic in each row's sum, and rows do not meet.
+    apart : bool
+        Whether rows do not meet.
     """
 
     codes: NDArray[np.int8]
@@ -88,6 +94,7 @@ class TreePrior(Record, eq=False):
     scale: float
     fewest: int = 1
     quadratic: bool = False
+    apart: bool = True
 
     @property
     def words(self) -> int:
@@ -140,6 +147,8 @@ class BARTScratch:
         Mean of the sum.
     quadratic : boolean
         See `TreePrior`.
+    probes : i64
+        Directions along which gradients tell the curvature: one is enough where rows do not meet.
     position, gradient : Array
         A point looked at and its slopes, f64[dimension].
     kept : Trees
@@ -158,6 +167,7 @@ class BARTScratch:
     ensembles: i64
     offset: f64
     quadratic: boolean
+    probes: i64
     position: Array[f64]
     gradient: Array[f64]
     kept: Trees
@@ -194,16 +204,26 @@ def settle_rows(point: Point, state: BARTState, scratch: BARTScratch) -> None:
 
 
 @native
+def sign_of(probe: i64, row: i64) -> f64:
+    """1 or -1 at random; 1 for a negative number of the probe."""
+    if probe < 0:
+        return 1.0
+    return 1.0 if random_uniform(probe, row) < 0.5 else -1.0
+
+
+@native
 def approximate(point: Point, state: BARTState, scratch: BARTScratch, density: Density, ensemble: i64) -> boolean:
     """Slope and curvature of the density at the rows of one ensemble; False where there are none.
 
     Where it is quadratic two gradients tell it: here, and one unit away. Elsewhere it is what a quadratic around the
-    anchor says of the place where the chain is.
+    anchor says of the place where the chain is. Where rows meet, directions with random signs tell the diagonal of the
+    curvature alone; they are the same in every sweep.
     """
     rows = scratch.rows
     size = rows.outputs * rows.rows
     begin = ensemble * size
     step = 1.0 if scratch.quadratic else 1e-3
+    width = step if scratch.quadratic else 2.0 * step
     around = point.position if scratch.quadratic else state.anchor
     for k in range(rows.outputs):
         first = begin + k * rows.rows
@@ -212,22 +232,27 @@ def approximate(point: Point, state: BARTState, scratch: BARTScratch, density: D
             for i in range(begin, begin + size):
                 scratch.position[i] = around[i]
         for i in range(first, first + rows.rows):
-            scratch.position[i] = around[i] + step
-        if evaluate(density, scratch.position, scratch.gradient) == -inf:
-            return False
+            scratch.curvature[i] = 0.0
+            scratch.score[i] = 0.0
+        for probe in range(scratch.probes):
+            for i in range(first, first + rows.rows):
+                scratch.position[i] = around[i] + step * sign_of(probe if scratch.probes > 1 else -1, i)
+            if evaluate(density, scratch.position, scratch.gradient) == -inf:
+                return False
+            for i in range(first, first + rows.rows):
+                scratch.curvature[i] -= sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
+                scratch.score[i] += 0.0 if scratch.quadratic else 0.5 * scratch.gradient[i]
+            for i in range(first, first + rows.rows):
+                scratch.position[i] = around[i] - (0.0 if scratch.quadratic else step * sign_of(probe if scratch.probes > 1 else -1, i))
+            if evaluate(density, scratch.position, scratch.gradient) == -inf:
+                return False
+            for i in range(first, first + rows.rows):
+                scratch.curvature[i] += sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
+                scratch.score[i] += (1.0 if scratch.quadratic else 0.5) * scratch.gradient[i]
         for i in range(first, first + rows.rows):
-            scratch.curvature[i] = scratch.gradient[i]
-        for i in range(first, first + rows.rows):
-            scratch.position[i] = around[i] - (0.0 if scratch.quadratic else step)
-        if evaluate(density, scratch.position, scratch.gradient) == -inf:
-            return False
-        for i in range(first, first + rows.rows):
-            above = scratch.curvature[i]
-            below = scratch.gradient[i]
-            curvature = max(0.0, (below - above) / (step if scratch.quadratic else 2.0 * step))
-            slope = below if scratch.quadratic else 0.5 * (above + below)
+            curvature = max(0.0, scratch.curvature[i] / (width * float(scratch.probes)))
             scratch.curvature[i] = curvature
-            scratch.score[i] = slope - curvature * (point.position[i] - around[i])
+            scratch.score[i] = scratch.score[i] / float(scratch.probes) - curvature * (point.position[i] - around[i])
     rows.curvature = scratch.curvature[begin:]
     rows.score = scratch.score[begin:]
     return True
@@ -311,8 +336,8 @@ def renew(
         position = point.position[begin + k * n :]
         was = scratch.kept_places
         for i in range(n):
-            old = before[was[i] * outputs]
-            new = own[places[i] * outputs]
+            old = before[i64(was[i]) * outputs]
+            new = own[i64(places[i]) * outputs]
             move = new - old
             gain += move * (score[i] - curvature[i] * (old + 0.5 * move))
             score[i] -= curvature[i] * new
@@ -324,8 +349,8 @@ def renew(
         else:
             for k in range(outputs):
                 for i in range(n):
-                    old = scratch.kept.value[scratch.kept_places[i] * outputs + k]
-                    move = trees.value[(base + places[i]) * outputs + k] - old
+                    old = scratch.kept.value[i64(scratch.kept_places[i]) * outputs + k]
+                    move = trees.value[(base + i64(places[i])) * outputs + k] - old
                     rows.score[k * n + i] += rows.curvature[k * n + i] * move
                     point.position[begin + k * n + i] -= move
             put_back(trees, scratch, tree)
@@ -364,6 +389,8 @@ def step_bart(point: Point, state: BARTState, scratch: BARTScratch, density: Den
     scratch.words[0] = float_bits(rounded(scratch.offset))
     for ensemble in range(scratch.ensembles):
         at = write_trees(rows, state.trees, ensemble * scratch.count, scratch.count, scratch.words, at)
+    for k in range(at, rows.room):
+        scratch.words[k] = 0
     for tree in range(scratch.count * scratch.ensembles):
         for node in range(state.trees.high[tree]):
             if state.trees.variable[tree * SLOTS + node] == LEAF:
@@ -462,8 +489,8 @@ class BARTStep(Kernel):
         )
         position, gradient, curvature, score = (vectors.vector() for _ in range(4))
         return BARTScratch(
-            rows, False, prior.trees, prior.ensembles, float(rounded(prior.offset)), prior.quadratic, position,
-            gradient, new_trees(1, prior.outputs), np.zeros(n, np.int8), curvature, score,
+            rows, False, prior.trees, prior.ensembles, float(rounded(prior.offset)), prior.quadratic,
+            1 if prior.apart else PROBES, position, gradient, new_trees(1, prior.outputs), np.zeros(n, np.int8), curvature, score,
             np.zeros(max(self.words, prior.words), np.int64),
         )  # fmt: skip
 

@@ -301,14 +301,14 @@ def tabulate(rows: Rows, column: i64) -> None:
     if rows.outputs == 1:
         for m in range(rows.count):
             i = rows.members[m]
-            at = codes[i] * 3
+            at = i64(codes[i]) * 3
             rows.table[at] += 1.0
             rows.table[at + 1] += rows.curvature[i]
             rows.table[at + 2] += rows.score[i]
         return
     for m in range(rows.count):
         i = rows.members[m]
-        at = codes[i] * width
+        at = i64(codes[i]) * width
         rows.table[at] += 1.0
         for k in range(rows.outputs):
             rows.table[at + 1 + 2 * k] += rows.curvature[k * n + i]
@@ -504,7 +504,7 @@ def part_rows(rows: Rows, trees: Trees, tree: i64, node: i64) -> None:
     places = rows.places[tree * n :]
     for m in range(rows.count):
         i = rows.members[m]
-        child = left if goes_left(kind, codes[i], cut, aside) else left + 1
+        child = left if goes_left(kind, i64(codes[i]), cut, aside) else left + 1
         places[i] = child
         at = child * width
         rows.sums[at] += 1.0
@@ -658,7 +658,7 @@ def change(rows: Rows, trees: Trees, tree: i64) -> boolean:
 
 
 @native
-def lift(rows: Rows, trees: Trees, tree: i64) -> i64:
+def lift(rows: Rows, trees: Trees, tree: i64) -> None:
     """Take a tree out of the scores, and add up the rows of its leaves."""
     base = tree * SLOTS
     n = rows.rows
@@ -670,16 +670,16 @@ def lift(rows: Rows, trees: Trees, tree: i64) -> i64:
     if outputs == 1:
         values = trees.value[base:]
         for i in range(n):
-            place = places[i]
+            place = i64(places[i])
             score = rows.score[i] + rows.curvature[i] * values[place]
             rows.score[i] = score
             at = 3 * place
             rows.sums[at] += 1.0
             rows.sums[at + 1] += rows.curvature[i]
             rows.sums[at + 2] += score
-        return 0
+        return
     for i in range(n):
-        place = places[i]
+        place = i64(places[i])
         at = width * place
         rows.sums[at] += 1.0
         for k in range(outputs):
@@ -687,7 +687,6 @@ def lift(rows: Rows, trees: Trees, tree: i64) -> i64:
             rows.score[k * n + i] = score
             rows.sums[at + 1 + 2 * k] += rows.curvature[k * n + i]
             rows.sums[at + 2 + 2 * k] += score
-    return 0
 
 
 @native
@@ -712,7 +711,7 @@ def place_rows(rows: Rows, trees: Trees, tree: i64) -> None:
         node = 0
         while trees.variable[base + node] >= 0:
             column = trees.variable[base + node]
-            code = rows.codes[column * n + i]
+            code = i64(rows.codes[column * n + i])
             left = trees.left[base + node]
             node = (
                 left

@@ -18,10 +18,11 @@ from consilience.errors import ModelError, ParameterError, ShapeError
 from consilience.inference.bart import TreePrior
 from consilience.inference.tree_predictions import sum_trees
 from consilience.inference.trees import LEVELS, MISSING
-from consilience.ir import constant_value, topological
+from consilience.ir import Node, constant_value, topological
 from consilience.model.blocks import is_separable, total
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
+from consilience.model.separability import links
 from consilience.model.variables import FreeVariable
 from consilience.ops.reduce import reduce
 from consilience.rewrite.rules import simplify
@@ -84,6 +85,7 @@ def tree_prior(variable: FreeVariable, density: ModelDensity, coded_rows: bool =
         offset=forest.offset,
         scale=forest.scale,
         quadratic=coded_rows and quadratic_in(variable, density),
+        apart=coded_rows and rows_are_apart(variable, density),
     )
 
 
@@ -96,13 +98,26 @@ def padded(forest: Forest, known: Coded) -> Array:
     return cuts
 
 
+def rows_are_apart(variable: FreeVariable, density: ModelDensity) -> bool:
+    """Whether no row of a sum of trees meets another one, given all other variables."""
+    terms, value = _terms(variable, density)
+    acting = [term for term in terms if value in set(topological([term]))]
+    last = value.ndim - 1
+    return all(last in {link.axis for link in (links(term, value) or {}).values()} for term in acting)
+
+
+def _terms(variable: FreeVariable, density: ModelDensity) -> tuple[list[Node], Node]:
+    """All terms of a density, and a variable's value in them."""
+    names = (v.name for v in density.model.free)
+    return density.graph(), dict(zip(names, density.values_of_terms, strict=True))[variable.name]
+
+
 def quadratic_in(variable: FreeVariable, density: ModelDensity) -> bool:
     """Whether the log density is quadratic in each element of a variable, which do not meet given all others."""
-    terms = density._programs.terms
-    value = dict(zip((v.name for v in density.model.free), terms.values, strict=True))[variable.name]
-    if not is_separable(terms.all, variable, value):
+    terms, value = _terms(variable, density)
+    if not (rows_are_apart(variable, density) if forest_of(variable).separate else is_separable(terms, variable, value)):
         return False
-    acting = [term for term in terms.all if value in set(topological([term]))]
+    acting = [term for term in terms if value in set(topological([term]))]
     (slope,) = gradient(total(acting), [value])
     (curvature,) = gradient(reduce("sum", slope), [value])
     (found,) = simplify([curvature])
