@@ -91,6 +91,11 @@ class FreeVariable(Record):
         """Whether its values are floats."""
         return self.node.dtype in FLOATS
 
+    @property
+    def has_trees(self) -> bool:
+        """Whether it is a sum of regression trees, which step methods for numbers cannot move."""
+        return distribution_of(self.node).title == "BART"
+
 
 class ObservedVariable(Record):
     """A random variable with data: a constant or a shared slot.

@@ -328,6 +328,7 @@ def sample(
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
     judged = draws is None or compute_convergence_checks
     looked_for = "modes" in may and free and judged and not density.without_gradient and not apart
+    looked_for = looked_for and not any(v.has_trees for v in density.model.free)
     plan = replace(plan, modes=looked_for and angular_coordinates(density) is None)
     jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
     plan = replace(plan, noise=width if jitter and initvals is None else 0.0)
