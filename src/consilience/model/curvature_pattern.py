@@ -95,6 +95,20 @@ def curvature_pattern(density: ModelDensity, most: int = 64) -> CurvaturePattern
     return None if 2 * len(shared) > density.dimension else CurvaturePattern(shared, pairs, sums)
 
 
+def pattern_of(output: Node, position: Node, most: int = 64) -> CurvaturePattern | None:
+    """The same for any scalar function of one vector; None, too, where lengths or places are no constants."""
+    (dimension,) = position.static_shape
+    order = topological([output])
+    if not isinstance(dimension, int) or not all(
+        all(isinstance(n, int) for n in node.static_shape) for node in order if isinstance(node.type, TensorType)
+    ):
+        return None
+    found = Pairs(dimension, most)
+    _Propagation(found, position, {}).run([output])
+    shared, pairs, sums = found.matrices()
+    return None if 2 * len(shared) > dimension else CurvaturePattern(shared, pairs, sums)
+
+
 # What is known of a node: nothing of it changes; its value changes but no derivative passes; sets. Tuples: of members.
 KNOWN: Final = "known"
 MOVED: Final = "moved"

@@ -36,7 +36,7 @@ from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
 
 if TYPE_CHECKING:
-    from consilience.model.gaussian_integral import Integral
+    from consilience.elimination.integrals import Integral
     from consilience.model.ranges import Range, Ranges
 
 # Combinations of values of one variable's elements that are summed together at most.
@@ -125,7 +125,7 @@ def summed_out(
     continuous = [v for v in variables if v.continuous and v not in alone]
     variables = [v for v in variables if not v.continuous]
     if continuous:
-        from consilience.model.gaussian_integral import integrated  # few models need it
+        from consilience.elimination.integrals import integrated  # few models need it
 
         others = [given[v.node] for v in variables]
         others += substitute([supported_density(v.node, given[v.node]) for v in variables], given)

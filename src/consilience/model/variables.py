@@ -91,6 +91,11 @@ class FreeVariable(Record):
         """Whether its values are floats."""
         return self.node.dtype in FLOATS
 
+    @property
+    def size(self) -> int:
+        """Number of elements; 0 where data decide it."""
+        return math.prod(n if isinstance(n, int) else 0 for n in self.node.static_shape)
+
 
 class ObservedVariable(Record):
     """A random variable with data: a constant or a shared slot.

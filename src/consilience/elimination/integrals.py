@@ -1,0 +1,121 @@
+"""Continuous variables integrated out of a density, each by what the density is in it, and drawn again given all others.
+
+Factors of a density and variables in, factors without the variables out. What is quadratic in variables of the whole
+real line is integrated as a normal density of all of them together; others one by one, by `conjugate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from consilience.distributions.constraints import Real, RealVector
+from consilience.distributions.densities import density, support_of, supported_density
+from consilience.elimination.conjugate import conjugate
+from consilience.model.gaussian_integral import listed, normal_integral
+from consilience.errors import ModelError
+from consilience.ir import Node, constant, substitute, topological
+from consilience.model.variables import FreeVariable
+from consilience.ops.elementwise import cast
+from consilience.ops.random import fold_in
+from consilience.record import Record
+
+
+class Integral(Record, eq=False):
+    """One variable that was integrated out.
+
+    Parameters
+    ----------
+    leaf : TensorVariable
+        Stands for the variable in factors.
+    kind : str
+        How, in words: the family of its distribution given all others, and the factor of a precision.
+    drawn : callable
+        The variable given all others, from a key that is the same for all variables.
+    """
+
+    variable: FreeVariable
+    leaf: Node
+    kind: str
+    drawn: Callable[[Node], Node]
+    settled: Node | None = None
+
+
+def integrated(
+    factors: Sequence[Node], variables: Sequence[FreeVariable], others: Sequence[Node], given: Mapping[Node, Node]
+) -> tuple[list[Node], list[Integral]]:
+    """The factors without the variables, as many as before; of those that depend on some the first has the integral.
+
+    Parameters
+    ----------
+    factors : sequence of TensorVariable
+        Log densities over the placeholders of the variables, elementwise.
+    others : sequence of TensorVariable
+        Placeholders of discrete variables, and densities of these.
+    given : mapping of TensorVariable to TensorVariable
+        Replacements for the nodes of all random variables, with those placeholders.
+
+    Raises
+    ------
+    ModelError
+        Where the log density is not quadratic in the variables or linear in statistics of them, or they act together
+        with discrete ones.
+    """
+    result, found = list(factors), list[Integral]()
+    leaves = {given[v.node] for v in variables}
+    normal = [v for v in variables if isinstance(support_of(v.node), Real | RealVector)]
+
+    def taken(own: Sequence[FreeVariable]) -> tuple[list[Node], list[int]]:
+        """All terms that depend on variables, and the places of those of others."""
+        inside = [given[v.node] for v in own]
+        acting = [place for place, factor in enumerate(result) if acts(factor, inside)]
+        formulas = [supported_density(v.node, given[v.node]) if v in normal else density(v.node, given[v.node]) for v in own]
+        terms = [*substitute(formulas, given), *(result[place] for place in acting)]
+        if any(acts(each, inside) for each in others) or any(acts(each, others) for each in terms):
+            raise ModelError(
+                f"{listed(own)} and discrete variables that are marginalized act on each other; only one or the "
+                "other can be taken out of the density."
+            )
+        return terms, acting
+
+    def replaced(value: Node, acting: Sequence[int]) -> None:
+        for place in acting:
+            result[place] = value if place == acting[0] else constant(0.0)
+
+    for number, variable in enumerate(variables):
+        if variable in normal:
+            continue
+        leaf = given[variable.node]
+        terms, acting = taken([variable])
+        other = next((v for v in variables if v is not variable and any(acts(t, [given[v.node]]) for t in terms)), None)
+        if other is not None:
+            raise ModelError(
+                f"`{variable.name}` and `{other.name}` act together, so only one of both can be integrated out."
+            )
+        one = conjugate(variable.node, leaf, terms)
+        if one is None:
+            raise ModelError(
+                f"the log density is not linear in statistics of `{variable.name}` of which an integral is known: log x "
+                "and one power of x for positive x, log x and log(1 - x) for x between 0 and 1, log x for shares."
+            )
+        replaced(one.value, acting)
+        found.append(Integral(variable, leaf, one.family, _with_key(one.drawn, 1 + number, leaf)))
+    if normal:
+        terms, acting = taken(normal)
+        own = normal_integral(terms, [given[v.node] for v in normal], normal)
+        replaced(own.value, acting)
+        for variable, drawn in zip(normal, own.drawn, strict=True):
+            found.append(Integral(variable, given[variable.node], own.kind, drawn))
+    del leaves
+    return result, found
+
+
+def acts(node: Node, leaves: Sequence[Node]) -> bool:
+    """Whether an expression depends on one of the leaves."""
+    return not set(leaves).isdisjoint(topological([node]))
+
+
+def _with_key(drawn: Callable[[Node], Node], number: int, leaf: Node) -> Callable[[Node], Node]:
+    return lambda key: cast(drawn(fold_in(key, number)), leaf.dtype)
+
+
+__all__ = ["Integral", "acts", "integrated"]
