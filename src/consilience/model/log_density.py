@@ -24,6 +24,7 @@ from consilience.ir import Node
 from consilience.model.blocks import Needs, Restricted, is_separable, restricted
 from consilience.model.extension import check_fit
 from consilience.model.layout import known_shape
+from consilience.model.marginal import Sum
 from consilience.model.minibatch import has_batches
 from consilience.model.observation import check_data, slot_values
 from consilience.model.programs import DensityPrograms, kept, values_of_draws
@@ -108,6 +109,11 @@ class ModelDensity:
         if status or not np.isfinite(logp[0]):
             return (-np.inf if status or np.isnan(logp[0]) else float(logp[0])), gradient_values[0]
         return float(logp[0]), gradient_values[0]
+
+    @property
+    def integrated(self) -> dict[str, str]:
+        """Variables that are integrated out and drawn again, by name, and how, in words."""
+        return {one.variable.name: one.kind for one in self._programs.terms.sums if not isinstance(one, Sum)}
 
     def why_whole(self) -> str:
         """Why threads can take no part of an evaluation, where `chunks` is 0."""

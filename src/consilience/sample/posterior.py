@@ -269,6 +269,8 @@ def sample(
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     summed: tuple[str, ...] = ()
     apart = type(executor).__name__ == "Shards"  # the rows are not here
+    if integrate is True and lock_step:  # other devices have no sparse factors, and need none where chains are many
+        integrate = False
     if apart and not isinstance(integrate, bool):
         raise SamplingError("`integrate` names variables to integrate out, which needs all rows here; leave it out.")
     large = any(v.continuous and v.size >= LARGE for v in owner.free)
@@ -276,7 +278,7 @@ def sample(
     if (others and not apart) or not all(v.continuous for v in owner.free):
         from consilience.sample import summing  # few models need it
 
-        summed, initvals = summing.eliminated(owner, step, initvals, integrate and not apart)
+        summed, initvals = summing.eliminated(owner, step, initvals, False if apart else integrate)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
     climbing = init == "lbfgs"
@@ -338,7 +340,7 @@ def sample(
         kernel = assigned(moved, density, step, default)
         begin = partial(
             on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain,
-            written=owner if summed else None, executor=executor,
+            written=owner if set(summed) - density.integrated.keys() else None, executor=executor,
         )  # fmt: skip
         starts = chains
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
