@@ -32,12 +32,7 @@ _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
 class Callback(ABC):
     """Bound code that is called in Python (`registry.Bound`), one draw at a time.
 
-    Parameters
-    ----------
-    inputs, outputs : sequence of TensorVariable
-        Leaves and expressions.
-    lengths : sequence of int or None
-        Values of their symbolic lengths.
+    `inputs`, `outputs`: leaves and expressions. `lengths`: values of their symbolic lengths.
     """
 
     constants = 0

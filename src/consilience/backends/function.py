@@ -60,14 +60,8 @@ KEPT_SHAPES = 64
 class FunctionProfile:
     """Where the time of one function went.
 
-    Attributes
-    ----------
-    graph_seconds
-        Time to simplify the graph, once.
-    compile_seconds
-        Time to compile it, for `compiled` combinations of shapes.
-    call_seconds
-        Time inside `calls` calls, compilation left out.
+    `graph_seconds`: time to simplify the graph, once. `compile_seconds`: time to compile it, for `compiled`
+    combinations of shapes. `call_seconds`: time inside `calls` calls, compilation left out.
     """
 
     def __init__(self) -> None:
@@ -238,6 +232,8 @@ class Function(Inspected):
         ----------
         *values : array_like
             As for a call: their shapes are fixed, their numbers do not matter.
+        **named : array_like
+            Values by the names of inputs.
 
         Returns
         -------
@@ -436,17 +432,8 @@ def _rebuilt(
 def as_argument(node: Node, value: Any, *, strict: bool, downcast: bool | None) -> Array:
     """A value as an array of a variable's dtype.
 
-    Parameters
-    ----------
-    strict : bool
-        Whether it must have that dtype already.
-    downcast : bool or None
-        As `allow_input_downcast` of `function`.
-
-    Raises
-    ------
-    DtypeError
-        For what is no array of numbers, or would lose digits.
+    `strict`: whether it must have that dtype already. `downcast`: as `allow_input_downcast` of `function`. Raises
+    DtypeError for what is no array of numbers, or would lose digits.
     """
     if is_masked(value):
         raise DtypeError(f"{describe(node)} cannot take a masked array; fill or drop the masked entries first.")
@@ -544,8 +531,7 @@ def function(
         Accepted; there are neither default updates nor operations in place, and values are always checked.
     accept_inplace : bool, default False
         Accepted; there are neither default updates nor operations in place, and values are always checked.
-    name : str, optional
-        Name shown when the expression is printed.
+    name : ...
     rebuild_strict : bool, default True
         False: `givens` may have other dtypes and are converted.
     allow_input_downcast : bool, optional

@@ -63,18 +63,11 @@ class Executable(Protocol):
 class Compile(Protocol):
     """A backend's entry.
 
-    Attributes
-    ----------
-    inputs
-        Leaves in the order of the arrays of a call.
-    outputs
-        Expressions of those and of the data, simplified.
-    lengths
-        Values of the symbolic lengths.
-    data
-        Leaves that are bound before calls; what depends on them alone is computed then.
-    level
-        How hard to optimise, 0 to 3.
+    `inputs`: leaves in the order of the arrays of a call.
+    `outputs`: expressions of those and of the data, simplified.
+    `lengths`: values of the symbolic lengths.
+    `data`: leaves that are bound before calls; what depends on them alone is computed then.
+    `level`: how hard to optimise, 0 to 3.
     """
 
     def __call__(

@@ -287,7 +287,7 @@ class Workers:
 
         Parameters
         ----------
-        timeout : float
+        timeout : float, default 0.1
             Seconds to wait.
 
         Returns

@@ -448,6 +448,12 @@ class Distribution(metaclass=DistributionType):
 
         Parameters
         ----------
+        result : TensorVariable
+            What the formula gave.
+        shape : tuple of lengths
+            Shape of the batch.
+        formula, name : str
+            What was computed, and of which variable, for messages.
         formula, name : str
             What was computed, and of which variable, for messages.
         """

@@ -84,14 +84,8 @@ def documented(
 ) -> str | None:
     """The docstring of a distribution; of one that is not this library's, what its author wrote.
 
-    Parameters
-    ----------
-    signature : inspect.Signature, optional
-        Of the call that is documented, if it is another than that of the class.
-    made : str
-        What that call returns.
-    named : bool, default False
-        Whether it is the one of `pm.dims`.
+    `signature`: of the call that is documented, if it is another than that of the class. `made`: what that call
+    returns. `named`: whether it is the one of `pm.dims`.
     """
     own = vars(cls).get("__doc__")
     if own is None or not cls.__module__.startswith("consilience."):

@@ -132,15 +132,7 @@ def compile(
     mode: Mode | str | None = None,
     **options: Any,
 ) -> Function:
-    """As `function`, with random variables that are no inputs drawn anew at every call.
-
-    Parameters
-    ----------
-    random_seed : int or Generator, optional
-        An integer or a NumPy generator, for the same sequence of draws; None takes a fresh seed.
-    **options : object
-        As for `function`.
-    """
+    """As `function`, with random variables that are no inputs drawn anew at every call."""
     return function(inputs, outputs, mode=mode, random_key=random_slot(_seed(random_seed)), **options)
 
 

@@ -115,12 +115,7 @@ def full_shape(distribution: Distribution, batch: Shape, shape: Any, size: Any) 
 def steps_from(title: str, steps: Any, shape: Any, initial: int, axis: int = -1) -> Any:
     """The number of steps of a series: the given one, or what its shape tells.
 
-    Parameters
-    ----------
-    initial : int
-        How many values of the series come before the first step.
-    axis : int, default -1
-        The axis of time.
+    `initial`: how many values of the series come before the first step. `axis`: the axis of time.
     """
     if steps is not None:
         return steps

@@ -139,10 +139,7 @@ class Simulator(CustomDist):
 class Simulation(Record, eq=False):
     """A simulating function and how its results are compared with data; see `Simulator`.
 
-    Parameters
-    ----------
-    rank : int
-        Of an event.
+    `rank`: of an event.
     """
 
     fn: Callable[..., Any]

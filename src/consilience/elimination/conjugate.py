@@ -1,8 +1,8 @@
 """Variables of which a log density is linear in sufficient statistics, integrated out of it, and drawn again.
 
 Terms of a density that depend on a variable in; the logarithm of their integral over it, and its distribution given all
-else, out. Nothing is known of distributions: a density `a log x + b x + c` of positive x is that of a Gamma variable, and
-has the integral of one, wherever it comes from.
+else, out. Nothing is known of distributions: a density `a log x + b x + c` of positive x is that of a Gamma variable,
+and has the integral of one, wherever it comes from.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Final, TypeAlias
 from consilience.distributions.constraints import Constraint, IntervalConstraint, SimplexConstraint
 from consilience.distributions.densities import support_of
 from consilience.distributions.simplex import log_gamma_draw
+from consilience.elimination.addends import total
 from consilience.elimination.polynomial import degrees, number_of
 from consilience.elimination.statistics import LOG, LOG_OF_REST, NotLinear, Statistic, Statistics
 from consilience.ir import Node, constant, substitute
-from consilience.model.blocks import total
 from consilience.ops.elementwise import apply, as_tensor, cast
 from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce, softmax

@@ -1,4 +1,4 @@
-"""Continuous variables integrated out of a density, each by what the density is in it, and drawn again given all others.
+"""Continuous variables integrated out of a density, and drawn again given all others.
 
 Factors of a density and variables in, factors without the variables out. What is quadratic in variables of the whole
 real line is integrated as a normal density of all of them together; others one by one, by `conjugate`.
@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from consilience.distributions.constraints import Real, RealVector
 from consilience.distributions.densities import density, support_of, supported_density
+from consilience.elimination import NamedVariable
 from consilience.elimination.conjugate import conjugate
-from consilience.model.gaussian_integral import listed, normal_integral
+from consilience.elimination.gaussian_integral import listed, normal_integral
 from consilience.errors import ModelError
 from consilience.ir import Node, constant, substitute, topological
-from consilience.model.variables import FreeVariable
 from consilience.ops.elementwise import cast
 from consilience.ops.random import fold_in
 from consilience.record import Record
@@ -29,19 +29,22 @@ class Integral(Record, eq=False):
         Stands for the variable in factors.
     kind : str
         How, in words: the family of its distribution given all others, and the factor of a precision.
+    joined : int
+        Elements of the largest set of its elements, and of those integrated with it, that are not independent.
     drawn : callable
         The variable given all others, from a key that is the same for all variables.
     """
 
-    variable: FreeVariable
+    variable: NamedVariable
     leaf: Node
     kind: str
+    joined: int
     drawn: Callable[[Node], Node]
     settled: Node | None = None
 
 
 def integrated(
-    factors: Sequence[Node], variables: Sequence[FreeVariable], others: Sequence[Node], given: Mapping[Node, Node]
+    factors: Sequence[Node], variables: Sequence[NamedVariable], others: Sequence[Node], given: Mapping[Node, Node]
 ) -> tuple[list[Node], list[Integral]]:
     """The factors without the variables, as many as before; of those that depend on some the first has the integral.
 
@@ -61,14 +64,15 @@ def integrated(
         with discrete ones.
     """
     result, found = list(factors), list[Integral]()
-    leaves = {given[v.node] for v in variables}
     normal = [v for v in variables if isinstance(support_of(v.node), Real | RealVector)]
 
-    def taken(own: Sequence[FreeVariable]) -> tuple[list[Node], list[int]]:
+    def taken(own: Sequence[NamedVariable]) -> tuple[list[Node], list[int]]:
         """All terms that depend on variables, and the places of those of others."""
         inside = [given[v.node] for v in own]
         acting = [place for place, factor in enumerate(result) if acts(factor, inside)]
-        formulas = [supported_density(v.node, given[v.node]) if v in normal else density(v.node, given[v.node]) for v in own]
+        formulas = [
+            supported_density(v.node, given[v.node]) if v in normal else density(v.node, given[v.node]) for v in own
+        ]
         terms = [*substitute(formulas, given), *(result[place] for place in acting)]
         if any(acts(each, inside) for each in others) or any(acts(each, others) for each in terms):
             raise ModelError(
@@ -94,18 +98,17 @@ def integrated(
         one = conjugate(variable.node, leaf, terms)
         if one is None:
             raise ModelError(
-                f"the log density is not linear in statistics of `{variable.name}` of which an integral is known: log x "
-                "and one power of x for positive x, log x and log(1 - x) for x between 0 and 1, log x for shares."
+                f"the log density is not linear in statistics of `{variable.name}` of which an integral is known: "
+                "log x and one power of x for positive x, log x and log(1 - x) for x between 0 and 1, log x for shares."
             )
         replaced(one.value, acting)
-        found.append(Integral(variable, leaf, one.family, _with_key(one.drawn, 1 + number, leaf)))
+        found.append(Integral(variable, leaf, one.family, 1, _with_key(one.drawn, 1 + number, leaf)))
     if normal:
         terms, acting = taken(normal)
         own = normal_integral(terms, [given[v.node] for v in normal], normal)
         replaced(own.value, acting)
         for variable, drawn in zip(normal, own.drawn, strict=True):
-            found.append(Integral(variable, given[variable.node], own.kind, drawn))
-    del leaves
+            found.append(Integral(variable, given[variable.node], own.kind, own.joined, drawn))
     return result, found
 
 

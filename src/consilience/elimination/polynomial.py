@@ -26,7 +26,6 @@ from consilience.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape,
 from consilience.ops.sparse.factorisation import SparseTriangularSolve
 from consilience.ops.sparse.products import SparseProduct, TransposedSparseProduct
 
-
 Degree: TypeAlias = float | list[float]  # of the members of a tuple
 MOST_STEPS: Final = 4  # of a loop, after which the degrees of what it carries should stay
 SCALING: Final = (MatMul, Solve, SolveTriangular, InverseQuadratic, SparseProduct, TransposedSparseProduct)

@@ -1,7 +1,8 @@
 """Log densities of a positive variable, of probabilities or of shares, in terms of what it may be linear in.
 
-An expression of a variable x in; the same one with `log x`, `log(1 - x)` and powers of x as leaves out, wherever rules of
-logarithms and powers lead there. It is exact: `log(c x)` is `log c + log x`, and `c x >= 0` is `c >= 0`, as x is positive.
+An expression of a variable x in; the same one with `log x`, `log(1 - x)` and powers of x as leaves out, wherever rules
+of logarithms and powers lead there. It is exact: `log(c x)` is `log c + log x`, and `c x >= 0` is `c >= 0`, as x is
+positive.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from consilience.analysis.separability import Link, links
 from consilience.distributions.parameters import known_value
 from consilience.elimination.polynomial import number_of
 from consilience.ir import FLOATS, Node, constant, substitute, tensor_input, topological
-from consilience.model.separability import Link, links
 from consilience.ops import Elementwise
 from consilience.ops.assertion import Assume, Require
 from consilience.ops.elementwise import Cast, apply
@@ -28,7 +29,12 @@ Statistic: TypeAlias = "str | float"
 LOG: Final = "log"
 LOG_OF_REST: Final = "log of the rest"
 MOVES: Final = (Reshape, Transpose, ExpandDims, Squeeze, BroadcastTo, Index, Cast)
-BELOW: Final = {"lt": True, "le": True, "gt": False, "ge": False}  # of numbers below 1, compared with it or a larger one
+BELOW: Final = {
+    "lt": True,
+    "le": True,
+    "gt": False,
+    "ge": False,
+}  # of numbers below 1, compared with it or a larger one
 MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
@@ -218,7 +224,7 @@ class Statistics:
     def _is_itself(self, value: Power, sign: float) -> bool:
         return self.at_most_one and value.exponent == 1.0 and not value.rest and number_of(value.factor) == sign
 
-    def _power(self, function: str, a: Value, b: Value = constant(1.0)) -> Value | None:
+    def _power(self, function: str, a: Value, b: Value | None = None) -> Value | None:
         exponent = {"square": 2.0, "sqrt": 0.5, "reciprocal": -1.0}.get(function)
         if exponent is None and isinstance(b, Node):
             exponent = number_of(b)

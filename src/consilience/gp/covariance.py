@@ -139,8 +139,7 @@ class Covariance(BaseCovariance):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
+    input_dim : ...
     active_dims : sequence of int, optional
         The columns that are read; the first `input_dim` for None.
 
@@ -212,8 +211,7 @@ class Combination(BaseCovariance):
 
     Parameters
     ----------
-    factor_list : sequence
-        The functions to combine; numbers and arrays may be among them.
+    factor_list : ...
 
     See Also
     --------
@@ -285,8 +283,7 @@ class Add(Combination):
 
     Parameters
     ----------
-    factor_list : sequence
-        The functions to combine; numbers and arrays may be among them.
+    factor_list : ...
 
     See Also
     --------
@@ -317,8 +314,7 @@ class Prod(Combination):
 
     Parameters
     ----------
-    factor_list : sequence
-        The functions to combine; numbers and arrays may be among them.
+    factor_list : ...
 
     See Also
     --------

@@ -172,6 +172,12 @@ class Kernel(Record):
 
         Parameters
         ----------
+        block : Block
+            Density and coordinates that this kernel moves.
+        point : Point
+            Starting point of the chain.
+        vectors : Vectors
+            Memory for vectors of the length of the position.
         tune : int
             Number of transitions at the beginning in which it tunes itself; 0 for none.
         """

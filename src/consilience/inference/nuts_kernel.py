@@ -38,10 +38,7 @@ class NUTS(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     target_accept : float, default 0.8
         Mean acceptance probability to tune the step size for, between 0 and 1.
     max_treedepth : int, default 10

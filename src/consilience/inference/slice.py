@@ -195,10 +195,7 @@ class Slice(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     w : float or tuple of float, default 1.0
         Width of the first interval, positive; for each coordinate, or one for all.
     tune : bool, default True

@@ -67,10 +67,7 @@ class Parameter(Op):
 class Constant(Op):
     """A fixed array, compared by dtype, shape and bits: 0.0 is not -0.0, 1 is not True.
 
-    Attributes
-    ----------
-    key : tuple of (str, tuple of int, bytes or int)
-        Dtype, shape, and the bits of a short array or a checksum of the bits of a longer one.
+    `key`: dtype, shape, and the bits of a short array or a checksum of the bits of a longer one.
     """
 
     array: npt.NDArray[Any]

@@ -102,14 +102,10 @@ def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric
 
     Parameters
     ----------
-    rv : TensorVariable
-        Random variable, made by `dist` or in a model.
+    rv : ...
     value : TensorLike
         Value at which the function is computed.
-    warn_rvs : bool, optional
-        Whether a warning tells of random variables that the result still contains.
-    numeric_inverse : bool, default False
-        Whether a quantile without a formula is searched for numerically.
+    warn_rvs, numeric_inverse : ...
 
     Returns
     -------
@@ -142,14 +138,10 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
 
     Parameters
     ----------
-    rv : TensorVariable
-        Random variable, made by `dist` or in a model.
+    rv : ...
     value : TensorLike
         Value at which the function is computed.
-    warn_rvs : bool, optional
-        Whether a warning tells of random variables that the result still contains.
-    numeric_inverse : bool, default False
-        Whether a quantile without a formula is searched for numerically.
+    warn_rvs, numeric_inverse : ...
 
     Returns
     -------
@@ -182,14 +174,10 @@ def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
 
     Parameters
     ----------
-    rv : TensorVariable
-        Random variable, made by `dist` or in a model.
+    rv : ...
     value : TensorLike
         Value at which the function is computed.
-    warn_rvs : bool, optional
-        Whether a warning tells of random variables that the result still contains.
-    numeric_inverse : bool, default False
-        Whether a quantile without a formula is searched for numerically.
+    warn_rvs, numeric_inverse : ...
 
     Returns
     -------

@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from consilience.backends.function import function
 from consilience.distributions.random_variable import RandomVariable, is_rows
+from consilience.elimination.addends import total
 from consilience.errors import ConsilienceError, InitialPointError, LinearAlgebraError, ModelError
 from consilience.ir import FLOATS, Input, Node, topological
 from consilience.ir.arithmetic import like, plain, without_dims
 from consilience.ir.side_tables import name_of
 from consilience.ir.text import text
 from consilience.model import diagnosis
-from consilience.model.blocks import total
 from consilience.model.extension import check_fit
 from consilience.model.joint_function import LogpDlogp
 from consilience.model.keywords import check_compile_kwargs
@@ -58,15 +58,7 @@ Outputs = Node | Sequence[Node] | Mapping[str, Node]
 class PointFunction:
     """A compiled function of a point: a mapping of the names of its inputs to values.
 
-    Parameters
-    ----------
-    inputs : sequence of TensorVariable
-        The variables a point must hold.
-
-    Attributes
-    ----------
-    f
-        The function of the inputs that occur in the outputs, by position.
+    `inputs`: the variables a point must hold. `f`: the function of the inputs that occur in the outputs, by position.
     """
 
     def __init__(
@@ -121,10 +113,7 @@ class PointFunction:
 class LogpFunction:
     """The log density as a function of a point, -inf where it cannot be computed.
 
-    Attributes
-    ----------
-    f
-        The function of the value variables beneath.
+    `f`: the function of the value variables beneath.
     """
 
     def __init__(self, compiled: Callable[..., Any], sum: bool) -> None:
@@ -257,6 +246,8 @@ class ModelFunctions(ModelVariables):
             "llvm" (machine code, the default), "c" (through the system's C compiler) or "reference" (NumPy).
         point_fn : bool, default True
             The function takes a point (a mapping of names to values); False: values by position.
+        **ignored : object
+            Other keywords of PyMC, without effect.
         """
         check_compile_kwargs(ignored)
         return _compiled(self, without_dims(outs), inputs, mode, point_fn)
@@ -276,9 +267,17 @@ class ModelFunctions(ModelVariables):
         Parameters
         ----------
         vars : Chosen, optional
-            As in `logp`; mode, point_fn as in `compile_fn`.
+            As in `logp`.
         jacobian, sum : bool, default True
             As in `logp`; mode, point_fn as in `compile_fn`.
+        jacobian, sum : bool, default True
+            As in `logp`.
+        mode : str, optional
+            As in `compile_fn`.
+        point_fn : bool, default True
+            As in `compile_fn`.
+        **ignored : object
+            Other keywords of PyMC, without effect.
 
         Returns
         -------
@@ -340,6 +339,8 @@ class ModelFunctions(ModelVariables):
             Extra values; the default starting point if none is given.
         ravel_inputs : bool, optional
             Whether a call takes one flat vector, or one value per variable.
+        **ignored : object
+            Other keywords of PyMC, without effect.
         """
         check_compile_kwargs(ignored)
         return LogpDlogp(self, grad_vars, tempered, initial_point, bool(ravel_inputs))
@@ -358,7 +359,11 @@ class ModelFunctions(ModelVariables):
         n : int, default 1000
             Number of calls.
         point : Point, optional
-            Where; the default starting point if none is given.
+            Where the function is called; the default starting point if none is given.
+        mode : str, optional
+            As in `compile_fn`.
+        **ignored : object
+            Other keywords of PyMC, without effect.
         """
         check_compile_kwargs(ignored)
         at = self.initial_point() if point is None else point
@@ -405,6 +410,8 @@ class ModelFunctions(ModelVariables):
 
         Parameters
         ----------
+        point : Point, optional
+            Values of the variables by name; the default starting point if none is given.
         fn : str, default 'logp'
             "logp"; "dlogp": the gradient too; "random": whether each variable can be drawn.
         verbose : bool, default False

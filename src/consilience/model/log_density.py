@@ -18,13 +18,13 @@ import numpy.typing as npt
 from consilience.backends.registry import Bound
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.seeds import hashed
+from consilience.elimination.marginal import Sum
 from consilience.errors import MissingPackageError, ModelError, ShapeError
 from consilience.faces import face
 from consilience.ir import Node
 from consilience.model.blocks import Needs, Restricted, is_separable, restricted
 from consilience.model.extension import check_fit
 from consilience.model.layout import known_shape
-from consilience.model.marginal import Sum
 from consilience.model.minibatch import has_batches
 from consilience.model.observation import check_data, slot_values
 from consilience.model.programs import DensityPrograms, kept, values_of_draws
@@ -233,6 +233,8 @@ class ModelDensity:
 
         Parameters
         ----------
+        positions : ndarray
+            Positions, float64 (draw, coordinate).
         deterministics : bool or sequence of str, default True
             Whether what is `derived` is computed too, or names of values of any kind: then these alone.
 
@@ -269,6 +271,8 @@ class ModelDensity:
 
         Parameters
         ----------
+        positions : ndarray
+            Positions, float64 (draw, coordinate).
         seeds : ndarray, optional
             Int64 (draws,), of the simulations where there are `simulated` variables.
 

@@ -29,8 +29,7 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     rvs_to_marginalize : str or TensorVariable or sequence of str or TensorVariable
         Free discrete variables with a least value, or their names. Of infinitely many values (Poisson,
         NegativeBinomial, …) as many are summed as have all but 1e-12 of the sum; where that would take more there is no
@@ -93,8 +92,7 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     rvs_to_collapse : str or TensorVariable or sequence of str or TensorVariable
         Free continuous variables, or their names: integrated out together.
 
@@ -136,10 +134,10 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
         if not variable.continuous:
             raise ModelError(f"`{name}` ({variable.node.op!r}) is discrete; `pm.marginalize` sums it out.")
         real = isinstance(support_of(variable.node), Real | RealVector)
-        if real and variable.transform is not None or not variable.inside:
+        if (real and variable.transform is not None) or not variable.inside:
             raise ModelError(
-                f"`{name}` ({variable.node.op!r}) has a transform of its own, which leaves out a part of its values; only "
-                "variables with the default transform can be collapsed."
+                f"`{name}` ({variable.node.op!r}) has a transform of its own, which leaves out a part of its values; "
+                "only variables with the default transform can be collapsed."
             )
         if not real and family_of(support_of(variable.node)) is None:
             raise ModelError(
@@ -161,7 +159,7 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
 
 
 def _check_quadratic(model: Model, chosen: Sequence[FreeVariable]) -> None:
-    from consilience.model.gaussian_integral import is_quadratic, listed  # few models need it
+    from consilience.elimination.gaussian_integral import is_quadratic, listed  # few models need it
 
     terms = terms_of(model)
     leaves = [value for value, v in zip(terms.values, model.free, strict=True) if v in chosen]

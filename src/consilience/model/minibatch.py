@@ -106,14 +106,7 @@ def check_length(batch: int, data: int) -> None:
 class Batch(Record):
     """Rows drawn at random.
 
-    Parameters
-    ----------
-    node : TensorVariable
-        The variable that draws them.
-    length : int
-        How many.
-    data : int
-        Length of the data they are drawn from.
+    `node`: the variable that draws them. `length`: how many. `data`: length of the data they are drawn from.
     """
 
     node: Node
@@ -124,12 +117,7 @@ class Batch(Record):
 def batches_of(outputs: Iterable[Node], lengths: Lengths) -> list[Batch]:
     """All batches that expressions depend on, at these lengths.
 
-    Raises
-    ------
-    ModelError
-        Where one is longer than the data.
-    ShapeError
-        Where its data have several lengths.
+    Raises ModelError where one is longer than the data. Raises ShapeError where its data have several lengths.
     """
     outputs = list(outputs)
     found = [node for node in random_variables(outputs) if is_rows(node)]

@@ -63,22 +63,28 @@ class Model(ModelFunctions):
 
     Parameters
     ----------
-    *arguments : TensorLike
-        Arguments.
-    **named : TensorLike
-        Arguments by name.
+    name : str, default ''
+        Prefix of the names of all variables: `name::`.
+    coords : mapping, optional
+        Labels of dimensions: name -> sequence of labels.
+    check_bounds : bool, default True
+        False leaves out of the log density the checks that make it NaN or -inf for parameters out of range, such as a
+        negative scale. Use it for models in which no parameter can be out of range. A model inside another one takes
+        the value of that one.
+    model : Model, optional
+        The model that this one is a part of; by default the one whose `with` block this is. None: no part of another
+        model.
 
     Attributes
     ----------
-    name
-        Prefix `name::` of all variables.
+    free_RVs
+        The free random variables, in the order of their declaration.
+    observed_RVs
+        The observed random variables.
+    deterministics
+        The named deterministics.
     coords
-        Labels of dimensions: name -> sequence of labels.
-    check_bounds
-        False leaves out of the density what makes it NaN for parameters out of range, such as a negative scale: for
-        models in which none can occur; a part of another model does as that one.
-    model
-        The model of which this is a part; the one around by default.
+        Labels of dimensions by name.
 
     See Also
     --------
@@ -311,8 +317,7 @@ def modelcontext(model: Model | None = None) -> Model:
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
 
     Returns
     -------
@@ -348,8 +353,7 @@ def clone_model(model: Model) -> Model:
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
 
     Returns
     -------
@@ -389,12 +393,10 @@ def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: 
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
+    name : ...
     var : TensorLike
         The expression.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     dims : DimensionNames, optional
         Names of the axes; their lengths come from the model's coords.
 
@@ -427,12 +429,10 @@ def Potential(name: str, var: TensorLike, model: Model | None = None, dims: Dime
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
+    name : ...
     var : TensorLike
         The expression.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     dims : DimensionNames, optional
         Names of the axes; their lengths come from the model's coords.
 
@@ -473,8 +473,7 @@ def model_to_graphviz(
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     var_names : sequence of str, optional
         Leave out all but these and what they depend on.
     formatting : str, default 'plain'
@@ -534,12 +533,9 @@ def model_to_mermaid(
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    var_names : sequence of str, optional
-        Names of the variables to include; all by default.
+    model, var_names : ...
     formatting : str, default 'plain'
-        "plain" or "latex" labels.
+        "plain": the distribution of each variable; "plain_with_params": its parameters too.
     include_dim_lengths : bool, default True
         Whether plates show the lengths of their dims.
 
@@ -576,12 +572,9 @@ def model_to_networkx(
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    var_names : sequence of str, optional
-        Names of the variables to include; all by default.
+    model, var_names : ...
     formatting : str, default 'plain'
-        "plain" or "latex" labels.
+        "plain": the distribution of each variable; "plain_with_params": its parameters too.
     node_formatters : model_graph.Formatters, optional
         Per kind of variable, such as "Free Random Variable" (`NodeType`), a function that takes the variable and gives
         attributes of its node.
@@ -623,8 +616,7 @@ def Point(*points: Any, model: Model | None = None, filter_model_vars: bool = Fa
     ----------
     *points : object
         Mappings of names to values.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     filter_model_vars : bool, default False
         Leave out what is no value variable of the model.
     **values : object
@@ -669,8 +661,7 @@ def Data(
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
+    name : ...
     value : array_like
         An array; a sparse matrix of SciPy gives a sparse variable. Its parts are data "name.data", "name.indices",
         "name.indptr" and "name.shape"; its number of columns stays.
@@ -682,8 +673,7 @@ def Data(
         Take both from the named axes of a `DataArray`, `DataFrame` or `Series`.
     mutable : bool, optional
         Of no effect, for PyMC's sake: all data can be exchanged.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
 
     Returns
     -------
@@ -732,8 +722,7 @@ def set_data(
     ----------
     new_data : mapping of str to array_like
         New values by the name of the data.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     coords : mapping of str to Labels, optional
         Labels of dims.
 

@@ -37,8 +37,12 @@ class NodeType(StrEnum):
     ----------
     value : str
         Name of a kind, such as "Free Random Variable".
-    names, module, qualname, type, start, boundary : object, optional
+    names, module, qualname, type : object, optional
         Of Python's enumerations: for making others.
+    start : int, default 1
+        Of Python's enumerations.
+    boundary : object, optional
+        Of Python's enumerations.
 
     See Also
     --------
@@ -96,14 +100,8 @@ def model_graph(
 ) -> ModelGraph:
     """What depends on what among the named variables.
 
-    Parameters
-    ----------
-    var_names : sequence of str, optional
-        Leave out all but these and what they depend on.
-    formatting : str, default 'plain'
-        "plain": names of distributions; "plain_with_params": their parameters, too.
-    include_dim_lengths : bool, default True
-        Whether plates tell the lengths of dims.
+    `var_names`: leave out all but these and what they depend on. `formatting`: "plain": names of distributions;
+    "plain_with_params": their parameters, too. `include_dim_lengths`: whether plates tell the lengths of dims.
     """
     if formatting not in FORMATS:
         raise ValueError(f"`formatting` must be one of {', '.join(map(repr, FORMATS))}, got {formatting!r}.")
@@ -238,10 +236,7 @@ def graphviz(
 ) -> Any:
     """The graph as a `graphviz.Source`, which notebooks show.
 
-    Parameters
-    ----------
-    save : str, optional
-        A file to draw it into, its format by its suffix (needs the programs of Graphviz).
+    `save`: a file to draw it into, its format by its suffix (needs the programs of Graphviz).
     """
     try:
         import graphviz as library

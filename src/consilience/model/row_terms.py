@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from consilience.analysis.separability import Link, Links, links_of_op
 from consilience.errors import SamplingError
 from consilience.ir import Node, topological
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import symbols_in
-from consilience.model.separability import Link, Links, links_of_op
 from consilience.model.terms import Terms
 from consilience.model.variables import ModelVariables
 from consilience.ops import Elementwise

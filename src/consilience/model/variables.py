@@ -126,6 +126,13 @@ def _title(name: str, transform: Transform | None) -> str:
 class Declaring(type):
     """Makes a model the context while its `__init__` runs, so that those of derived classes may declare variables."""
 
+    @property
+    def __signature__(cls) -> Any:
+        import inspect
+
+        whole = inspect.signature(cls.__init__)  # type: ignore[misc]
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
+
     def __call__(cls: type[Declared], *arguments: Any, **named: Any) -> Declared:
         made: Any = cls.__new__(cls)
         made.around = context.current_or_none()

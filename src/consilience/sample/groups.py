@@ -243,23 +243,10 @@ class Groups(Record):
 def whole(function: str, rest: dict[str, Any], *, stacklevel: int | None = 2, **given: Any) -> Groups:
     """The groups that were given, with what stands in older names of them among `rest`, which loses those.
 
-    Parameters
-    ----------
-    stacklevel : int or None, default 2
-        Of the warning; None: older names are in their place here.
-    **given : object
-        The groups that the function has; None, or for remedies `REMEDIES` itself: nothing was asked for.
-
-    Raises
-    ------
-    SamplingError
-        Where a group stands beside an older name of it, for what is no group, and for values out of range in the words
-        they were given in.
-
-    Warns
-    -----
-    DeprecationWarning
-        Of older names, once in a process.
+    `stacklevel`: of the warning; None: older names are in their place here. `**given`: the groups that the function
+    has; None, or for remedies `REMEDIES` itself: nothing was asked for. Raises SamplingError where a group stands
+    beside an older name of it, for what is no group, and for values out of range in the words they were given in. Warns
+    DeprecationWarning of older names, once in a process.
     """
     older = {name: rest.pop(name) for name, (group, _) in OLDER.items() if group in given and name in rest}
     for name in older:
@@ -313,10 +300,7 @@ def _grouped(older: Mapping[str, Any]) -> dict[str, Any]:
 def _chosen(remedies: Any) -> tuple[str, ...]:
     """The remedies asked for; one may stand alone.
 
-    Raises
-    ------
-    SamplingError
-        For names that no remedy has, and for what is no name.
+    Raises SamplingError for names that no remedy has, and for what is no name.
     """
     names = (remedies,) if isinstance(remedies, str) else remedies
     listed = f"{', '.join(map(repr, KNOWN[:-1]))} and {KNOWN[-1]!r}"

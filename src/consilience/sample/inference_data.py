@@ -123,8 +123,7 @@ def predictions_to_inference_data(
         Draws of predictions.
     posterior_trace : Arrays, optional
         The draws they were made from, as group `posterior`.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     coords : mapping, optional
         Labels of dims.
     dims : mapping, optional

@@ -133,10 +133,7 @@ def properness(density: ModelDensity, names: tuple[str, ...], threads: int) -> C
 def coordinate_names(density: ModelDensity, shown: Mapping[str, str]) -> Iterator[str]:
     """A name per coordinate: `theta[A]` where the coordinate stands for one element, else `p_simplex__[0]`.
 
-    Parameters
-    ----------
-    shown : mapping of str to str
-        Names by which variables are shown in place of their own.
+    `shown`: names by which variables are shown in place of their own.
     """
     for stretch in density.layout.stretches:
         own = tuple(stretch.variable.node.static_shape)

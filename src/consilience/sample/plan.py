@@ -17,7 +17,6 @@ from consilience.run import RunPlan
 from consilience.run.remedies import USUAL
 from consilience.sample.step_methods import title
 
-
 LARGE: Final = 16  # elements of a variable that is integrated out without being named
 
 

@@ -139,15 +139,14 @@ def sample(
         Called with the events of the run (`consilience.events`), or, if its arguments have the names `trace` and
         `draw`, once per kept draw as in PyMC; never in the way of the chains. Raising KeyboardInterrupt in it ends the
         run.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     stop : Stop, optional
         When draws are good enough, and where the run ends all the same: `pm.Stop(ess=400, rhat=1.01, max_draws=None,
         max_time=None, …)`.
     tuning : Tuning, optional
         How chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`.
-    remedies : str or sequence of str, optional
-        What the run may do by itself where draws show the need; `()`: nothing. A single name stands for itself alone.
+    remedies : str or sequence of str, default ('coordinates', 'steps', 'metric', 'jumps', 'modes')
+        What the run may change when draws show that it is needed; `()` for nothing.
 
         - "steps": divergences lead to another tuning with smaller steps, once.
         - "metric": draws that contradict the metric lead to another tuning with one made of them.
@@ -163,8 +162,6 @@ def sample(
           draw on.
         - "modes": separate modes are looked for before the chains begin, by some thousand gradients: chains then begin
           in each that has more than 0.5 % of the mass, and one that no draw has come to forbids.
-        - "converged": whatever the step method, as long as the log density has a gradient. Only where convergence is
-          checked, chains begin by `init="lbfgs"`, and no variable is an angle.
     integrate : bool or str or TensorVariable or sequence of these, default True
         Continuous variables that are integrated out while chains move, and drawn afterwards from their exact
         distribution given all others; the result has them all. They are normal given all others, and so is what depends

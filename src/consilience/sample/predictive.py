@@ -47,12 +47,10 @@ def sample_prior_predictive(
     ----------
     draws : int, optional
         Number of draws; 500 by default.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     var_names : sequence of str, optional
         Variables to keep; all by default.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
     return_inferencedata : bool, default True
         False: a dictionary of arrays (draws, …) by name.
     **pymc : object
@@ -146,8 +144,7 @@ def sample_posterior_predictive(
         A result of `sample`, a data set of draws, a dictionary of arrays (chain, draw, …) or a list of points such as
         that of `find_MAP`; free variables that it does not hold are drawn from their prior, with a warning where
         nobody asked for them.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     var_names : Names, optional
         Variables to return; by default `sample_vars`, or else the observed ones and the deterministics that depend on
         these directly.
@@ -155,15 +152,13 @@ def sample_posterior_predictive(
         Variables of the trace to draw or compute anew.
     freeze_vars : Names, optional
         Variables of the trace to keep without a warning; deterministics are then not computed.
-    sample_dims : sequence of str, optional
-        Axes of the draws; ("chain", "draw") by default.
+    sample_dims : ...
     extend_inferencedata : bool, default False
         Add the groups to `trace`, in place of those of that name, and return it.
     predictions : bool, default False
         Store the draws as group `predictions`, and the data as `predictions_constant_data`, for data other than those
         the model was fitted to.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
     return_inferencedata : bool, default True
         False: a dictionary of arrays by name.
     store, executor : optional
@@ -294,8 +289,7 @@ def resampled_variables(
     ----------
     trace : DataTree
         Result with a posterior.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     var_names : Names, optional
         Names of the variables to include; all by default.
     sample_vars : Names, optional
@@ -388,10 +382,7 @@ def compute_log_likelihood(
         Observed variables; all by default.
     extend_inferencedata : bool, default True
         Whether the group is added to the result, which is then returned.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    sample_dims : sequence of str, optional
-        Axes of the draws; ("chain", "draw") by default.
+    model, sample_dims : ...
     store : str or Path, optional
         A zarr store to be made, or one that a run has written, to which the group is added: draws are computed part by
         part, and the result reads from there what is looked at. `pm.loo` and `pm.summary` of such results read them
@@ -463,12 +454,10 @@ def compute_log_prior(
     ----------
     idata : DataTree
         Result with a posterior.
-    var_names : sequence of str, optional
-        Names of the variables to include; all by default.
+    var_names : ...
     extend_inferencedata : bool, default True
         Whether the group is added to the result, which is then returned.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     sample_dims : sequence of str, optional
         Names of the dims of draws.
     store, executor : optional
@@ -556,10 +545,7 @@ def compute_deterministics(
         A data set of draws such as `result.posterior`, a tree with that group, or a dictionary of arrays.
     var_names : sequence of str, optional
         Deterministics; all by default.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    sample_dims : sequence of str, optional
-        Axes of the draws; ("chain", "draw") by default.
+    model, sample_dims : ...
     merge_dataset : bool, default False
         Whether the result holds what the data set had, too.
     extend_dataset : bool, default False
@@ -659,8 +645,7 @@ def recover_marginals(
         False: log probabilities only.
     extend_inferencedata : bool, default True
         Add the results to the group `posterior` of `idata`, and return it; False: a data set of them.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
 
     Returns
     -------

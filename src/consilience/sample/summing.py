@@ -17,24 +17,16 @@ from consilience.record import replace
 from consilience.run.verdicts import Verdict
 from consilience.sample.step_methods import asked_for
 
+
 def eliminated(model: Model, step: Any, initvals: Any, integrate: Any = True) -> tuple[tuple[str, ...], Any]:
     """The variables that are summed or integrated out, and starting values of all others.
 
-    Parameters
-    ----------
-    step : object
-        Step methods, or None; the variables that they move are not summed out.
-    initvals : object
-        As of `sample`: chains have no use for those of variables that are summed out, but they have to fit.
-    integrate : bool or str or TensorVariable or sequence of these, default True
-        As of `sample`.
-
-    Raises
-    ------
-    ModelError
-    ShapeError
-    SupportError
-        For starting values that do not.
+    `step`: step methods, or None; the variables that they move are not summed out.
+    `initvals`: as of `sample`: chains have no use for those of variables that are summed out, but they have to fit.
+    `integrate`: as of `sample`.
+    Raises ModelError.
+    Raises ShapeError.
+    Raises SupportError for starting values that do not.
     """
     staying = asked_for(step, model)
     names = summable(model, staying) if not all(v.continuous for v in model.free) or model.has_steps() else ()
@@ -49,10 +41,7 @@ def eliminated(model: Model, step: Any, initvals: Any, integrate: Any = True) ->
 def advised(model: Model, verdict: Verdict, moved: ModelVariables) -> Verdict:
     """A verdict on draws that failed, which names what need not have been moved: variables that can be summed out.
 
-    Parameters
-    ----------
-    moved : ModelVariables
-        The model that chains moved in.
+    `moved`: the model that chains moved in.
     """
     stayed = {v.name for v in moved.free if not v.continuous}
     names = [name for name in summable(model) if name in stayed]
@@ -66,13 +55,11 @@ def advised(model: Model, verdict: Verdict, moved: ModelVariables) -> Verdict:
     )
 
 
-def _integrated(
-    model: Model, staying: Sequence[str], summed: tuple[str, ...], integrate: Any
-) -> tuple[str, ...]:
+def _integrated(model: Model, staying: Sequence[str], summed: tuple[str, ...], integrate: Any) -> tuple[str, ...]:
     """The continuous variables that are integrated out."""
     if integrate is False:
         return ()
-    from consilience.elimination.integration import check, integrable  # few models need these
+    from consilience.model.integration import check, integrable  # few models need these
 
     if integrate is True:
         return integrable(model, staying, summed)

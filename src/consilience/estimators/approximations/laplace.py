@@ -46,10 +46,7 @@ def fit_laplace(
         Searches, of which the highest end counts.
     importance : bool, default False
         Draw again in proportion to Pareto smoothed importance weights.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    random_seed, model : ...
 
     Returns
     -------

@@ -86,8 +86,7 @@ def find_MAP(
         Also values on the unconstrained scale, as `tau_log__`.
     maxeval : int, default 5000
         Evaluations per ascent.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
     progressbar : bool, default True
         Accepted; of no effect.
     compute_hessian : bool, default False
@@ -97,8 +96,7 @@ def find_MAP(
         A tree in place of a mapping: one draw in its group `posterior`, in `fit` the vector on the unconstrained scale.
     idata_kwargs : mapping, optional
         Of the tree, as in `pm.to_inference_data`; `include_transformed` among them.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     backend : str, optional
         Accepted; of no effect.
     compile_kwargs : mapping, optional

@@ -30,14 +30,7 @@ WAYS: Final = ("psis", "none")
 class NormalAround(Record, eq=False):
     """The normal around one point of a path.
 
-    Parameters
-    ----------
-    mean : ndarray
-        float64[dimension].
-    inverse : InverseHessian
-        Its covariance.
-    elbo : float
-        Mean of log density less log q over some draws.
+    `mean`: float64[dimension]. `inverse`: its covariance. `elbo`: mean of log density less log q over some draws.
     """
 
     mean: Floats
@@ -81,10 +74,7 @@ def fit_pathfinder(
         As in `fit_laplace`.
     initvals : mapping, optional
         As in `fit_laplace`.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    random_seed, model : ...
 
     Returns
     -------

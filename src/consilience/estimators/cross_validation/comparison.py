@@ -33,8 +33,7 @@ def compare(
         Results of `pm.sample` with log likelihoods, or `ELPDData`, by name.
     method : str, default 'stacking'
         Of the weights: "stacking", "BB-pseudo-BMA" or "pseudo-BMA".
-    var_name : str, optional
-        The observed variable, where there are several.
+    var_name : ...
     models : mapping of str to Model, optional
         By name: observations of their results whose Pareto k is too high are left out in refits, see `pm.reloo`.
         Results of models that are not named are taken as they are.

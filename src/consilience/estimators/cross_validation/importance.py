@@ -40,8 +40,7 @@ def loo(
         what is returned then has no `log_weights`.
     pointwise : bool, optional
         Whether it has `elpd_i` and `pareto_k`; by default as ArviZ's `rcParams` have it.
-    var_name : str, optional
-        The observed variable, where there are several.
+    var_name : ...
     reff : float, optional
         Effective draws by draws; by default of the posterior.
     executor : Executor, optional

@@ -283,8 +283,7 @@ def fit_INLA(
         Where searches begin, as in `pm.sample`.
     random_seed : int, sequence of int or Generator, optional
         Of the hyperparameters' values in draws.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
 
     Returns
     -------

@@ -60,8 +60,7 @@ def challenge(
         As for `pm.sample`. With the same seed the same attacks find the same, where they have the time.
     cores : int, optional
         Greatest number of threads; all processors by default.
-    progressbar : bool, default True
-        Whether a line is shown.
+    progressbar : ...
     callback : object, optional
         Called with `consilience.events.StepProgress` between attacks.
     blocking : bool, default True

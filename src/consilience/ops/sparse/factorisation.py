@@ -40,6 +40,11 @@ class SparseCholesky(Op):
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
 
+    def operations(self, *inputs: Node) -> float:
+        """Of one factor, each counted three times: places are read beside every number."""
+        begins = constant_value(inputs[2])
+        return 0.0 if begins is None else 3.0 * float(np.square(np.diff(begins.astype(float))).sum())
+
 
 class SparseCholeskyPullback(Op):
     """The cotangent of the entries of a matrix from the factor and its cotangent; the other inputs are as above."""
@@ -69,12 +74,8 @@ class SparseTriangularSolve(Op):
 class Pattern(Record, eq=False):
     """Where the factor of a matrix has entries, as `SparseCholesky` wants it, and where those of the matrix go.
 
-    Parameters
-    ----------
-    order : ndarray
-        Row i of the factor is row order[i] of the matrix.
-    places : ndarray
-        For each entry of the matrix, its place in the factor.
+    `order`: row i of the factor is row order[i] of the matrix. `places`: for each entry of the matrix, its place in the
+    factor.
     """
 
     order: Array
@@ -157,8 +158,7 @@ def cholesky(A: Any) -> SparseFactor:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
 
     Returns
     -------
@@ -210,8 +210,7 @@ def solve(A: Any, b: TensorLike) -> Node:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
     b : TensorLike
         Right sides, shape (n,) or (n, m).
 
@@ -240,8 +239,7 @@ def logdet(A: Any) -> Node:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
 
     Returns
     -------

@@ -13,12 +13,12 @@ from typing import Final
 
 import numpy as np
 
+from consilience.analysis.separability import links
+from consilience.elimination import NamedVariable
+from consilience.elimination.addends import total
 from consilience.elimination.polynomial import degrees
 from consilience.errors import ModelError
 from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
-from consilience.model.blocks import total
-from consilience.model.separability import links
-from consilience.model.variables import FreeVariable
 from consilience.ops.elementwise import StopGradient, apply, cast
 from consilience.ops.index import getitem
 from consilience.ops.linalg import cholesky, diagonal, solve_triangular
@@ -29,7 +29,6 @@ from consilience.record import Record
 from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 from consilience.transforms.vectorize import vectorize
-
 
 # Elements up to which a dense factor is taken without a look at the pattern, and the share of a dense factor's entries
 # above which it is taken in any case.
@@ -45,6 +44,8 @@ class NormalIntegral(Record, eq=False):
     ----------
     kind : str
         The factor of their precision, in words.
+    joined : int
+        Elements of the largest set that are not independent of each other.
     value : TensorVariable
         The logarithm of the integral, a scalar.
     drawn : list of callable
@@ -52,6 +53,7 @@ class NormalIntegral(Record, eq=False):
     """
 
     kind: str
+    joined: int
     value: Node
     drawn: list[Callable[[Node], Node]]
 
@@ -61,7 +63,7 @@ def is_quadratic(term: Node, leaves: Sequence[Node]) -> bool:
     return not _acts(term, leaves) or _curvature([term], leaves) is not None
 
 
-def listed(variables: Sequence[FreeVariable]) -> str:
+def listed(variables: Sequence[NamedVariable]) -> str:
     """Names of variables, for messages."""
     return " and ".join(f"`{v.name}`" for v in variables)
 
@@ -126,6 +128,7 @@ class _Factor(Record, eq=False):
     """
 
     kind: str
+    joined: int
     logs: Node
     solved: Callable[[Node], Node]
     spread: Callable[[Node], Node]
@@ -133,7 +136,7 @@ class _Factor(Record, eq=False):
 
 
 def normal_integral(
-    terms: Sequence[Node], leaves: Sequence[Node], variables: Sequence[FreeVariable]
+    terms: Sequence[Node], leaves: Sequence[Node], variables: Sequence[NamedVariable]
 ) -> NormalIntegral:
     """The logarithm of the integral of exp(the sum of the terms), and draws of the distribution that they are of.
 
@@ -166,14 +169,17 @@ def normal_integral(
 
     starts = np.cumsum([0, *(_size(leaf) for leaf in leaves)])
     drawn = [partial(part, int(start), leaf) for start, leaf in zip(starts, leaves, strict=False)]
-    return NormalIntegral(factor.kind, value, drawn)
+    return NormalIntegral(factor.kind, factor.joined, value, drawn)
 
 
 def _diagonal(known: _Curvature) -> _Factor:
-    (curved,) = substitute([known.moved], {known.direction: constant(np.ones(known.point.static_shape), known.point.dtype)})
+    (curved,) = substitute(
+        [known.moved], {known.direction: constant(np.ones(known.point.static_shape), known.point.dtype)}
+    )
     deviation = apply("reciprocal", apply("sqrt", -curved))
     return _Factor(
         "normal, each element alone",
+        1,
         apply("log", deviation),
         lambda right: right * apply("square", deviation),
         lambda noise: noise * deviation,
@@ -194,6 +200,7 @@ def _factor(known: _Curvature) -> _Factor:
 
     return _Factor(
         "normal, by a dense factor",
+        size,
         -apply("log", diagonal(factor)),
         lambda right: spread(solve_triangular(factor, right, lower=True)),
         spread,
@@ -203,9 +210,10 @@ def _factor(known: _Curvature) -> _Factor:
 def _sparse(known: _Curvature, size: int) -> _Factor | None:
     """By a sparse factor, or none where the pattern depends on what is not known yet, or is nearly full."""
     from scipy import sparse as matrices
+    from scipy.sparse.csgraph import connected_components
 
-    from consilience.inference.colouring import colours_of
-    from consilience.model.curvature_pattern import pattern_of
+    from consilience.elimination.curvature_pattern import pattern_of
+    from consilience.native.colouring import colours_of
     from consilience.ops.sparse.factorisation import cholesky as sparse_cholesky
     from consilience.ops.sparse.variable import SparseVariable
 
@@ -236,13 +244,14 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     (moved,) = vectorize([known.moved], {known.direction: constant(seeds)})
     values = -getitem(reshape(moved, (-1,)), (constant(colours[source] * size + target),))
     begins, places = constant(entries.indptr.astype(np.int32)), constant(columns.astype(np.int32))
+    joined = int(np.bincount(connected_components(entries, directed=False)[1]).max())
     factor = sparse_cholesky(SparseVariable(values, places, begins, (size, size), "csr"))
     held = constant_value(factor.L.indptr)
     assert held is not None
     if held[-1] > FULL * size * (size + 1) / 2:
         return None
     return _Factor(
-        "normal, by a sparse factor", factor.logdet() * -0.5, factor.solve, factor.correlate, once=True
+        "normal, by a sparse factor", joined, factor.logdet() * -0.5, factor.solve, factor.correlate, once=True
     )
 
 

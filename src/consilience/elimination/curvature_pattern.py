@@ -9,18 +9,18 @@ differentiation", ACM TOMS 34(1)).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from consilience.analysis.coordinate_sets import MOST_ENTRIES, Integers, Pairs, Sets, Table
 from consilience.backends.reference import evaluate, numpy_index
 from consilience.errors import MissingRuleError
 from consilience.ir import COMPLEXES, FLOATS, Node, TensorType, computed_atoms, substitute, topological
 from consilience.ir.leaves import is_leaf
 from consilience.ir.lengths import source_of
 from consilience.lower.specialise import specialise
-from consilience.model.coordinate_sets import MOST_ENTRIES, Integers, Pairs, Sets, Table
 from consilience.ops.assertion import Assume, Require
 from consilience.ops.call import FunctionCall
 from consilience.ops.control import Cond, Item
@@ -42,8 +42,6 @@ from consilience.transforms.vectorize import vectorize
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from consilience.model.log_density import ModelDensity
-
 Array: TypeAlias = npt.NDArray[Any]
 LINEAR: Final = frozenset(("add", "sub", "neg", "where", "real", "imag", "conj", "complex", "deg2rad", "rad2deg"))
 FLAT: Final = frozenset(("sign", "floor", "ceil", "trunc", "round", "heaviside"))  # derivatives are 0 where they exist
@@ -54,17 +52,11 @@ MOST_SUMS: Final = 32  # long sums that enter functions
 class CurvaturePattern(Record, eq=False):
     """Where the symmetric matrix of a log density's second derivatives can have entries.
 
-    Parameters
-    ----------
-    shared : Integers
-        int64[k], sorted: coordinates that act together with too many others, such as hyperparameters and common
-        coefficients; their rows and columns may be full.
-    pairs : sparse.csr_matrix
-        Scipy.sparse.csr_matrix, bool (dimension, dimension), symmetric with a full diagonal: of the other coordinates;
-        rows and columns of shared ones hold their diagonal only.
-    sums : sparse.csr_matrix
-        Scipy.sparse.csr_matrix, float64 (m, dimension): vectors a of which the matrix also has multiples of a a', from
-        functions of one long sum, such as the sum of an intrinsic field; 0 in shared coordinates.
+    `shared`: int64[k], sorted: coordinates that act together with too many others, such as hyperparameters and common
+    coefficients; their rows and columns may be full. `pairs`: scipy.sparse.csr_matrix, bool (dimension, dimension),
+    symmetric with a full diagonal: of the other coordinates; rows and columns of shared ones hold their diagonal only.
+    `sums`: scipy.sparse.csr_matrix, float64 (m, dimension): vectors a of which the matrix also has multiples of a a',
+    from functions of one long sum, such as the sum of an intrinsic field; 0 in shared coordinates.
     """
 
     shared: Integers
@@ -72,16 +64,22 @@ class CurvaturePattern(Record, eq=False):
     sums: sparse.csr_matrix
 
 
-def curvature_pattern(density: ModelDensity, most: int = 64) -> CurvaturePattern | None:
+class WrittenDensity(Protocol):
+    """A log density as a graph."""
+
+    dimension: int
+
+    def program(self) -> tuple[list[Node], list[Node], dict[Node, Array]]:
+        """Inputs, of which the position is the first; the log density and its gradient; data."""
+
+
+def curvature_pattern(density: WrittenDensity, most: int = 64) -> CurvaturePattern | None:
     """The pattern for the present data; None where over half of the coordinates act together with too many others.
 
     Entries may be in the pattern that are zero; none that is not zero is missing. Derivatives across a jump or a kink
     count as zero but for those of `abs`, `minimum` and `maximum`.
 
-    Parameters
-    ----------
-    most : int, default 64
-        Others that a coordinate may act together with before it is set aside as shared.
+    `most`: others that a coordinate may act together with before it is set aside as shared.
     """
     inputs, outputs, data = density.program()
     position, logp = inputs[0], outputs[:1]
@@ -119,14 +117,8 @@ Applied: TypeAlias = Any  # a node, whose op is of the class that the table of r
 class _Propagation:
     """Sets of the values of a graph, from its leaves to its outputs.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Takes what acts together.
-    position : TensorVariable
-        The leaf whose elements are the coordinates.
-    data : mapping of TensorVariable to ndarray
-        Values of other leaves.
+    `pairs`: takes what acts together. `position`: the leaf whose elements are the coordinates. `data`: values of other
+    leaves.
     """
 
     def __init__(self, pairs: Pairs, position: Node, data: Mapping[Node, Array]) -> None:

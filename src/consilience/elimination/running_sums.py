@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.analysis.separability import links
 from consilience.backends.reference import evaluate
 from consilience.distributions.mathematics import where
 from consilience.ir import Node, constant, is_leaf, substitute, tensor_input, topological
-from consilience.model.separability import links
 from consilience.ops.index import getitem
 from consilience.ops.reduce import Cumulative
 from consilience.ops.shape import concatenate, reshape
@@ -28,12 +28,8 @@ FEW: Final = 1_000  # values times elements up to which the table is as cheap wr
 def running_sums(factor: Node, leaf: Node, values: npt.NDArray[np.int64]) -> Node | None:
     """The sum of a factor's elements for each value of a scalar, (values,); None where it is of another form.
 
-    Parameters
-    ----------
-    factor : TensorVariable
-        A log density, elementwise.
-    leaf : TensorVariable
-        The scalar; it has to act through one condition, each element of which changes once, if at all, as it grows.
+    `factor`: a log density, elementwise. `leaf`: the scalar; it has to act through one condition, each element of which
+    changes once, if at all, as it grows.
     """
     if leaf.ndim or not factor.ndim or not all(isinstance(n, int) for n in factor.static_shape):
         return None

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from consilience.analysis.separability import gathered, links
 from consilience.distributions.densities import parameter_violation, realise, supported_density
 from consilience.distributions.mathematics import equal, less, less_equal, maximum, where
 from consilience.distributions.parameters import checks_parameters
 from consilience.distributions.random_variable import random_variables
+from consilience.elimination import NamedVariable
+from consilience.elimination.addends import addends, of_elements
+from consilience.elimination.markov_chain import Weights, drawn_path, log_sum, weights
 from consilience.errors import ModelError
 from consilience.ir import Dim, Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
-from consilience.model.addends import addends, of_elements
-from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
-from consilience.model.separability import gathered, links
-from consilience.model.variables import FreeVariable
 from consilience.ops.elementwise import StopGradient, cast
 from consilience.ops.index import getitem
 from consilience.ops.parameter_check import released
@@ -37,7 +37,7 @@ from consilience.transforms.vectorize import vectorize
 
 if TYPE_CHECKING:
     from consilience.elimination.integrals import Integral
-    from consilience.model.ranges import Range, Ranges
+    from consilience.elimination.ranges import Range, Ranges
 
 # Combinations of values of one variable's elements that are summed together at most.
 COMBINATIONS: Final = 10_000
@@ -48,24 +48,16 @@ TAIL: Final = 1e-12
 class Sum(Record):
     """One variable that was summed out.
 
-    Parameters
-    ----------
-    leaf : TensorVariable
-        Stands for the variable in factors and tables.
-    least : int
-        Its smallest value; `count` the number of them.
-    table : TensorVariable or None
-        Unnormalised log probability of each value (count, *shape), or of each combination (combinations,); it depends
-        on variables that were summed out later. None where nothing depends on the variable, or it is a chain.
-    combined : TensorVariable, optional
-        Values of all elements per combination (combinations, *shape); None where elements are independent.
-    chain : Weights, optional
-        What the elements of a chain weigh, alone and beside each other.
-    settled : TensorVariable, optional
-        Of a variable without end: whether two thirds of the values would have been enough, bool (*shape).
+    `leaf`: stands for the variable in factors and tables.
+    `least`: its smallest value; `count` the number of them.
+    `table`: unnormalised log probability of each value (count, *shape), or of each combination (combinations,); it
+        depends on variables that were summed out later. None where nothing depends on the variable, or it is a chain.
+    `combined`: values of all elements per combination (combinations, *shape); None where elements are independent.
+    `chain`: what the elements of a chain weigh, alone and beside each other.
+    `settled`: of a variable without end: whether two thirds of the values would have been enough, bool (*shape).
     """
 
-    variable: FreeVariable
+    variable: NamedVariable
     leaf: Node
     least: int
     count: Dim
@@ -75,14 +67,14 @@ class Sum(Record):
     settled: Node | None = None
 
 
-def placeholders(variables: Sequence[FreeVariable]) -> dict[Node, Node]:
+def placeholders(variables: Sequence[NamedVariable]) -> dict[Node, Node]:
     """An input for each variable, by its node."""
     return {v.node: tensor_input(v.node.dtype, v.node.static_shape, v.name) for v in variables}
 
 
 def summed_out(
     factors: Sequence[Node],
-    variables: Sequence[FreeVariable],
+    variables: Sequence[NamedVariable],
     given: Mapping[Node, Node],
     values: Mapping[str, int],
     sampled: bool = False,
@@ -90,34 +82,19 @@ def summed_out(
 ) -> tuple[list[Node], list[Sum | Integral]]:
     """The factors without the variables, as many as before, and the sums in their order.
 
-    Parameters
-    ----------
-    factors : sequence of TensorVariable
-        Log densities over the placeholders of the variables, elementwise.
-    given : mapping of TensorVariable to TensorVariable
-        Replacements for the nodes of all random variables, with those placeholders.
-    values : mapping of str to int
-        How many are summed of variables that have infinitely many.
-    sampled : bool, default False
-        Whether densities are lower, and no NaN, where these are too few: steps of samplers that lead there are rejected
-        by their energy, and do not diverge.
-    weights : mapping of int to TensorVariable, optional
-        How many rows each row of a factor stands for, by the factor's place, as under `total_size`.
-
-    Returns
-    -------
-    tuple of (list of TensorVariable, list of Sum or Integral)
-        Integrals of continuous variables first. For each sum the joint log density in place of the first factor that
-        depends on the variable, and 0 in place of the others.
-
-    Raises
-    ------
-    ModelError
-        Where a variable is none of numbers from a least one on, or has too many combinations, and where rows that stand
-        for several share a variable.
+    `factors`: log densities over the placeholders of the variables, elementwise.
+    `given`: replacements for the nodes of all random variables, with those placeholders.
+    `values`: how many are summed of variables that have infinitely many.
+    `sampled`: whether densities are lower, and no NaN, where these are too few: steps of samplers that lead there are
+        rejected by their energy, and do not diverge.
+    `weights`: how many rows each row of a factor stands for, by the factor's place, as under `total_size`.
+    Returns: integrals of continuous variables first. For each sum the joint log density in place of the first factor
+        that depends on the variable, and 0 in place of the others.
+    Raises ModelError where a variable is none of numbers from a least one on, or has too many combinations, and where
+        rows that stand for several share a variable.
     """
     weights = weights or {}
-    from consilience.model.branches import hoisted  # few models need it
+    from consilience.elimination.branches import hoisted  # few models need it
 
     integrals: list[Integral] = []
     within = set(topological(factors))
@@ -134,7 +111,7 @@ def summed_out(
                 raise _of_batches(variable)
         factors, integrals = integrated(factors, continuous, others, given)
     densities = substitute([supported_density(v.node, given[v.node]) for v in variables], given)
-    from consilience.model.ranges import ranges_of  # few models need it
+    from consilience.elimination.ranges import ranges_of  # few models need it
 
     parted = hoisted([*factors, *densities], [given[v.node] for v in variables])
     factors, densities = parted[: len(factors)], parted[len(factors) :]
@@ -179,7 +156,7 @@ def _by_rows(factor: Node, leaf: Node) -> bool:
     return 0 in own and own[0].places is None
 
 
-def _of_batches(variable: FreeVariable) -> ModelError:
+def _of_batches(variable: NamedVariable) -> ModelError:
     what = "an integral" if variable.continuous else "a sum"
     return ModelError(
         f"`{variable.name}` is shared by rows of data of which only a batch is there (`total_size`). The logarithm of "
@@ -188,7 +165,7 @@ def _of_batches(variable: FreeVariable) -> ModelError:
     )
 
 
-def _checks(variable: FreeVariable, variables: Sequence[FreeVariable], given: Mapping[Node, Node]) -> list[Node]:
+def _checks(variable: NamedVariable, variables: Sequence[NamedVariable], given: Mapping[Node, Node]) -> list[Node]:
     """What is NaN where parameters are out of range of a variable on which nothing depends, and whose sum is 1 else."""
     valid = [each for _, _, each in parameter_violation(variable.node)] if checks_parameters() else []
     leaves = {given[v.node] for v in variables}
@@ -196,7 +173,7 @@ def _checks(variable: FreeVariable, variables: Sequence[FreeVariable], given: Ma
     return [where(each, 0.0, np.nan) for each in conditions if any(is_leaf(node) for node in topological([each]))]
 
 
-def _parts(factor: Node, variables: Sequence[FreeVariable], given: Mapping[Node, Node], ranges: Ranges) -> list[Node]:
+def _parts(factor: Node, variables: Sequence[NamedVariable], given: Mapping[Node, Node], ranges: Ranges) -> list[Node]:
     """A factor, or parts of it with the same sum, of which each acts on fewer of the variables."""
     reached = set(topological([factor]))
     acting = [v for v in variables if given[v.node] in reached]
@@ -220,14 +197,14 @@ def _whole(parts: Sequence[Node]) -> Node:
     return _added([reduce("sum", part) if part.ndim else part for part in parts]) if parts else constant(0.0)
 
 
-def _order(variables: Sequence[FreeVariable], ranges: Ranges) -> list[FreeVariable]:
+def _order(variables: Sequence[NamedVariable], ranges: Ranges) -> list[NamedVariable]:
     """Those with more elements first: summed over a scalar, a factor of many elements becomes one number.
 
     Of as many elements those without end last, as the range of others may depend on them; and those that others depend
     on after these.
     """
 
-    def without_end(variable: FreeVariable) -> bool:
+    def without_end(variable: NamedVariable) -> bool:
         known = ranges[variable.node]
         return isinstance(known, ModelError) or known.endless
 
@@ -236,12 +213,12 @@ def _order(variables: Sequence[FreeVariable], ranges: Ranges) -> list[FreeVariab
     return sorted([*finite, *reversed(endless)], key=_size, reverse=True)
 
 
-def _size(variable: FreeVariable) -> float:
+def _size(variable: NamedVariable) -> float:
     return math.prod(n if isinstance(n, int) else math.inf for n in variable.node.static_shape)
 
 
 def _summed(
-    variable: FreeVariable, leaf: Node, factors: Sequence[Node], known: Range, sampled: bool
+    variable: NamedVariable, leaf: Node, factors: Sequence[Node], known: Range, sampled: bool
 ) -> tuple[Sum, Node]:
     """The sum over all values of a variable, given the factors that depend on it."""
     least, count = known.least, known.count
@@ -254,7 +231,7 @@ def _summed(
         values = broadcast_to(each, (count, *shape))
         running: list[Node | None] = [None] * len(factors)
         if not shape and isinstance(count, int):
-            from consilience.model.running_sums import running_sums  # few models need it
+            from consilience.elimination.running_sums import running_sums  # few models need it
 
             running = [running_sums(factor, leaf, np.arange(least, least + count)) for factor in factors]
         rest = [place for place, table in enumerate(running) if table is None]
@@ -295,7 +272,7 @@ def _summed(
     return Sum(variable, leaf, least, count, table, combined), reduce("logsumexp", table, 0)
 
 
-def _of_table(variable: FreeVariable, leaf: Node, known: Range, table: Node, sampled: bool) -> tuple[Sum, Node]:
+def _of_table(variable: NamedVariable, leaf: Node, known: Range, table: Node, sampled: bool) -> tuple[Sum, Node]:
     """The sum of a table (value, *shape); where a variable without end needs more values NaN, or a lower number."""
     total = reduce("logsumexp", table, 0)
     if not known.endless:
@@ -337,11 +314,8 @@ def _added(parts: Sequence[Node]) -> Node:
 def drawn_again(sums: Sequence[Sum | Integral], key: Node) -> dict[Node, tuple[Node, Node | None]]:
     """Draws of the variables given everything else, by their placeholders, last sum first.
 
-    Returns
-    -------
-    dict of TensorVariable to tuple of (TensorVariable, TensorVariable or None)
-        Per variable its draw, and log probabilities of its values (*shape, count), given the draws of those variables
-        that were summed out later; continuous ones have none. Those on which nothing depends are left out.
+    Returns: per variable its draw, and log probabilities of its values (*shape, count), given the draws of those
+    variables that were summed out later; continuous ones have none. Those on which nothing depends are left out.
     """
     found: dict[Node, tuple[Node, Node | None]] = {}
     for place, one in reversed(list(enumerate(sums))):
@@ -376,10 +350,7 @@ def recovered(
 ) -> list[Node]:
     """Expressions of random variables, with draws of those that were summed out given all others.
 
-    Parameters
-    ----------
-    known : mapping of TensorVariable to TensorVariable
-        What stands for each random variable of the model.
+    `known`: what stands for each random variable of the model.
     """
     draws = drawn_again(sums, key)
     summed = {one.variable.node: one.leaf for one in sums}

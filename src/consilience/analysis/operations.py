@@ -9,9 +9,7 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-import numpy as np
-
-from consilience.ir import Constant, Node, constant_value, topological
+from consilience.ir import Constant, Node, topological
 from consilience.ir.types import TensorType
 from consilience.ops import Elementwise
 from consilience.ops.control import Cond
@@ -47,7 +45,6 @@ from consilience.ops.loop import UNBOUNDED, Scan
 from consilience.ops.python_call import PythonCall
 from consilience.ops.reduce import Cumulative, Reduce, Softmax
 from consilience.ops.scalar import Column
-from consilience.ops.sparse.factorisation import SparseCholesky
 
 # In units of an addition; what is not named here is a polynomial with a division.
 WEIGHTS: Final = {
@@ -79,10 +76,7 @@ def operations(outputs: Iterable[Node], loops: bool = False) -> float:
 
     What depends on constants alone is not counted: it is computed when the function is compiled.
 
-    Parameters
-    ----------
-    loops : bool, default False
-        Whether loops count with all their steps, and functions in Python; else they are free.
+    `loops`: whether loops count with all their steps, and functions in Python; else they are free.
     """
     known: set[Node] = set()
     found = 0.0
@@ -113,8 +107,6 @@ def _of(node: Node, loops: bool) -> float:
             return _size(node) * _length(node) / 3.0
         case SolveTriangular():
             return _size(node) * _length(node.inputs[0])
-        case SparseCholesky():
-            return _of_columns(node.inputs[2])
         case Solve() | Inverse() | InverseQuadratic() | LogAbsDet() | DetSign() | Det():
             return 2.0 * _size(node.inputs[0]) * _length(node.inputs[0])
         case LU() | QR() | Householder() | LDL() | ColumnOrder():
@@ -125,20 +117,15 @@ def _of(node: Node, loops: bool) -> float:
             return 25.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])
         case Cond() as op:
             return max(operations(op.then.results, loops), operations(op.otherwise.results, loops))
-        case _:
-            return 0.0
+        case op:
+            own = getattr(op, "operations", None)  # of ops that few programs have
+            return 0.0 if own is None else float(own(*node.inputs))
 
 
 def _size(node: Node) -> float:
     if not isinstance(node.type, TensorType):
         return 0.0
     return float(math.prod(n if isinstance(n, int) else 1 for n in node.static_shape))
-
-
-def _of_columns(begins: Node) -> float:
-    """Operations of a sparse factor, by the beginnings of its columns: three times what a dense loop takes."""
-    known = constant_value(begins)
-    return 0.0 if known is None else 3.0 * float(np.square(np.diff(known.astype(float))).sum())
 
 
 def _shorter(node: Node) -> int:

@@ -14,16 +14,16 @@ from consilience.distributions.densities import density, density_of_data, suppor
 from consilience.distributions.improper import Flat, HalfFlat
 from consilience.distributions.random_variable import distribution_of
 from consilience.elimination.conjugate import family_of, statistics_of
-from consilience.elimination.integrals import acts
+from consilience.elimination.integrals import Integral, acts
+from consilience.elimination.marginal import placeholders
 from consilience.elimination.polynomial import degrees, multipliers
 from consilience.errors import ModelError
 from consilience.ir import Node, substitute, topological
 from consilience.ir.side_tables import without_sources
-from consilience.model.marginal import placeholders
 from consilience.model.model import Model
 from consilience.model.observation import slot_values
-from consilience.model.programs import kept
-from consilience.model.summation import MOST, cost
+from consilience.model.programs import TERMS, kept
+from consilience.model.summation import MOST, cost, without
 from consilience.model.variables import FreeVariable
 from consilience.ops.parameter_check import released
 from consilience.record import Record
@@ -32,8 +32,8 @@ from consilience.record import Record
 # those that are independent given the rest, which chains move well where they are few.
 TOGETHER: Final = 16
 ALONE: Final = 200
-# How many times the operations of the density as it is are worth it, for either.
-TIMES_TOGETHER: Final = 25.0
+# How many times the operations of the density as it is are worth it: where as many act on each other, and where not.
+TIMES_TOGETHER: Final = 12.0
 TIMES_ALONE: Final = 3.0
 
 
@@ -66,7 +66,7 @@ def integrable(model: Model, staying: Collection[str] = (), summed: Sequence[str
     Examples
     --------
     >>> import consilience as pm
-    >>> from consilience.elimination.integration import integrable
+    >>> from consilience.model.integration import integrable
     >>> with pm.Model() as model:
     ...     scale = pm.HalfNormal("scale")
     ...     level = pm.GaussianRandomWalk("level", sigma=scale, init_dist=pm.Normal.dist(), shape=50)
@@ -107,11 +107,21 @@ def _chosen(model: Model, candidates: Sequence[FreeVariable], summed: Sequence[s
     before, _ = cost(model, summed, loops=True)
     while found:
         after, _ = cost(model, [*summed, *found], loops=True)
-        together = any(v.name in found and v.size < ALONE or _is_joint(terms, v) for v in normal if v.name in found)
-        if after <= min(MOST, before * (TIMES_TOGETHER if together else TIMES_ALONE)):
+        if after <= min(MOST, before * _times(model, [*summed, *found])):
             break
         found.pop()
     return tuple(v.name for v in model.free if v.name in found)
+
+
+def _times(model: Model, names: Sequence[str]) -> float:
+    """How many times the operations of the density as it is are worth an integral that was written."""
+    made = without(model, names)
+    terms = made.cache.get(TERMS)
+    if terms is None:  # it could not be written
+        return 0.0
+    joined = max((one.joined for one in terms.sums if isinstance(one, Integral)), default=1)
+    small = min(v.size for v in made.marginalized if v.continuous) < ALONE
+    return TIMES_TOGETHER if joined >= TOGETHER else 0.0 if small else TIMES_ALONE
 
 
 def _terms(model: Model) -> _Terms:
@@ -127,9 +137,7 @@ def _terms(model: Model) -> _Terms:
     ]
     priors, others, weighted = (released(substitute(group, {**given, **data})) for group in groups)
     names = [v.name for v in model.free]
-    return _Terms(
-        {v.name: given[v.node] for v in model.free}, dict(zip(names, priors, strict=True)), others, weighted
-    )
+    return _Terms({v.name: given[v.node] for v in model.free}, dict(zip(names, priors, strict=True)), others, weighted)
 
 
 def _is_real(variable: FreeVariable) -> bool:
@@ -142,9 +150,10 @@ def _normal(terms: _Terms, candidates: Sequence[FreeVariable]) -> list[FreeVaria
     for variable in sorted(candidates, key=lambda v: v.size, reverse=True):
         leaves = [terms.leaves[v.name] for v in (*found, variable)]
         own = [term for term in terms.all if acts(term, leaves)]
-        if max(degrees(own, leaves)) <= 2 and not any(acts(term, leaves) for term in terms.batches):
-            if _is_hard(terms, variable) and (variable.size >= ALONE or _is_joint(terms, variable)):
-                found.append(variable)
+        if max(degrees(own, leaves)) > 2 or any(acts(term, leaves) for term in terms.batches):
+            continue
+        if _is_hard(terms, variable) and (variable.size >= ALONE or _is_joint(terms, variable)):
+            found.append(variable)
     return found
 
 
@@ -163,7 +172,7 @@ def _is_hard(terms: _Terms, variable: FreeVariable) -> bool:
 
 def _is_joint(terms: _Terms, variable: FreeVariable) -> bool:
     """Whether elements act on each other, given all others."""
-    from consilience.model.separability import links
+    from consilience.analysis.separability import links
 
     leaf = terms.leaves[variable.name]
     needed = {axis for axis, length in enumerate(leaf.static_shape) if length != 1}
@@ -207,7 +216,9 @@ def check(model: Model, names: Sequence[str], summed: Sequence[str] = ()) -> tup
     operations, reason = cost(model, [*summed, *names])
     if not math.isfinite(operations):
         listed = ", ".join(f"`{name}`" for name in names)
-        raise ModelError(f"{listed} cannot be integrated out: {reason}. Leave out `integrate`, or name other variables.")
+        raise ModelError(
+            f"{listed} cannot be integrated out: {reason}. Leave out `integrate`, or name other variables."
+        )
     return tuple(v.name for v in model.free if v.name in names)
 
 
