@@ -63,33 +63,34 @@ def integrated(
         Where the log density is not quadratic in the variables or linear in statistics of them, or they act together
         with discrete ones.
     """
-    result, found = list(factors), list[Integral]()
-    normal = [v for v in variables if isinstance(support_of(v.node), Real | RealVector)]
+    real = [isinstance(support_of(v.node), Real | RealVector) for v in variables]
+    formulas = [
+        (supported_density if one else density)(v.node, given[v.node]) for v, one in zip(variables, real, strict=True)
+    ]
+    # Densities of the variables themselves behind the factors: each is a term of what it depends on, too.
+    pool = [*factors, *substitute(formulas, given)]
+    found = list[Integral]()
 
-    def taken(own: Sequence[NamedVariable]) -> tuple[list[Node], list[int]]:
-        """All terms that depend on variables, and the places of those of others."""
+    def acting(own: Sequence[NamedVariable]) -> list[int]:
+        """The places of the terms that depend on variables."""
         inside = [given[v.node] for v in own]
-        acting = [place for place, factor in enumerate(result) if acts(factor, inside)]
-        formulas = [
-            supported_density(v.node, given[v.node]) if v in normal else density(v.node, given[v.node]) for v in own
-        ]
-        terms = [*substitute(formulas, given), *(result[place] for place in acting)]
-        if any(acts(each, inside) for each in others) or any(acts(each, others) for each in terms):
+        places = [place for place, term in enumerate(pool) if acts(term, inside)]
+        if any(acts(each, inside) for each in others) or any(acts(pool[place], others) for place in places):
             raise ModelError(
                 f"{listed(own)} and discrete variables that are marginalized act on each other; only one or the "
                 "other can be taken out of the density."
             )
-        return terms, acting
+        return places
 
-    def replaced(value: Node, acting: Sequence[int]) -> None:
-        for place in acting:
-            result[place] = value if place == acting[0] else constant(0.0)
+    def replace(places: Sequence[int], value: Node) -> None:
+        for place in places:
+            pool[place] = value if place == places[0] else constant(0.0)
 
-    for number, variable in enumerate(variables):
-        if variable in normal:
+    for number, (variable, is_real) in enumerate(zip(variables, real, strict=True)):
+        if is_real:
             continue
-        leaf = given[variable.node]
-        terms, acting = taken([variable])
+        leaf, places = given[variable.node], acting([variable])
+        terms = [pool[place] for place in places]
         other = next((v for v in variables if v is not variable and any(acts(t, [given[v.node]]) for t in terms)), None)
         if other is not None:
             raise ModelError(
@@ -101,15 +102,16 @@ def integrated(
                 f"the log density is not linear in statistics of `{variable.name}` of which an integral is known: "
                 "log x and one power of x for positive x, log x and log(1 - x) for x between 0 and 1, log x for shares."
             )
-        replaced(one.value, acting)
+        replace(places, one.value)
         found.append(Integral(variable, leaf, one.family, 1, _with_key(one.drawn, 1 + number, leaf)))
+    normal = [v for v, is_real in zip(variables, real, strict=True) if is_real]
     if normal:
-        terms, acting = taken(normal)
-        own = normal_integral(terms, [given[v.node] for v in normal], normal)
-        replaced(own.value, acting)
+        places = acting(normal)
+        own = normal_integral([pool[place] for place in places], [given[v.node] for v in normal], normal)
+        replace(places, own.value)
         for variable, drawn in zip(normal, own.drawn, strict=True):
             found.append(Integral(variable, given[variable.node], own.kind, own.joined, drawn))
-    return result, found
+    return pool[: len(factors)], found
 
 
 def acts(node: Node, leaves: Sequence[Node]) -> bool:

@@ -199,7 +199,7 @@ class Statistics:
     def _add(self, function: str, a: Value, b: Value) -> Value | None:
         if function == "sub":
             if isinstance(b, Power) and isinstance(a, Node) and number_of(a) == 1.0 and self._is_itself(b, 1.0):
-                return Power(b.factor, 1.0, b.base, True) if not a.ndim else None
+                return Power(b.factor, 1.0, b.base, not b.rest) if not a.ndim else None
             if isinstance(b, Logarithm):
                 b = _scaled(b, -1.0)
             elif isinstance(b, Node):
@@ -216,13 +216,13 @@ class Statistics:
             case Logarithm(), Logarithm() if a.base is b.base and a.rest == b.rest:
                 return Logarithm(a.term + b.term, a.exponent + b.exponent, a.base, a.rest)
             case Power(), Node() if number_of(b) == 1.0 and not b.ndim and self._is_itself(a, -1.0):
-                return Power(-a.factor, 1.0, a.base, True)
+                return Power(-a.factor, 1.0, a.base, not a.rest)
             case Power(), Node():
                 return _beside(a, b)
         return None
 
     def _is_itself(self, value: Power, sign: float) -> bool:
-        return self.at_most_one and value.exponent == 1.0 and not value.rest and number_of(value.factor) == sign
+        return self.at_most_one and value.exponent == 1.0 and number_of(value.factor) == sign
 
     def _power(self, function: str, a: Value, b: Value | None = None) -> Value | None:
         exponent = {"square": 2.0, "sqrt": 0.5, "reciprocal": -1.0}.get(function)
@@ -241,7 +241,7 @@ class Statistics:
 
     def _log1p(self, _: str, a: Value) -> Value | None:
         if isinstance(a, Power) and self._is_itself(a, -1.0):
-            return Logarithm(apply("log", -a.factor), 1.0, a.base, True)
+            return Logarithm(apply("log", -a.factor), 1.0, a.base, not a.rest)
         return None
 
     def _exp(self, _: str, a: Value) -> Value | None:
@@ -274,7 +274,7 @@ class Statistics:
     def _whole(self, node: Node, operand: Value) -> Value | None:
         """1, where all shares are added up."""
         axes = getattr(node.op, "axes", ())
-        if not self.sums_to_one or not isinstance(operand, Power) or not self._is_itself(operand, 1.0):
+        if not self.sums_to_one or not isinstance(operand, Power) or operand.rest or not self._is_itself(operand, 1.0):
             return None
         linked = (links(operand.base, self.leaf) or {}).get(operand.base.ndim - 1)
         if axes != (operand.base.ndim - 1,) or linked is None or linked != Link(self.leaf.ndim - 1, None):
