@@ -36,7 +36,7 @@ from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
 
 if TYPE_CHECKING:
-    from consilience.elimination.gaussian_integral import Integral
+    from consilience.elimination.integrals import Integral
     from consilience.elimination.ranges import Range, Ranges
 
 # Combinations of values of one variable's elements that are summed together at most.
@@ -97,12 +97,11 @@ def summed_out(
     from consilience.elimination.branches import hoisted  # few models need it
 
     integrals: list[Integral] = []
-    within = set(topological(factors))
-    alone = [v for v in variables if v.continuous and given[v.node] not in within]  # drawn from their distributions
+    alone = _alone(factors, variables, given)  # drawn from their distributions
     continuous = [v for v in variables if v.continuous and v not in alone]
     variables = [v for v in variables if not v.continuous]
     if continuous:
-        from consilience.elimination.gaussian_integral import integrated  # few models need it
+        from consilience.elimination.integrals import integrated  # few models need it
 
         others = [given[v.node] for v in variables]
         others += substitute([supported_density(v.node, given[v.node]) for v in variables], given)
@@ -148,6 +147,19 @@ def summed_out(
     summed = [_whole(parts) for parts in pool[: len(factors)]]
     sums += [Sum(v, given[v.node], 0, 0, None) for v in alone]
     return [weights[i] * factor if i in weights else factor for i, factor in enumerate(summed)], sums
+
+
+def _alone(
+    factors: Sequence[Node], variables: Sequence[NamedVariable], given: Mapping[Node, Node]
+) -> list[NamedVariable]:
+    """Continuous variables that nothing depends on but others of their kind, if anything."""
+    left = [v for v in variables if v.continuous]
+    known = substitute([supported_density(v.node, given[v.node]) for v in variables if not v.continuous], given)
+    within = set(topological([*factors, *known])) if left else set()
+    while acting := [v for v in left if given[v.node] in within]:
+        left = [v for v in left if v not in acting]
+        within |= set(topological(substitute([supported_density(v.node, given[v.node]) for v in acting], given)))
+    return left
 
 
 def _by_rows(factor: Node, leaf: Node) -> bool:

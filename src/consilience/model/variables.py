@@ -96,6 +96,11 @@ class FreeVariable(Record):
         """Whether it is a sum of regression trees, which step methods for numbers cannot move."""
         return distribution_of(self.node).title == "BART"
 
+    @property
+    def size(self) -> int:
+        """Number of elements; 0 where data decide it."""
+        return math.prod(n if isinstance(n, int) else 0 for n in self.node.static_shape)
+
 
 class ObservedVariable(Record):
     """A random variable with data: a constant or a shared slot.

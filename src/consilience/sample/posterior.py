@@ -11,6 +11,7 @@ from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import NUTS, Kernel
+from consilience.ir import Node
 from consilience.model.model import Model, modelcontext
 from consilience.model.reparametrization import centred_hierarchies, fields, standard_variables
 from consilience.model.signature import signature
@@ -27,7 +28,7 @@ from consilience.sample.beginning import Begin, on_threads
 from consilience.sample.compiling import compiled, prepare_sampler
 from consilience.sample.groups import REMEDIES, SPELLED, Save, Stop, Tuning, whole
 from consilience.sample.monitoring import angular_coordinates
-from consilience.sample.plan import ModelPlan, identity
+from consilience.sample.plan import LARGE, ModelPlan, identity
 from consilience.sample.step_methods import assigned
 from consilience.sample.work import WIDE, Work, rewritten
 
@@ -70,6 +71,7 @@ def sample(
     stop: Stop | None = None,
     tuning: Tuning | None = None,
     remedies: Sequence[str] = REMEDIES,
+    integrate: bool | str | Node | Sequence[str | Node] = True,
     save: Save | None = None,
     blocking: bool = True,
     nuts: Mapping[str, Any] | None = None,
@@ -160,6 +162,14 @@ def sample(
           draw on.
         - "modes": separate modes are looked for before the chains begin, by some thousand gradients: chains then begin
           in each that has more than 0.5 % of the mass, and one that no draw has come to forbids.
+    integrate : bool or str or TensorVariable or sequence of these, default True
+        Continuous variables that are integrated out while chains move, and drawn afterwards from their exact
+        distribution given all others; the result has them all. They are normal given all others, and so is what depends
+        on them, linearly (random walks, autoregressions, effects of groups, latent Gaussian processes with normal
+        data), or of a conjugate family (Gamma with Poisson counts or exponential times, Beta with binomial counts,
+        inverse Gamma with normal data, Dirichlet with categories, …). True: large ones whose integral costs little
+        beside what it saves; the result's attribute `integrated` tells which. False: none. Names: these, whatever it
+        costs, and no others.
     save : Save, optional
         What is written while the run goes on: `pm.Save(checkpoint="run", store="run.zarr")`.
     blocking : bool, default True
@@ -256,10 +266,16 @@ def sample(
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     summed: tuple[str, ...] = ()
     apart = type(executor).__name__ == "Shards"  # the rows are not here
-    if not all(v.continuous for v in owner.free) or (not apart and owner.has_steps()):
+    if integrate is True and lock_step:  # other devices have no sparse factors, and need none where chains are many
+        integrate = False
+    if apart and not isinstance(integrate, bool):
+        raise SamplingError("`integrate` names variables to integrate out, which needs all rows here; leave it out.")
+    large = any(v.continuous and v.size >= LARGE for v in owner.free)
+    others = owner.has_steps() or (integrate and large if isinstance(integrate, bool) else True)
+    if (others and not apart) or not all(v.continuous for v in owner.free):
         from consilience.sample import summing  # few models need it
 
-        summed, initvals = summing.summed_out(owner, step, initvals)
+        summed, initvals = summing.eliminated(owner, step, initvals, False if apart else integrate)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
     climbing = init == "lbfgs"
@@ -321,7 +337,7 @@ def sample(
         kernel = assigned(moved, density, step, default)
         begin = partial(
             on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain,
-            written=owner if summed else None, executor=executor,
+            written=owner if set(summed) - density.integrated.keys() else None, executor=executor,
         )  # fmt: skip
         starts = chains
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):

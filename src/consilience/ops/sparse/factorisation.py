@@ -40,6 +40,11 @@ class SparseCholesky(Op):
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
 
+    def operations(self, *inputs: Node) -> float:
+        """Of one factor, each counted three times: places are read beside every number."""
+        begins = constant_value(inputs[2])
+        return 0.0 if begins is None else 3.0 * float(np.square(np.diff(begins.astype(float))).sum())
+
 
 class SparseCholeskyPullback(Op):
     """The cotangent of the entries of a matrix from the factor and its cotangent; the other inputs are as above."""

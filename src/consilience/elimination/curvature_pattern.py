@@ -9,7 +9,7 @@ differentiation", ACM TOMS 34(1)).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -42,8 +42,6 @@ from consilience.transforms.vectorize import vectorize
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from consilience.model.log_density import ModelDensity
-
 Array: TypeAlias = npt.NDArray[Any]
 LINEAR: Final = frozenset(("add", "sub", "neg", "where", "real", "imag", "conj", "complex", "deg2rad", "rad2deg"))
 FLAT: Final = frozenset(("sign", "floor", "ceil", "trunc", "round", "heaviside"))  # derivatives are 0 where they exist
@@ -66,7 +64,16 @@ class CurvaturePattern(Record, eq=False):
     sums: sparse.csr_matrix
 
 
-def curvature_pattern(density: ModelDensity, most: int = 64) -> CurvaturePattern | None:
+class WrittenDensity(Protocol):
+    """A log density as a graph."""
+
+    dimension: int
+
+    def program(self) -> tuple[list[Node], list[Node], dict[Node, Array]]:
+        """Inputs, of which the position is the first; the log density and its gradient; data."""
+
+
+def curvature_pattern(density: WrittenDensity, most: int = 64) -> CurvaturePattern | None:
     """The pattern for the present data; None where over half of the coordinates act together with too many others.
 
     Entries may be in the pattern that are zero; none that is not zero is missing. Derivatives across a jump or a kink
@@ -84,6 +91,20 @@ def curvature_pattern(density: ModelDensity, most: int = 64) -> CurvaturePattern
     _Propagation(found, position, data).run(specialise(logp, lengths)[0])
     shared, pairs, sums = found.matrices()
     return None if 2 * len(shared) > density.dimension else CurvaturePattern(shared, pairs, sums)
+
+
+def pattern_of(output: Node, position: Node, most: int = 64) -> CurvaturePattern | None:
+    """The same for any scalar function of one vector; None, too, where lengths or places are no constants."""
+    (dimension,) = position.static_shape
+    order = topological([output])
+    if not isinstance(dimension, int) or not all(
+        all(isinstance(n, int) for n in node.static_shape) for node in order if isinstance(node.type, TensorType)
+    ):
+        return None
+    found = Pairs(dimension, most)
+    _Propagation(found, position, {}).run([output])
+    shared, pairs, sums = found.matrices()
+    return None if 2 * len(shared) > dimension else CurvaturePattern(shared, pairs, sums)
 
 
 # What is known of a node: nothing of it changes; its value changes but no derivative passes; sets. Tuples: of members.
