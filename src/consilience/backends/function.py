@@ -522,7 +522,7 @@ def function(
     random_key: Node | None = None,
     plan: bool | int = True,
 ) -> Function:
-    """Compile expressions.
+    """Compile expressions to a function of arrays.
 
     Parameters
     ----------
@@ -575,14 +575,14 @@ def function(
     Returns
     -------
     Function
-        A function of arrays, which takes values of `inputs` in their order and gives those of `outputs`.
+        Takes values of `inputs` in order and returns those of `outputs`.
 
     Raises
     ------
     GraphError
-        For inputs, updates and givens that do not fit.
+        If inputs, updates or givens do not fit.
     UnusedInputError
-        For inputs that the outputs do not depend on, unless `on_unused_input` says otherwise.
+        If an output does not depend on an input, unless `on_unused_input` allows it.
 
     See Also
     --------

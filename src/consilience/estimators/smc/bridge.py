@@ -64,7 +64,7 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
 
     Warns
     -----
-    Exception
+    ConsilienceWarning
         Where the standard error is above 0.5.
 
     See Also

@@ -109,7 +109,7 @@ def sample_smc(
 
     Warns
     -----
-    Exception
+    ConsilienceWarning
         Where draws of the prior have no density and are drawn again, or have weight 0 since the data have no likelihood
         there; where moves ended by their greatest number before particles had forgotten where they began; where there
         are so few particles for the number of dimensions that evidences are biased.
