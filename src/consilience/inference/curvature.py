@@ -14,10 +14,10 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.inference.colouring import colours_of
 from consilience.inference.density import LogDensity
 from consilience.inference.modes.evaluations import Evaluations
 from consilience.inference.whitening import Whitener
+from consilience.native.colouring import colours_of
 from consilience.record import Record
 
 Floats = NDArray[np.float64]
@@ -33,7 +33,7 @@ LEAST_SHARE: Final = 1e-6  # of a shared coordinate's curvature, that may be lef
 
 
 class SparsityPattern(Protocol):
-    """Where second derivatives may have entries: see `model.curvature_pattern`.
+    """Where second derivatives may have entries: see `elimination.curvature_pattern`.
 
     `shared`: coordinates that act together with too many others, int64. `pairs`: of the rest, symmetric with a full
     diagonal. `sums`: vectors a in rows, of which there are multiples of a a' besides.

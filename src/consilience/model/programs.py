@@ -14,21 +14,22 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from consilience.analysis.operations import operations
 from consilience.backends.registry import Bound, Executable
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.shapes import Lengths, check_shape_constraints
 from consilience.collection import collection_paused
+from consilience.elimination.addends import total
+from consilience.elimination.marginal import drawn_again, recovered
 from consilience.errors import ConsilienceWarning, LinearAlgebraError, MissingRuleError, OutOfBoundsError, Status
 from consilience.ir import Node, constant, substitute, tensor_input
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
-from consilience.model.blocks import Needs, compile_block, flat, part_of, total
+from consilience.model.blocks import Needs, compile_block, flat, part_of
 from consilience.model.layout import layout_of
-from consilience.model.marginal import drawn_again, recovered
 from consilience.model.minibatch import batches_of, chosen_by, has_batches
-from consilience.model.operations import operations
 from consilience.model.terms import check_closed, simulated, terms_of, with_key
 from consilience.model.variables import ModelVariables
 from consilience.ops import cast

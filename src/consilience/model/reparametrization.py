@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from consilience import distributions
+from consilience.analysis.separability import links
 from consilience.distributions import context
 from consilience.distributions.autoregression import AR
 from consilience.distributions.densities import parameter_violation, with_shape
@@ -29,7 +30,6 @@ from consilience.ir import Node, constant, constant_value, substitute, tensor_in
 from consilience.ir.side_tables import set_name, without_sources
 from consilience.model.conditioning import Rebuilt, named_in, names_in
 from consilience.model.model import Model
-from consilience.model.separability import links
 from consilience.model.variables import FreeVariable, ModelVariables
 from consilience.ops import Elementwise
 from consilience.ops.elementwise import cast

@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from consilience.backends import contexts, reference
 from consilience.distributions.random_variable import distribution_of
+from consilience.elimination.ranges import VALUES, Range, ranges_of
 from consilience.errors import ModelError
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.conditioning import Rebuilt
 from consilience.model.model import Model
 from consilience.model.predictive import unsettled
-from consilience.model.ranges import VALUES, Range, ranges_of
 from consilience.model.starting_point import layout_with_data, starting_position
 from consilience.model.terms import terms_of
 

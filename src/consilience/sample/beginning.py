@@ -123,8 +123,8 @@ def _compiled_anew(model: Model) -> Portable:
 
 def _curvature(density: ModelDensity, threads: int) -> SparseCurvature:
     """What few runs need."""
+    from consilience.elimination.curvature_pattern import curvature_pattern
     from consilience.inference.curvature import SparseCurvature
-    from consilience.model.curvature_pattern import curvature_pattern
 
     return SparseCurvature(density, partial(curvature_pattern, density), threads)
 

@@ -11,6 +11,7 @@ from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import NUTS, Kernel
+from consilience.ir import Node
 from consilience.model.model import Model, modelcontext
 from consilience.model.reparametrization import centred_hierarchies, fields, standard_variables
 from consilience.model.signature import signature
@@ -27,7 +28,7 @@ from consilience.sample.beginning import Begin, on_threads
 from consilience.sample.compiling import compiled, prepare_sampler
 from consilience.sample.groups import REMEDIES, SPELLED, Save, Stop, Tuning, whole
 from consilience.sample.monitoring import angular_coordinates
-from consilience.sample.plan import ModelPlan, identity
+from consilience.sample.plan import LARGE, ModelPlan, identity
 from consilience.sample.step_methods import assigned
 from consilience.sample.work import WIDE, Work, rewritten
 
@@ -70,6 +71,7 @@ def sample(
     stop: Stop | None = None,
     tuning: Tuning | None = None,
     remedies: Sequence[str] = REMEDIES,
+    integrate: bool | str | Node | Sequence[str | Node] = True,
     save: Save | None = None,
     blocking: bool = True,
     nuts: Mapping[str, Any] | None = None,
@@ -154,6 +156,14 @@ def sample(
         - "modes": some thousand gradients look for separate modes before the run. Chains start in every mode with more
           than 0.5 % of the mass, and a mode without draws prevents the status "converged". Only if the log density has
           a gradient, convergence is checked, chains start by `init="lbfgs"`, and no variable is an angle.
+    integrate : bool or str or TensorVariable or sequence of these, default True
+        Continuous variables that are integrated out while chains move, and drawn afterwards from their exact
+        distribution given all others; the result has them all. They are normal given all others, and so is what depends
+        on them, linearly (random walks, autoregressions, effects of groups, latent Gaussian processes with normal
+        data), or of a conjugate family (Gamma with Poisson counts or exponential times, Beta with binomial counts,
+        inverse Gamma with normal data, Dirichlet with categories, …). True: large ones whose integral costs little
+        beside what it saves; the result's attribute `integrated` tells which. False: none. Names: these, whatever it
+        costs, and no others.
     save : Save, optional
         What the run writes to disk: `pm.Save(checkpoint="run", store="run.zarr")`.
     blocking : bool, default True
@@ -250,10 +260,16 @@ def sample(
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     summed: tuple[str, ...] = ()
     apart = type(executor).__name__ == "Shards"  # the rows are not here
-    if not all(v.continuous for v in owner.free) or (not apart and owner.has_steps()):
+    if integrate is True and lock_step:  # other devices have no sparse factors, and need none where chains are many
+        integrate = False
+    if apart and not isinstance(integrate, bool):
+        raise SamplingError("`integrate` names variables to integrate out, which needs all rows here; leave it out.")
+    large = any(v.continuous and v.size >= LARGE for v in owner.free)
+    others = owner.has_steps() or (integrate and large if isinstance(integrate, bool) else True)
+    if (others and not apart) or not all(v.continuous for v in owner.free):
         from consilience.sample import summing  # few models need it
 
-        summed, initvals = summing.summed_out(owner, step, initvals)
+        summed, initvals = summing.eliminated(owner, step, initvals, False if apart else integrate)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
     climbing = init == "lbfgs"
@@ -315,13 +331,14 @@ def sample(
         kernel = assigned(moved, density, step, default)
         begin = partial(
             on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain,
-            written=owner if summed else None, executor=executor,
+            written=owner if set(summed) - density.integrated.keys() else None, executor=executor,
         )  # fmt: skip
         starts = chains
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
     judged = draws is None or compute_convergence_checks
     looked_for = "modes" in may and free and judged and not density.without_gradient and not apart
+    looked_for = looked_for and not any(v.has_trees for v in density.model.free)
     plan = replace(plan, modes=looked_for and angular_coordinates(density) is None)
     jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
     plan = replace(plan, noise=width if jitter and initvals is None else 0.0)

@@ -22,7 +22,7 @@ from consilience.record import replace
 from consilience.run.plan import whole_number
 from consilience.sample import keywords
 from consilience.sample.arguments import PROGRESS_BARS, extras, one_of, wanted
-from consilience.sample.by_label import ByLabel
+from consilience.sample.by_label import ByLabel, following
 from consilience.sample.compiling import naming_the_largest, prepare_sampler
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.given import Given, variables_of
@@ -332,7 +332,8 @@ def resampled_variables(
     labels = ByLabel.of(owner, trace)
     lacking = {name: found for name in present if (found := labels.lacking(name))}
     changed = _changed(owner, trace, labels)
-    return resampling(owner, outputs, present, changed, _listed(sample_vars), _listed(freeze_vars), lacking)
+    followed = following(owner, trace)
+    return resampling(owner, outputs, present, changed, _listed(sample_vars), _listed(freeze_vars), lacking, followed)
 
 
 def _listed(names: Names) -> list[str]:

@@ -187,8 +187,15 @@ def interval(wrong: int, runs: int, prob: float = 0.95) -> tuple[float, float]:
 def _course(attributes: Mapping[str, Any]) -> Iterator[str]:
     for reason in _plain(attributes, "restarts"):
         yield f"{RESTARTS.get(reason, reason)}; the draws before are not in the result"
-    if summed := _plain(attributes, "marginalized"):
+    integrated = _plain(attributes, "integrated", {})
+    if summed := [name for name in _plain(attributes, "marginalized") if name not in integrated]:
         yield f"{_listed(summed)} summed out while the chains moved, and drawn again given each draw"
+    for kind in dict.fromkeys(integrated.values()):
+        own = [name for name in integrated if integrated[name] == kind]
+        yield (
+            f"{_listed(own)} integrated out while the chains moved ({kind}), and drawn again given each draw; "
+            "`integrate=False` moves them by the chains"
+        )
 
 
 def _listed(names: list[str]) -> str:

@@ -318,6 +318,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "retuned": int("divergences" in run.restarts),
         "restarts": json.dumps(run.restarts),
         "marginalized": json.dumps(work.plan.marginalized),
+        "integrated": json.dumps(density.integrated),
         "centredness": json.dumps(work.plan.all_centredness),
         "diverged_before": json.dumps(_diverged_before(run)),
         "notes": json.dumps([*run.notes, *run.moves]),

@@ -115,7 +115,7 @@ def resume(
             "model and its data as they were, or sample anew with `pm.Save(overwrite=True)`."
         )
     plan, about = replace(plan, max_time=max_time), {**about, "store": plan.store}
-    written = owner if plan.marginalized else None
+    written = owner if set(plan.marginalized) - density.integrated.keys() else None
     begin = partial(
         on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain, written=written,
         executor=executor,

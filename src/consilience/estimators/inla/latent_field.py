@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from consilience.backends.registry import backend as find_backend
 from consilience.collection import collection_paused
+from consilience.elimination.addends import total
 from consilience.errors import ModelError
 from consilience.estimators.approximations.target import TargetDensity, Variables
 from consilience.estimators.inla.precision import Structure, structure_of
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
-from consilience.model.blocks import total
 from consilience.model.model import Model
 from consilience.model.observation import slot_values
 from consilience.model.programs import kept

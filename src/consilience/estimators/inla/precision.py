@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 from consilience.estimators.inla.band_inverse import invert_band
-from consilience.inference.colouring import colours_of
+from consilience.native.colouring import colours_of
 from consilience.record import Record
 
 Floats = npt.NDArray[np.float64]

@@ -24,6 +24,7 @@ from consilience.estimators.smc.prior_draws import prior_draws
 from consilience.estimators.smc.running import PopulationRun, identity, kernel_from
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model, modelcontext
+from consilience.model.trees import refuse_trees
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from consilience.sample import keywords
@@ -283,6 +284,7 @@ def path_length(draws: int, waste_free: bool | int) -> int:
 
 def density_of(model: Model) -> ModelDensity:
     """The model's density, if particles can move along it."""
+    refuse_trees(model, "a population of particles")
     discrete = [v.name for v in model.free if not v.continuous]
     if discrete:
         raise ModelError(

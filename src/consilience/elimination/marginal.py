@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from consilience.analysis.separability import gathered, links
 from consilience.distributions.densities import parameter_violation, realise, supported_density
 from consilience.distributions.mathematics import equal, less, less_equal, maximum, where
 from consilience.distributions.parameters import checks_parameters
 from consilience.distributions.random_variable import random_variables
+from consilience.elimination import NamedVariable
+from consilience.elimination.addends import addends, of_elements
+from consilience.elimination.markov_chain import Weights, drawn_path, log_sum, weights
 from consilience.errors import ModelError
 from consilience.ir import Dim, Node, constant, constant_value, is_leaf, substitute, tensor_input, topological
-from consilience.model.addends import addends, of_elements
-from consilience.model.markov_chain import Weights, drawn_path, log_sum, weights
-from consilience.model.separability import gathered, links
-from consilience.model.variables import FreeVariable
 from consilience.ops.elementwise import StopGradient, cast
 from consilience.ops.index import getitem
 from consilience.ops.parameter_check import released
@@ -36,8 +36,8 @@ from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
 
 if TYPE_CHECKING:
-    from consilience.model.gaussian_integral import Integral
-    from consilience.model.ranges import Range, Ranges
+    from consilience.elimination.integrals import Integral
+    from consilience.elimination.ranges import Range, Ranges
 
 # Combinations of values of one variable's elements that are summed together at most.
 COMBINATIONS: Final = 10_000
@@ -57,7 +57,7 @@ class Sum(Record):
     `settled`: of a variable without end: whether two thirds of the values would have been enough, bool (*shape).
     """
 
-    variable: FreeVariable
+    variable: NamedVariable
     leaf: Node
     least: int
     count: Dim
@@ -67,14 +67,14 @@ class Sum(Record):
     settled: Node | None = None
 
 
-def placeholders(variables: Sequence[FreeVariable]) -> dict[Node, Node]:
+def placeholders(variables: Sequence[NamedVariable]) -> dict[Node, Node]:
     """An input for each variable, by its node."""
     return {v.node: tensor_input(v.node.dtype, v.node.static_shape, v.name) for v in variables}
 
 
 def summed_out(
     factors: Sequence[Node],
-    variables: Sequence[FreeVariable],
+    variables: Sequence[NamedVariable],
     given: Mapping[Node, Node],
     values: Mapping[str, int],
     sampled: bool = False,
@@ -94,15 +94,14 @@ def summed_out(
         rows that stand for several share a variable.
     """
     weights = weights or {}
-    from consilience.model.branches import hoisted  # few models need it
+    from consilience.elimination.branches import hoisted  # few models need it
 
     integrals: list[Integral] = []
-    within = set(topological(factors))
-    alone = [v for v in variables if v.continuous and given[v.node] not in within]  # drawn from their distributions
+    alone = _alone(factors, variables, given)  # drawn from their distributions
     continuous = [v for v in variables if v.continuous and v not in alone]
     variables = [v for v in variables if not v.continuous]
     if continuous:
-        from consilience.model.gaussian_integral import integrated  # few models need it
+        from consilience.elimination.integrals import integrated  # few models need it
 
         others = [given[v.node] for v in variables]
         others += substitute([supported_density(v.node, given[v.node]) for v in variables], given)
@@ -111,7 +110,7 @@ def summed_out(
                 raise _of_batches(variable)
         factors, integrals = integrated(factors, continuous, others, given)
     densities = substitute([supported_density(v.node, given[v.node]) for v in variables], given)
-    from consilience.model.ranges import ranges_of  # few models need it
+    from consilience.elimination.ranges import ranges_of  # few models need it
 
     parted = hoisted([*factors, *densities], [given[v.node] for v in variables])
     factors, densities = parted[: len(factors)], parted[len(factors) :]
@@ -150,13 +149,26 @@ def summed_out(
     return [weights[i] * factor if i in weights else factor for i, factor in enumerate(summed)], sums
 
 
+def _alone(
+    factors: Sequence[Node], variables: Sequence[NamedVariable], given: Mapping[Node, Node]
+) -> list[NamedVariable]:
+    """Continuous variables that nothing depends on but others of their kind, if anything."""
+    left = [v for v in variables if v.continuous]
+    known = substitute([supported_density(v.node, given[v.node]) for v in variables if not v.continuous], given)
+    within = set(topological([*factors, *known])) if left else set()
+    while acting := [v for v in left if given[v.node] in within]:
+        left = [v for v in left if v not in acting]
+        within |= set(topological(substitute([supported_density(v.node, given[v.node]) for v in acting], given)))
+    return left
+
+
 def _by_rows(factor: Node, leaf: Node) -> bool:
     """Whether each element of a variable acts on a row of its own, so that batches of rows give unbiased estimates."""
     own = links(factor, leaf) or {}
     return 0 in own and own[0].places is None
 
 
-def _of_batches(variable: FreeVariable) -> ModelError:
+def _of_batches(variable: NamedVariable) -> ModelError:
     what = "an integral" if variable.continuous else "a sum"
     return ModelError(
         f"`{variable.name}` is shared by rows of data of which only a batch is there (`total_size`). The logarithm of "
@@ -165,7 +177,7 @@ def _of_batches(variable: FreeVariable) -> ModelError:
     )
 
 
-def _checks(variable: FreeVariable, variables: Sequence[FreeVariable], given: Mapping[Node, Node]) -> list[Node]:
+def _checks(variable: NamedVariable, variables: Sequence[NamedVariable], given: Mapping[Node, Node]) -> list[Node]:
     """What is NaN where parameters are out of range of a variable on which nothing depends, and whose sum is 1 else."""
     valid = [each for _, _, each in parameter_violation(variable.node)] if checks_parameters() else []
     leaves = {given[v.node] for v in variables}
@@ -173,7 +185,7 @@ def _checks(variable: FreeVariable, variables: Sequence[FreeVariable], given: Ma
     return [where(each, 0.0, np.nan) for each in conditions if any(is_leaf(node) for node in topological([each]))]
 
 
-def _parts(factor: Node, variables: Sequence[FreeVariable], given: Mapping[Node, Node], ranges: Ranges) -> list[Node]:
+def _parts(factor: Node, variables: Sequence[NamedVariable], given: Mapping[Node, Node], ranges: Ranges) -> list[Node]:
     """A factor, or parts of it with the same sum, of which each acts on fewer of the variables."""
     reached = set(topological([factor]))
     acting = [v for v in variables if given[v.node] in reached]
@@ -197,14 +209,14 @@ def _whole(parts: Sequence[Node]) -> Node:
     return _added([reduce("sum", part) if part.ndim else part for part in parts]) if parts else constant(0.0)
 
 
-def _order(variables: Sequence[FreeVariable], ranges: Ranges) -> list[FreeVariable]:
+def _order(variables: Sequence[NamedVariable], ranges: Ranges) -> list[NamedVariable]:
     """Those with more elements first: summed over a scalar, a factor of many elements becomes one number.
 
     Of as many elements those without end last, as the range of others may depend on them; and those that others depend
     on after these.
     """
 
-    def without_end(variable: FreeVariable) -> bool:
+    def without_end(variable: NamedVariable) -> bool:
         known = ranges[variable.node]
         return isinstance(known, ModelError) or known.endless
 
@@ -213,12 +225,12 @@ def _order(variables: Sequence[FreeVariable], ranges: Ranges) -> list[FreeVariab
     return sorted([*finite, *reversed(endless)], key=_size, reverse=True)
 
 
-def _size(variable: FreeVariable) -> float:
+def _size(variable: NamedVariable) -> float:
     return math.prod(n if isinstance(n, int) else math.inf for n in variable.node.static_shape)
 
 
 def _summed(
-    variable: FreeVariable, leaf: Node, factors: Sequence[Node], known: Range, sampled: bool
+    variable: NamedVariable, leaf: Node, factors: Sequence[Node], known: Range, sampled: bool
 ) -> tuple[Sum, Node]:
     """The sum over all values of a variable, given the factors that depend on it."""
     least, count = known.least, known.count
@@ -231,7 +243,7 @@ def _summed(
         values = broadcast_to(each, (count, *shape))
         running: list[Node | None] = [None] * len(factors)
         if not shape and isinstance(count, int):
-            from consilience.model.running_sums import running_sums  # few models need it
+            from consilience.elimination.running_sums import running_sums  # few models need it
 
             running = [running_sums(factor, leaf, np.arange(least, least + count)) for factor in factors]
         rest = [place for place, table in enumerate(running) if table is None]
@@ -272,7 +284,7 @@ def _summed(
     return Sum(variable, leaf, least, count, table, combined), reduce("logsumexp", table, 0)
 
 
-def _of_table(variable: FreeVariable, leaf: Node, known: Range, table: Node, sampled: bool) -> tuple[Sum, Node]:
+def _of_table(variable: NamedVariable, leaf: Node, known: Range, table: Node, sampled: bool) -> tuple[Sum, Node]:
     """The sum of a table (value, *shape); where a variable without end needs more values NaN, or a lower number."""
     total = reduce("logsumexp", table, 0)
     if not known.endless:

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from consilience.analysis.separability import gathered, links
 from consilience.ir import Node, constant, substitute, tensor_input, topological
-from consilience.model.separability import gathered, links
-from consilience.ops import Elementwise
+from consilience.ops import Elementwise, cast
 from consilience.ops.index import Index, NewAxis, SliceIndex, getitem
-from consilience.ops.reduce import Reduce
+from consilience.ops.reduce import Reduce, reduce
 from consilience.ops.shape import Concatenate, ExpandDims, Iota, Reshape, broadcast_to, expand_dims, reshape
+from consilience.transforms.equal_rows import counts_rows, equal_rows_counted
+from consilience.transforms.equal_terms import equal_terms_batched
 from consilience.transforms.vectorize import vectorize
 
 
@@ -81,3 +83,15 @@ def _at(table: Node, axis: int, place: int, leaf: Node, least: int) -> Node:
         for own_axis, n in enumerate(leaf.static_shape)
     ]
     return getitem(own, (leaf - least, *others))
+
+
+def total(terms: Sequence[Node]) -> Node:
+    """The sum of all elements of all terms."""
+    sums = [cast(reduce("sum", t), "float64") if t.ndim else cast(t, "float64") for t in terms]
+    if not sums:
+        return constant(0.0)
+    if any(counts_rows(node) for node in topological(sums)):
+        from consilience.elimination.row_statistics import by_statistics  # long data alone need it
+
+        sums = equal_rows_counted(by_statistics(sums))
+    return equal_terms_batched([sums[0] if len(sums) == 1 else Node(Elementwise("add"), *sums)])[0]

@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.analysis.separability import links
 from consilience.backends.reference import evaluate
 from consilience.distributions.mathematics import where
 from consilience.ir import Node, constant, is_leaf, substitute, tensor_input, topological
-from consilience.model.separability import links
 from consilience.ops.index import getitem
 from consilience.ops.reduce import Cumulative
 from consilience.ops.shape import concatenate, reshape

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from consilience.analysis.separability import gathered, links
 from consilience.distributions.mathematics import less
 from consilience.ir import Node, constant, substitute, tensor_input, topological
-from consilience.model.separability import gathered, links
 from consilience.ops.arrangement import take_along_axis
 from consilience.ops.index import At, Index, SliceIndex
 from consilience.ops.reduce import cumulative, reduce, softmax

@@ -15,9 +15,9 @@ from consilience.distributions.constraints import Whole
 from consilience.distributions.densities import support_of
 from consilience.distributions.parameters import known_value
 from consilience.distributions.random_variable import RandomVariable
+from consilience.elimination import NamedVariable
 from consilience.errors import ModelError
 from consilience.ir import Dim, Node, topological
-from consilience.model.variables import FreeVariable
 from consilience.ops.shape import LengthOf, length_of
 from consilience.record import Record
 from consilience.rewrite.bounds import UNKNOWN, Bounds, bounds_of
@@ -40,7 +40,7 @@ class Range(Record):
 Ranges: TypeAlias = Mapping[Node, "Range | ModelError"]
 
 
-def ranges_of(variables: Sequence[FreeVariable], values: Mapping[str, int]) -> Ranges:
+def ranges_of(variables: Sequence[NamedVariable], values: Mapping[str, int]) -> Ranges:
     """The range of each variable, given those of the others among them.
 
     `values`: how many to sum of variables without end, by name.
@@ -55,7 +55,7 @@ def ranges_of(variables: Sequence[FreeVariable], values: Mapping[str, int]) -> R
     return found
 
 
-def range_of(variable: FreeVariable) -> tuple[int, int]:
+def range_of(variable: NamedVariable) -> tuple[int, int]:
     """Smallest and greatest value; ModelError where they are not known numbers."""
     known = _range(variable, {}, 0)
     if not isinstance(known.count, int):
@@ -65,7 +65,7 @@ def range_of(variable: FreeVariable) -> tuple[int, int]:
     return known.least, known.least + known.count - 1
 
 
-def _range(variable: FreeVariable, others: Ranges, values: int) -> Range:
+def _range(variable: NamedVariable, others: Ranges, values: int) -> Range:
     support = support_of(variable.node)
     if not isinstance(support, Whole):
         raise ModelError(
@@ -85,7 +85,7 @@ def _range(variable: FreeVariable, others: Ranges, values: int) -> Range:
     return Range(int(least), int(greatest) - int(least) + 1)
 
 
-def _end(variable: FreeVariable, bound: Any, upper: int, others: Ranges) -> float:
+def _end(variable: NamedVariable, bound: Any, upper: int, others: Ranges) -> float:
     """The least of all lower ends, or the greatest of all upper ones."""
     known = known_value(bound) if isinstance(bound, Node) else np.asarray(bound)
     if known is not None:
@@ -98,7 +98,7 @@ def _end(variable: FreeVariable, bound: Any, upper: int, others: Ranges) -> floa
     return float(end)
 
 
-def _not_constant(variable: FreeVariable, bound: Any) -> ModelError:
+def _not_constant(variable: NamedVariable, bound: Any) -> ModelError:
     return ModelError(
         f"`{variable.name}` ({variable.node.op!r}) is bounded by {bound!r}, which is no constant; give numbers to "
         "marginalize it, or marginalize what the bound depends on together with it; lengths that data decide are "

@@ -117,8 +117,9 @@ def _of(node: Node, loops: bool) -> float:
             return 25.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])
         case Cond() as op:
             return max(operations(op.then.results, loops), operations(op.otherwise.results, loops))
-        case _:
-            return 0.0
+        case op:
+            own = getattr(op, "operations", None)  # of ops that few programs have
+            return 0.0 if own is None else float(own(*node.inputs))
 
 
 def _size(node: Node) -> float:

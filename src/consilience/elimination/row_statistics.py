@@ -14,11 +14,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from consilience.elimination.row_addends import Addend, Weights, addends, has_rows
+from consilience.elimination.row_factors import Floats, Places, RowColumns, eliminated, triangular, triangular_of_cells
 from consilience.errors import ConsilienceError
 from consilience.ir import Constant, Node, constant, substitute, topological
 from consilience.ir.side_tables import without_sources
-from consilience.model.row_addends import Addend, Weights, addends, has_rows
-from consilience.model.row_factors import Floats, Places, RowColumns, eliminated, triangular, triangular_of_cells
 from consilience.ops.elementwise import apply, cast
 from consilience.ops.linalg import matmul
 from consilience.ops.reduce import Reduce, reduce
