@@ -354,7 +354,7 @@ class _Search:
             before = len(modes)
 
     def exchanges(self) -> None:
-        """Ascents from the heaviest mode with two coordinates exchanged, as rates that may change places (flip-flop)."""
+        """Ascents from the heaviest mode with two coordinates exchanged, as rates may change places (flip-flop)."""
         n, modes = len(self.centre), self.converged()
         if n not in range(2, MOST_EXCHANGED + 1) or not modes or not self.evaluations.affordable(1, n * n):
             return
