@@ -149,6 +149,15 @@ class BART(Continuous):
         `pm.bart.SubsetSplit`. By default categories without an order of a data frame have subsets, all else cuts.
     separate_trees
         Whether each row of a matrix of functions, `shape=(k, n)`, has trees of its own; they share them otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.BART("mu", X=np.linspace(0.0, 1.0, 5)[:, None], Y=np.arange(5.0), m=10)
+    >>> mu.type.ndim
+    1
     """
 
     X = parameter(Covariates(), nan_check=False)

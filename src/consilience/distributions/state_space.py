@@ -77,6 +77,8 @@ class LinearGaussianStateSpace(Continuous):
     varying
         Names of the matrices that have an axis of time, of length steps + 1, before their own axes: "Z d", or a
         sequence. Those at time t lead from there to t + 1.
+    diffuse
+        Numbers of the diffuse states, which follow from `initial`.
 
     Notes
     -----
@@ -167,6 +169,8 @@ class LinearGaussianStateSpace(Continuous):
 
         Parameters
         ----------
+        value : TensorVariable
+            Observations, shape (..., steps + 1, p).
         with_steps : bool, default False
             Whether intercepts of the states have an axis of time in any case: derivatives by them are what smoothed
             states are made of.
