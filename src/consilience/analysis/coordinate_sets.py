@@ -37,12 +37,8 @@ class Table:
 class Sets(Record, eq=False):
     """For each element of a value the coordinates on which it depends.
 
-    Parameters
-    ----------
-    ids : Integers
-        Int64, the value's shape: rows of the table; -1: none.
-    linear : bool, default False
-        Whether the value is a linear function of the coordinates, with known coefficients.
+    `ids`: int64, the value's shape: rows of the table; -1: none. `linear`: whether the value is a linear function of
+    the coordinates, with known coefficients.
     """
 
     ids: Integers
@@ -53,19 +49,9 @@ class Sets(Record, eq=False):
 class Pairs:
     """Pairs found so far, coordinates set aside so far, and what sets can be made into.
 
-    Parameters
-    ----------
-    dimension : int
-        Number of coordinates.
-    most : int
-        Partners that a coordinate may have before it is set aside.
-
-    Attributes
-    ----------
-    shared
-        Which coordinates are set aside, bool (dimension,).
-    sums
-        Coefficients of sums that enter a function, by their bits; float64 (dimension,) each.
+    `dimension`: number of coordinates. `most`: partners that a coordinate may have before it is set aside. `shared`:
+    which coordinates are set aside, bool (dimension,). `sums`: coefficients of sums that enter a function, by their
+    bits; float64 (dimension,) each.
     """
 
     def __init__(self, dimension: int, most: int) -> None:

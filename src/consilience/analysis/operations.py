@@ -47,10 +47,7 @@ def operations(outputs: Iterable[Node], loops: bool = False) -> float:
 
     What depends on constants alone is not counted: it is computed when the function is compiled.
 
-    Parameters
-    ----------
-    loops : bool, default False
-        Whether loops count with all their steps, and functions in Python; else they are free.
+    `loops`: whether loops count with all their steps, and functions in Python; else they are free.
     """
     known: set[Node] = set()
     found = 0.0

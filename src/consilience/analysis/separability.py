@@ -28,10 +28,7 @@ from consilience.record import Record
 class Link(Record):
     """An axis of the variable, and which of its positions each position of the linked axis depends on.
 
-    Parameters
-    ----------
-    places : TensorVariable or None
-        One int64 axis; None: position i depends on position i.
+    `places`: one int64 axis; None: position i depends on position i.
     """
 
     axis: int

@@ -35,15 +35,8 @@ def addends(factor: Node) -> list[Node]:
 def of_elements(factor: Node, leaves: Sequence[Node], least: int, count: int) -> list[Node]:
     """A factor of variables that are stacked as one factor per variable, if each acts on elements of its own.
 
-    Parameters
-    ----------
-    leaves : sequence of TensorVariable
-        Variables of equal shape with the values `least`, …, of `count` in all; the factor may depend on others.
-
-    Returns
-    -------
-    list of TensorVariable
-        The factor alone where it cannot be parted.
+    `leaves`: variables of equal shape with the values `least`, …, of `count` in all; the factor may depend on others.
+    Returns: the factor alone where it cannot be parted.
     """
     for join in topological([factor]):
         if not isinstance(join.op, Concatenate):

@@ -7,17 +7,20 @@ which derivatives of the graph give: no form of model is asked for, and none nee
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
 
 import numpy as np
 
 from consilience.analysis.separability import links
-from consilience.distributions.densities import supported_density
 from consilience.elimination import NamedVariable
 from consilience.elimination.addends import total
+from consilience.elimination.polynomial import degrees
 from consilience.errors import ModelError
-from consilience.ir import Node, constant, substitute, tensor_input, topological
+from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
 from consilience.ops.elementwise import StopGradient, apply, cast
+from consilience.ops.index import getitem
 from consilience.ops.linalg import cholesky, diagonal, solve_triangular
 from consilience.ops.random import draw
 from consilience.ops.reduce import reduce
@@ -27,83 +30,32 @@ from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 from consilience.transforms.vectorize import vectorize
 
-
-class NormalConditional(Record, eq=False):
-    """The normal distribution of the variables given all others: a mean, and what makes a deviation of white noise.
-
-    Parameters
-    ----------
-    mean : TensorVariable
-        Of all elements as one vector; of elements that are independent given all others in their own shape.
-    spread : callable
-        A deviation from the mean, of standard normal numbers of its shape.
-    """
-
-    mean: Node
-    spread: Callable[[Node], Node]
+# Elements up to which a dense factor is taken without a look at the pattern, and the share of a dense factor's entries
+# above which it is taken in any case.
+SMALL: Final = 24
+FULL: Final = 0.3
+MOST_PARTNERS: Final = 64  # of an element in the band; those with more have full columns
 
 
-class Integral(Record, eq=False):
-    """One variable that was integrated out.
+class NormalIntegral(Record, eq=False):
+    """The integral over variables that are jointly normal given all others, and draws of them.
 
     Parameters
     ----------
-    leaf : TensorVariable
-        Stands for the variable in factors.
-    conditional : NormalConditional
-        Of all that were integrated out together; the elements of this one begin at `start`.
+    kind : str
+        The factor of their precision, in words.
+    joined : int
+        Elements of the largest set that are not independent of each other.
+    value : TensorVariable
+        The logarithm of the integral, a scalar.
+    drawn : list of callable
+        Each variable given all others, from a key that is the same for all of them.
     """
 
-    variable: NamedVariable
-    leaf: Node
-    conditional: NormalConditional
-    start: int
-    settled: Node | None = None
-
-    def drawn(self, key: Node) -> Node:
-        """The variable given all others; those that were integrated out together need the same key."""
-        mean = self.conditional.mean
-        whole = mean + self.conditional.spread(draw("random_normal", key, mean.static_shape))
-        return _part(whole, self.start, self.leaf)
-
-
-def integrated(
-    factors: Sequence[Node], variables: Sequence[NamedVariable], others: Sequence[Node], given: Mapping[Node, Node]
-) -> tuple[list[Node], list[Integral]]:
-    """The factors without the variables, as many as before, with the joint log density in place of the first.
-
-    Parameters
-    ----------
-    factors : sequence of TensorVariable
-        Log densities over the placeholders of the variables, elementwise.
-    others : sequence of TensorVariable
-        Placeholders of discrete variables, and densities of these.
-    given : mapping of TensorVariable to TensorVariable
-        Replacements for the nodes of all random variables, with those placeholders.
-
-    Raises
-    ------
-    ModelError
-        Where the log density is not quadratic in the variables, or they act together with discrete ones.
-    """
-    leaves = [given[v.node] for v in variables]
-    own = substitute([supported_density(v.node, given[v.node]) for v in variables], given)
-    acting = [place for place, factor in enumerate(factors) if _acts(factor, leaves)]
-    terms = [*own, *(factors[place] for place in acting)]
-    if any(_acts(each, leaves) for each in others) or any(_acts(each, others) for each in terms):
-        raise ModelError(
-            f"{listed(variables)} and discrete variables that are marginalized act on each other; only one or the "
-            "other can be taken out of the density."
-        )
-    value, conditional = _integral(terms, leaves, variables)
-    result = list(factors)
-    for place in acting:
-        result[place] = value if place == acting[0] else constant(0.0)
-    found, start = [], 0
-    for variable, leaf in zip(variables, leaves, strict=True):
-        found.append(Integral(variable, leaf, conditional, start))
-        start += _size(leaf)
-    return result, found
+    kind: str
+    joined: int
+    value: Node
+    drawn: list[Callable[[Node], Node]]
 
 
 def is_quadratic(term: Node, leaves: Sequence[Node]) -> bool:
@@ -157,13 +109,42 @@ def _curvature(terms: Sequence[Node], leaves: Sequence[Node], separable: bool = 
     slope = gradient(value, point)
     direction = tensor_input(point.dtype, point.static_shape)
     (moved,) = simplify([gradient(reduce("sum", slope * direction), point)])
-    return None if _acts(moved, [point]) else _Curvature(point, value, slope, direction, moved)
+    if _acts(moved, [point]):
+        if degrees([value], [point])[0] > 2:
+            return None
+        (moved,) = simplify(substitute([moved], {point: constant(np.zeros(point.static_shape), point.dtype)}))
+    return _Curvature(point, value, slope, direction, moved)
 
 
-def _integral(
+class _Factor(Record, eq=False):
+    """A factor of the precision: `solved` divides by it, `spread` makes deviations of standard normal numbers.
+
+    Parameters
+    ----------
+    logs : TensorVariable
+        Of which the sum is half the logarithm of the determinant of the covariance.
+    once : bool
+        Whether only first derivatives of the factor are known.
+    """
+
+    kind: str
+    joined: int
+    logs: Node
+    solved: Callable[[Node], Node]
+    spread: Callable[[Node], Node]
+    once: bool = False
+
+
+def normal_integral(
     terms: Sequence[Node], leaves: Sequence[Node], variables: Sequence[NamedVariable]
-) -> tuple[Node, NormalConditional]:
-    """The logarithm of the integral of exp(the sum of the terms), and the distribution that the terms are of."""
+) -> NormalIntegral:
+    """The logarithm of the integral of exp(the sum of the terms), and draws of the distribution that they are of.
+
+    Raises
+    ------
+    ModelError
+        Where the log density is not quadratic in the variables.
+    """
     separable = len(leaves) == 1 and _is_separable(terms, leaves[0])
     known = _curvature(terms, leaves, separable)
     if known is None or not _acts(known.moved, [known.direction]):
@@ -174,37 +155,104 @@ def _integral(
         return substitute([node], {known.point: where})[0]
 
     shape = known.point.static_shape
-    if separable:
-        (curved,) = substitute([known.moved], {known.direction: constant(np.ones(shape), known.point.dtype)})
-        deviation = apply("reciprocal", apply("sqrt", -curved))
-        logs = apply("log", deviation)
-
-        def solved(right: Node) -> Node:
-            return right * apply("square", deviation)
-
-        def spread(noise: Node) -> Node:
-            return noise * deviation
-
-    else:
-        (size,) = shape
-        assert isinstance(size, int)
-        (curved,) = vectorize([known.moved], {known.direction: constant(np.eye(size))})
-        factor = cholesky(-curved)
-        logs = -apply("log", diagonal(factor))
-
-        def solved(right: Node) -> Node:
-            return spread(solve_triangular(factor, right, lower=True))
-
-        def spread(noise: Node) -> Node:
-            return solve_triangular(factor, noise, lower=True, trans=1)
-
+    factor = _diagonal(known) if separable else _factor(known)
     # A step from zero, and one more from there, which takes away what the first one rounded. The value is flat at the
     # mean; derivatives pass through the second step, so that second ones are right, too.
-    near = Node(StopGradient(), solved(at(known.slope, constant(np.zeros(shape), known.point.dtype))))
-    mean = near + solved(at(known.slope, near))
-    spreads = reduce("sum", logs) if logs.ndim else logs
-    value = at(known.value, mean) + spreads + _size(known.point) * math.log(2 * math.pi) / 2
-    return value, NormalConditional(mean, spread)
+    near = Node(StopGradient(), factor.solved(at(known.slope, constant(np.zeros(shape), known.point.dtype))))
+    mean = near + factor.solved(at(known.slope, near))
+    flat = Node(StopGradient(), mean) if factor.once else mean
+    spreads = reduce("sum", factor.logs) if factor.logs.ndim else factor.logs
+    value = at(known.value, flat) + spreads + _size(known.point) * math.log(2 * math.pi) / 2
+
+    def part(start: int, leaf: Node, key: Node) -> Node:
+        return _part(mean + factor.spread(draw("random_normal", key, shape)), start, leaf)
+
+    starts = np.cumsum([0, *(_size(leaf) for leaf in leaves)])
+    drawn = [partial(part, int(start), leaf) for start, leaf in zip(starts, leaves, strict=False)]
+    return NormalIntegral(factor.kind, factor.joined, value, drawn)
+
+
+def _diagonal(known: _Curvature) -> _Factor:
+    (curved,) = substitute(
+        [known.moved], {known.direction: constant(np.ones(known.point.static_shape), known.point.dtype)}
+    )
+    deviation = apply("reciprocal", apply("sqrt", -curved))
+    return _Factor(
+        "normal, each element alone",
+        1,
+        apply("log", deviation),
+        lambda right: right * apply("square", deviation),
+        lambda noise: noise * deviation,
+    )
+
+
+def _factor(known: _Curvature) -> _Factor:
+    (size,) = known.point.static_shape
+    assert isinstance(size, int)
+    found = _sparse(known, size) if size > SMALL else None
+    if found is not None:
+        return found
+    (curved,) = vectorize([known.moved], {known.direction: constant(np.eye(size))})
+    factor = cholesky(-curved)
+
+    def spread(noise: Node) -> Node:
+        return solve_triangular(factor, noise, lower=True, trans=1)
+
+    return _Factor(
+        "normal, by a dense factor",
+        size,
+        -apply("log", diagonal(factor)),
+        lambda right: spread(solve_triangular(factor, right, lower=True)),
+        spread,
+    )
+
+
+def _sparse(known: _Curvature, size: int) -> _Factor | None:
+    """By a sparse factor, or none where the pattern depends on what is not known yet, or is nearly full."""
+    from scipy import sparse as matrices
+    from scipy.sparse.csgraph import connected_components
+
+    from consilience.elimination.curvature_pattern import pattern_of
+    from consilience.native.colouring import colours_of
+    from consilience.ops.sparse.factorisation import cholesky as sparse_cholesky
+    from consilience.ops.sparse.variable import SparseVariable
+
+    pattern = pattern_of(known.value, known.point, MOST_PARTNERS)
+    if pattern is None or pattern.sums.nnz:
+        return None
+    pairs, shared = pattern.pairs.tocsr(), pattern.shared
+    if not len(shared) and pairs.nnz == size:
+        return _diagonal(known)
+    # Columns that one product with the curvature tells apart, and full ones by themselves.
+    colours = colours_of(pairs)
+    count = int(colours.max()) + 1
+    colours[shared] = count + np.arange(len(shared))
+    seeds = np.zeros((count + len(shared), size))
+    seeds[colours, np.arange(size)] = 1.0
+    whole = pairs.tolil()
+    for column in shared:
+        whole[column, :] = whole[:, column] = True
+    entries = matrices.csr_matrix(whole)
+    entries.sort_indices()
+    rows = np.repeat(np.arange(size), np.diff(entries.indptr))
+    columns = entries.indices.astype(np.int64)
+    # What lies in a full row or column is read from the product that has nothing else.
+    is_full = np.zeros(size, bool)
+    is_full[shared] = True
+    source = np.where(is_full[rows], rows, columns)
+    target = np.where(is_full[rows], columns, rows)
+    (moved,) = vectorize([known.moved], {known.direction: constant(seeds)})
+    values = -getitem(reshape(moved, (-1,)), (constant(colours[source] * size + target),))
+    begins, places = constant(entries.indptr.astype(np.int32)), constant(columns.astype(np.int32))
+    joined = int(np.bincount(connected_components(entries, directed=False)[1]).max())
+    factor = sparse_cholesky(SparseVariable(values, places, begins, (size, size), "csr"))
+    held = constant_value(factor.L.indptr)
+    assert held is not None
+    if held[-1] > FULL * size * (size + 1) / 2:
+        return None
+    return _Factor(
+        "normal, by a sparse factor", joined, factor.logdet() * -0.5, factor.solve, factor.correlate, once=True
+    )
 
 
 def _is_separable(terms: Sequence[Node], leaf: Node) -> bool:
@@ -215,4 +263,4 @@ def _is_separable(terms: Sequence[Node], leaf: Node) -> bool:
     )
 
 
-__all__ = ["Integral", "NormalConditional", "integrated", "is_quadratic", "listed"]
+__all__ = ["NormalIntegral", "is_quadratic", "listed", "normal_integral"]

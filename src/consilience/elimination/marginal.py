@@ -36,7 +36,7 @@ from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
 
 if TYPE_CHECKING:
-    from consilience.elimination.gaussian_integral import Integral
+    from consilience.elimination.integrals import Integral
     from consilience.elimination.ranges import Range, Ranges
 
 # Combinations of values of one variable's elements that are summed together at most.
@@ -48,21 +48,13 @@ TAIL: Final = 1e-12
 class Sum(Record):
     """One variable that was summed out.
 
-    Parameters
-    ----------
-    leaf : TensorVariable
-        Stands for the variable in factors and tables.
-    least : int
-        Its smallest value; `count` the number of them.
-    table : TensorVariable or None
-        Unnormalised log probability of each value (count, *shape), or of each combination (combinations,); it depends
-        on variables that were summed out later. None where nothing depends on the variable, or it is a chain.
-    combined : TensorVariable, optional
-        Values of all elements per combination (combinations, *shape); None where elements are independent.
-    chain : Weights, optional
-        What the elements of a chain weigh, alone and beside each other.
-    settled : TensorVariable, optional
-        Of a variable without end: whether two thirds of the values would have been enough, bool (*shape).
+    `leaf`: stands for the variable in factors and tables.
+    `least`: its smallest value; `count` the number of them.
+    `table`: unnormalised log probability of each value (count, *shape), or of each combination (combinations,); it
+        depends on variables that were summed out later. None where nothing depends on the variable, or it is a chain.
+    `combined`: values of all elements per combination (combinations, *shape); None where elements are independent.
+    `chain`: what the elements of a chain weigh, alone and beside each other.
+    `settled`: of a variable without end: whether two thirds of the values would have been enough, bool (*shape).
     """
 
     variable: NamedVariable
@@ -90,42 +82,26 @@ def summed_out(
 ) -> tuple[list[Node], list[Sum | Integral]]:
     """The factors without the variables, as many as before, and the sums in their order.
 
-    Parameters
-    ----------
-    factors : sequence of TensorVariable
-        Log densities over the placeholders of the variables, elementwise.
-    given : mapping of TensorVariable to TensorVariable
-        Replacements for the nodes of all random variables, with those placeholders.
-    values : mapping of str to int
-        How many are summed of variables that have infinitely many.
-    sampled : bool, default False
-        Whether densities are lower, and no NaN, where these are too few: steps of samplers that lead there are rejected
-        by their energy, and do not diverge.
-    weights : mapping of int to TensorVariable, optional
-        How many rows each row of a factor stands for, by the factor's place, as under `total_size`.
-
-    Returns
-    -------
-    tuple of (list of TensorVariable, list of Sum or Integral)
-        Integrals of continuous variables first. For each sum the joint log density in place of the first factor that
-        depends on the variable, and 0 in place of the others.
-
-    Raises
-    ------
-    ModelError
-        Where a variable is none of numbers from a least one on, or has too many combinations, and where rows that stand
-        for several share a variable.
+    `factors`: log densities over the placeholders of the variables, elementwise.
+    `given`: replacements for the nodes of all random variables, with those placeholders.
+    `values`: how many are summed of variables that have infinitely many.
+    `sampled`: whether densities are lower, and no NaN, where these are too few: steps of samplers that lead there are
+        rejected by their energy, and do not diverge.
+    `weights`: how many rows each row of a factor stands for, by the factor's place, as under `total_size`.
+    Returns: integrals of continuous variables first. For each sum the joint log density in place of the first factor
+        that depends on the variable, and 0 in place of the others.
+    Raises ModelError where a variable is none of numbers from a least one on, or has too many combinations, and where
+        rows that stand for several share a variable.
     """
     weights = weights or {}
     from consilience.elimination.branches import hoisted  # few models need it
 
     integrals: list[Integral] = []
-    within = set(topological(factors))
-    alone = [v for v in variables if v.continuous and given[v.node] not in within]  # drawn from their distributions
+    alone = _alone(factors, variables, given)  # drawn from their distributions
     continuous = [v for v in variables if v.continuous and v not in alone]
     variables = [v for v in variables if not v.continuous]
     if continuous:
-        from consilience.elimination.gaussian_integral import integrated  # few models need it
+        from consilience.elimination.integrals import integrated  # few models need it
 
         others = [given[v.node] for v in variables]
         others += substitute([supported_density(v.node, given[v.node]) for v in variables], given)
@@ -171,6 +147,19 @@ def summed_out(
     summed = [_whole(parts) for parts in pool[: len(factors)]]
     sums += [Sum(v, given[v.node], 0, 0, None) for v in alone]
     return [weights[i] * factor if i in weights else factor for i, factor in enumerate(summed)], sums
+
+
+def _alone(
+    factors: Sequence[Node], variables: Sequence[NamedVariable], given: Mapping[Node, Node]
+) -> list[NamedVariable]:
+    """Continuous variables that nothing depends on but others of their kind, if anything."""
+    left = [v for v in variables if v.continuous]
+    known = substitute([supported_density(v.node, given[v.node]) for v in variables if not v.continuous], given)
+    within = set(topological([*factors, *known])) if left else set()
+    while acting := [v for v in left if given[v.node] in within]:
+        left = [v for v in left if v not in acting]
+        within |= set(topological(substitute([supported_density(v.node, given[v.node]) for v in acting], given)))
+    return left
 
 
 def _by_rows(factor: Node, leaf: Node) -> bool:
@@ -337,11 +326,8 @@ def _added(parts: Sequence[Node]) -> Node:
 def drawn_again(sums: Sequence[Sum | Integral], key: Node) -> dict[Node, tuple[Node, Node | None]]:
     """Draws of the variables given everything else, by their placeholders, last sum first.
 
-    Returns
-    -------
-    dict of TensorVariable to tuple of (TensorVariable, TensorVariable or None)
-        Per variable its draw, and log probabilities of its values (*shape, count), given the draws of those variables
-        that were summed out later; continuous ones have none. Those on which nothing depends are left out.
+    Returns: per variable its draw, and log probabilities of its values (*shape, count), given the draws of those
+    variables that were summed out later; continuous ones have none. Those on which nothing depends are left out.
     """
     found: dict[Node, tuple[Node, Node | None]] = {}
     for place, one in reversed(list(enumerate(sums))):
@@ -376,10 +362,7 @@ def recovered(
 ) -> list[Node]:
     """Expressions of random variables, with draws of those that were summed out given all others.
 
-    Parameters
-    ----------
-    known : mapping of TensorVariable to TensorVariable
-        What stands for each random variable of the model.
+    `known`: what stands for each random variable of the model.
     """
     draws = drawn_again(sums, key)
     summed = {one.variable.node: one.leaf for one in sums}

@@ -24,12 +24,7 @@ from consilience.transforms.vectorize import vectorize
 class Part(Record):
     """What reads a part of a variable along one axis.
 
-    Parameters
-    ----------
-    node : TensorVariable
-        The part.
-    start : int
-        First position; `fixed` for a single position, whose axis is lost.
+    `node`: the part. `start`: first position; `fixed` for a single position, whose axis is lost.
     """
 
     node: Node
@@ -40,14 +35,9 @@ class Part(Record):
 class Weights(Record):
     """Log weights of the paths of a chain: a path's is the sum along it.
 
-    Parameters
-    ----------
-    axis : int
-        The axis of the variable along which its elements are neighbours.
-    states : TensorVariable
-        Of each state at each place (T, *rest, K); rest are the other axes of the variable.
-    pairs : TensorVariable or None
-        Of a state and the next one (T - 1, *rest, K, K); None where neighbours are independent.
+    `axis`: the axis of the variable along which its elements are neighbours. `states`: of each state at each place (T,
+    *rest, K); rest are the other axes of the variable. `pairs`: of a state and the next one (T - 1, *rest, K, K); None
+    where neighbours are independent.
     """
 
     axis: int
@@ -58,10 +48,7 @@ class Weights(Record):
 def weights(leaf: Node, factors: Sequence[Node], least: int, count: int) -> Weights | None:
     """What factors say about a variable whose elements act together with the next one only; None for any other.
 
-    Parameters
-    ----------
-    factors : sequence of TensorVariable
-        Log densities; what counts is the sum of all their elements.
+    `factors`: log densities; what counts is the sum of all their elements.
     """
     for axis, length in enumerate(leaf.static_shape):
         if isinstance(length, int) and length > 1:
@@ -169,15 +156,7 @@ def log_sum(of: Weights) -> Node:
 def drawn_path(of: Weights, uniform: Node) -> tuple[Node, Node]:
     """A path with the probability of its weight, and the log probability of each state at each place.
 
-    Parameters
-    ----------
-    uniform : TensorVariable
-        Numbers between 0 and 1 (T, *rest).
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        Numbers of states (T, *rest), and (T, *rest, K).
+    `uniform`: numbers between 0 and 1 (T, *rest). Returns: numbers of states (T, *rest), and (T, *rest, K).
     """
     assert of.pairs is not None
     number = of.states.static_shape[0]

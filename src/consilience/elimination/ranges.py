@@ -43,10 +43,7 @@ Ranges: TypeAlias = Mapping[Node, "Range | ModelError"]
 def ranges_of(variables: Sequence[NamedVariable], values: Mapping[str, int]) -> Ranges:
     """The range of each variable, given those of the others among them.
 
-    Parameters
-    ----------
-    values : mapping of str to int
-        How many to sum of variables without end, by name.
+    `values`: how many to sum of variables without end, by name.
     """
     found: dict[Node, Range | ModelError] = {}
     order = {node: place for place, node in enumerate(topological([v.node for v in variables]))}

@@ -31,18 +31,11 @@ Weights: TypeAlias = float | npt.NDArray[np.float64]
 class Addend(Record, eq=False):
     """weights * all factors * all varying * (matrix @ vector) * (sum of the squared) ** 2, of each row.
 
-    Parameters
-    ----------
-    weights : float or ndarray
-        Known numbers, one for all rows or one each.
-    factors : tuple of TensorVariable
-        Numbers that all rows share.
-    varying : tuple of TensorVariable
-        Expressions with one value per row, that depends on the row by constants.
-    product : tuple of (ndarray, TensorVariable), optional
-        A known matrix (row, column), and a vector of one factor per column.
-    squared : tuple of Addend
-        A linear form: none of its addends has a square. Empty: no square.
+    `weights`: known numbers, one for all rows or one each.
+    `factors`: numbers that all rows share.
+    `varying`: expressions with one value per row, that depends on the row by constants.
+    `product`: a known matrix (row, column), and a vector of one factor per column.
+    `squared`: a linear form: none of its addends has a square. Empty: no square.
     """
 
     weights: Weights

@@ -26,14 +26,8 @@ FEW: Final = 8
 class RowColumns:
     """Known columns (row, column), made block by block of what they are written as.
 
-    Parameters
-    ----------
-    rows : int
-        Number of rows.
-    parts : sequence of ndarray
-        Vectors and matrices over the rows, of any kind of number.
-    scale : ndarray or None
-        Multiplies all columns of a row.
+    `rows`: number of rows. `parts`: vectors and matrices over the rows, of any kind of number. `scale`: multiplies all
+    columns of a row.
     """
 
     def __init__(self, rows: int, parts: Sequence[npt.NDArray[Any]], scale: Floats | None) -> None:
@@ -86,18 +80,9 @@ def triangular_of_cells(columns: RowColumns, cell: Places, cells: int) -> Floats
 def eliminated(own: RowColumns, rest: RowColumns, cell: Places, cells: int) -> tuple[Floats, Floats, Floats]:
     """The columns with coefficients of their own in each cell, eliminated from those that all rows share.
 
-    Parameters
-    ----------
-    own : RowColumns
-        A few; `rest`: others over the same rows.
-    cell : ndarray
-        Of each row, int64, from 0 to `cells` - 1.
-
-    Returns
-    -------
-    tuple of (ndarray, ndarray, ndarray)
-        R (cell, own, own) and S (cell, own, rest) and T (rest, rest): |own x + rest y|² is the sum over the cells of
-        |R x + S y|², plus |T y|², with x the coefficients in the cell.
+    `own`: a few; `rest`: others over the same rows. `cell`: of each row, int64, from 0 to `cells` - 1. Returns: R
+    (cell, own, own) and S (cell, own, rest) and T (rest, rest): |own x + rest y|² is the sum over the cells of |R x + S
+    y|², plus |T y|², with x the coefficients in the cell.
     """
     q, r = _orthogonal(own, cell, cells)
     s = np.zeros((cells, own.count, rest.count))

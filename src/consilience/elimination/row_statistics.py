@@ -44,11 +44,6 @@ def by_statistics(sums: Sequence[Node]) -> list[Node]:
 
     They are equal up to rounding: what is computed of the columns is orthogonal, so that neither large offsets nor
     columns that nearly depend on each other cost digits that the rows themselves would keep.
-
-    Parameters
-    ----------
-    sums : sequence of TensorVariable
-        Expressions with sums along a first axis; log likelihoods, which keep their rows, are other expressions.
     """
     return [_of_sum(one) if _may(one) else one for one in sums]
 

@@ -28,12 +28,8 @@ FEW: Final = 1_000  # values times elements up to which the table is as cheap wr
 def running_sums(factor: Node, leaf: Node, values: npt.NDArray[np.int64]) -> Node | None:
     """The sum of a factor's elements for each value of a scalar, (values,); None where it is of another form.
 
-    Parameters
-    ----------
-    factor : TensorVariable
-        A log density, elementwise.
-    leaf : TensorVariable
-        The scalar; it has to act through one condition, each element of which changes once, if at all, as it grows.
+    `factor`: a log density, elementwise. `leaf`: the scalar; it has to act through one condition, each element of which
+    changes once, if at all, as it grows.
     """
     if leaf.ndim or not factor.ndim or not all(isinstance(n, int) for n in factor.static_shape):
         return None

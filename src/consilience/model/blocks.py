@@ -108,17 +108,9 @@ def compile_block(
 ) -> Executable:
     """Code for the density of the variables `names` given the others.
 
-    Parameters
-    ----------
-    terms : sequence of TensorVariable
-        All terms of the log density, as functions of `values`, one for each stretch of the layout.
-    slots : sequence of TensorVariable
-        Leaves of data.
-
-    Raises
-    ------
-    ModelError
-        For a "table" of a variable whose elements are not independent, or that has no finite range.
+    `terms`: all terms of the log density, as functions of `values`, one for each stretch of the layout. `slots`: leaves
+    of data. Raises ModelError for a "table" of a variable whose elements are not independent, or that has no finite
+    range.
     """
     with without_sources(), collection_paused():
         own = [value for value, s in zip(values, layout.stretches, strict=True) if s.variable.name in names]

@@ -24,7 +24,7 @@ from consilience.record import Record
 from consilience.rewrite.facts import assume
 
 if TYPE_CHECKING:
-    from consilience.elimination.gaussian_integral import Integral
+    from consilience.elimination.integrals import Integral
 
 
 class Terms(Record):

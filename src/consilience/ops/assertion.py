@@ -19,12 +19,7 @@ Fact = tuple[str, bool | float]
 class Assume(Op):
     """The value itself, of which facts hold that the user asserted; `rewrite.facts` knows their names.
 
-    Attributes
-    ----------
-    facts : tuple of Fact
-        (name, True) or (name, bound), sorted.
-    name : str
-        Of a value that is another one's under a name of its own.
+    `facts`: (name, True) or (name, bound), sorted. `name`: of a value that is another one's under a name of its own.
     """
 
     linear = ((0,),)

@@ -60,12 +60,8 @@ class Cond(Op):
 
     Inputs: the condition, then the operands of both regions, which have equal parameters and ranks of results.
 
-    Attributes
-    ----------
-    owed : tuple of (tuple of ShapeConstraint, tuple of ShapeConstraint)
-        What either region requires of lengths, checked where it is chosen.
-    choice : int or Dimension or None
-        The condition as a length, 1 or 0, where lengths depend on it; None: results have equal lengths.
+    `owed`: what either region requires of lengths, checked where it is chosen. `choice`: the condition as a length, 1
+    or 0, where lengths depend on it; None: results have equal lengths.
     """
 
     then: Region
@@ -109,8 +105,7 @@ def cond(
 
     Parameters
     ----------
-    condition : TensorLike
-        Boolean expression; a number other than 0 counts as true.
+    condition : ...
     then : TensorLike or sequence of TensorLike
         Value where the condition holds.
     otherwise : TensorLike or sequence of TensorLike
@@ -252,8 +247,7 @@ def ifelse(
 
     Parameters
     ----------
-    condition : TensorLike
-        Boolean expression; a number other than 0 counts as true.
+    condition : ...
     then : TensorLike
         Value where the condition holds.
     otherwise : TensorLike

@@ -196,11 +196,8 @@ class StopGradient(Op):
 class AlteredGradient(Op):
     """The value itself; derivatives pass in another way.
 
-    Attributes
-    ----------
-    kind : str
-        "zero": they are zero. "undefined": to take one is an error. "scale": times `numbers[0]`. "clip": brought
-        between `numbers[0]` and `numbers[1]`.
+    `kind`: "zero": they are zero. "undefined": to take one is an error. "scale": times `numbers[0]`. "clip": brought
+    between `numbers[0]` and `numbers[1]`.
     """
 
     linear = ((0,),)
@@ -221,8 +218,7 @@ def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     dtype : dtype or None
         Element type of the result; by default it follows from the operands.
 

@@ -109,11 +109,8 @@ class SingularValues(_Factorisation):
 class QR(_Factorisation):
     """Q with orthonormal columns and upper triangular R with x = Q R, by Householder reflections.
 
-    Attributes
-    ----------
-    mode : str
-        "reduced": Q has as many columns as R has rows, the smaller length of x; "full": Q is square, R has the shape of
-        x; "r": R of "reduced" alone.
+    `mode`: "reduced": Q has as many columns as R has rows, the smaller length of x; "full": Q is square, R has the
+    shape of x; "r": R of "reduced" alone.
     """
 
     mode: str = "reduced"

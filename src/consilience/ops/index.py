@@ -207,12 +207,7 @@ class IndexUpdate(Op):
 class MaskPositions(Op):
     """Flat row-major positions (int64) where a bool tensor is True.
 
-    Attributes
-    ----------
-    count : int or Dimension
-        Their number, a computed length.
-    covered : tuple of int
-        Lengths of the axes that the mask selects from.
+    `count`: their number, a computed length. `covered`: lengths of the axes that the mask selects from.
     """
 
     count: Dim
@@ -250,8 +245,7 @@ def flatnonzero(a: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
 
     Returns
     -------
@@ -278,8 +272,7 @@ def argwhere(a: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
 
     Returns
     -------
@@ -502,13 +495,7 @@ def index_set(part: Node, values: TensorLike) -> Node:
 
 
 def index_inc(part: Node, values: TensorLike, ignore_duplicates: bool = False) -> Node:
-    """`x[i].inc(values)`: x with the values added to that part, repeated positions summed.
-
-    Parameters
-    ----------
-    ignore_duplicates : bool, default False
-        Of repeated positions only the last counts, as in NumPy's `x[i] += values`.
-    """
+    """`x[i].inc(values)`: x with the values added to that part, repeated positions summed."""
     return _update(part, apply("add", part, values), "set") if ignore_duplicates else _update(part, values, "inc")
 
 

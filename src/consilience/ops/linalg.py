@@ -254,8 +254,7 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
         First operand; leading axes are a batch.
     x2 : TensorLike
         Second operand; leading axes are a batch.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
 
     Returns
     -------
@@ -340,8 +339,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) ->
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     b : TensorLike
         Second operand.
     axes : int or sequence, default 2
@@ -403,8 +401,7 @@ def outer(x: TensorLike, y: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     y : TensorLike
         Second operand.
 
@@ -433,8 +430,7 @@ def matrix_transpose(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -510,8 +506,7 @@ def inv(a: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
 
     Returns
     -------
@@ -537,8 +532,7 @@ def det(a: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
 
     Returns
     -------
@@ -564,8 +558,7 @@ def slogdet(x: TensorLike) -> tuple[Node, Node]:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -596,10 +589,7 @@ def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -
         Matrix, or a batch of them.
     offset : int, default 0
         The diagonal: above the main one if positive, below it if negative.
-    axis1 : int, default -2
-        First of the two axes.
-    axis2 : int, default -1
-        Second of the two axes.
+    axis1, axis2 : ...
 
     Returns
     -------

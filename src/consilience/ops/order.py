@@ -84,13 +84,12 @@ def sort(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     axis : int or None, default -1
         Axis to sort along; None sorts all elements as one vector.
     kind : str, optional
         Change nothing: sorting is stable.
-    order : None
+    order : None, optional
         Fields of structured arrays, which tensors are not: None.
     stable : bool, optional
         Change nothing: sorting is stable.
@@ -130,13 +129,12 @@ def argsort(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     axis : int or None, default -1
         Axis to sort along; None sorts all elements as one vector.
     kind : str, optional
         Taken for NumPy's sake: sorting is stable.
-    order : None
+    order : None, optional
         Fields of structured arrays, which tensors are not: None.
     stable : bool, optional
         Taken for NumPy's sake: sorting is stable.
@@ -172,8 +170,7 @@ def searchsorted(x: TensorLike, v: TensorLike, side: str = "left", sorter: Tenso
 
     Parameters
     ----------
-    x, v : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x, v : ...
     side : str, default 'left'
         Before ("left") or behind ("right") equal elements; NaN is behind all numbers.
     sorter : TensorLike, optional

@@ -27,19 +27,11 @@ REAL: Interval = (-np.inf, np.inf)
 class ScalarFunction(Record):
     """One scalar function of `arity` arguments (0: any number from two on).
 
-    Parameters
-    ----------
-    numpy : callable
-        The meaning, on arrays of one dtype.
-    result : str, default 'float'
-        "same": dtype of the promoted arguments; "float": at least float; "part": that of the parts of a complex
-        argument; "complex"; "bool"; "float64"; "int64".
-    accepts : tuple of str, default ('float',)
-        Which promoted argument dtypes make sense: any of "float", "int", "bool", "complex", "key".
-    domain : tuple of Interval, default (REAL,)
-        Per argument the interval where the value is a finite real; used to draw test points.
-    linear : str or tuple of tuple of int, default ()
-        Groups of arguments in which it is linear together, given the others; "together" or "each" for all of them.
+    `numpy`: the meaning, on arrays of one dtype. `result`: "same": dtype of the promoted arguments; "float": at least
+    float; "part": that of the parts of a complex argument; "complex"; "bool"; "float64"; "int64". `accepts`: which
+    promoted argument dtypes make sense: any of "float", "int", "bool", "complex", "key". `domain`: per argument the
+    interval where the value is a finite real; used to draw test points. `linear`: groups of arguments
+    in which it is linear together, given the others; "together" or "each" for all of them.
     """
 
     name: str

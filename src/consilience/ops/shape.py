@@ -279,12 +279,10 @@ def reshape(x: TensorLike, newshape: object, *, ndim: int | None = None) -> Node
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     newshape : object
         Lengths of the result; one may be -1, which follows from the others.
-    ndim : int, optional
-        Rank.
+    ndim : ...
 
     Returns
     -------
@@ -338,8 +336,7 @@ def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequ
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     source : int or sequence of int
         The axes to move.
     destination : int or sequence of int
@@ -379,10 +376,7 @@ def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
     ----------
     y : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
-    axis1 : int
-        First of the two axes.
-    axis2 : int
-        Second of the two axes.
+    axis1, axis2 : ...
 
     Returns
     -------
@@ -412,8 +406,7 @@ def expand_dims(a: TensorLike, axis: int | Sequence[int]) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     axis : int or sequence of int
         Places of the new axes in the result.
 
@@ -445,8 +438,7 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     axis : int or sequence of int, optional
         Axes of length 1 to leave out; None for all that have it.
 
@@ -480,10 +472,7 @@ def broadcast_to(x: TensorLike, shape: object) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    shape : int or sequence of int
-        Lengths of the axes.
+    x, shape : ...
 
     Returns
     -------
@@ -549,10 +538,7 @@ def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
 
     Parameters
     ----------
-    tensor_list : sequence of TensorLike
-        The tensors to join.
-    axis : int, default 0
-        Axis to work along, counted from the end if negative.
+    tensor_list, axis (one) : ...
 
     Returns
     -------
@@ -590,8 +576,7 @@ def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Node:
     ----------
     tensors : sequence of TensorLike
         The tensors, in order.
-    axis : int, default 0
-        Place of the new axis in the result.
+    axis (new) : ...
 
     Returns
     -------
@@ -627,8 +612,7 @@ def arange(
         End; not included.
     step : TensorLike, default 1
         Distance of neighbours.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
 
     Returns
     -------
@@ -682,12 +666,10 @@ def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = No
 
     Parameters
     ----------
-    shape : int or sequence of int
-        Lengths of the axes.
+    shape : ...
     fill_value : TensorLike
         Value of every element.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
 
     Returns
     -------
@@ -723,8 +705,7 @@ def eye(n: object, m: object | None = None, k: Any = 0, dtype: npt.DTypeLike | N
         Number of columns; as many as rows by default.
     k : object, default 0
         Offset of the diagonal; 0 is the main one, positive ones lie above it.
-    dtype : dtype, optional
-        Element type of the result; `config.floatX` by default.
+    dtype (floatX) : ...
 
     Returns
     -------

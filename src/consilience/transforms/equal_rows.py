@@ -35,15 +35,8 @@ def equal_rows_counted(outputs: Sequence[Node]) -> list[Node]:
 
     The order of summation changes, so results are equal up to rounding.
 
-    Parameters
-    ----------
-    outputs : sequence of Node
-        Expressions of any shape; rows are counted along the first axis of what a sum adds up.
-
-    Returns
-    -------
-    list of Node
-        One expression per output, of its type.
+    `outputs`: expressions of any shape; rows are counted along the first axis of what a sum adds up. Returns: one
+    expression per output, of its type.
     """
     order = topological(outputs)
     found: dict[Node, Node] = {}

@@ -38,11 +38,8 @@ def _one_column_per_entry(entries: Node, columns: Node) -> tuple[ShapeConstraint
 class SparseProduct(Op):
     """A x for entries, columns and beginnings of the rows of A, and a matrix x.
 
-    Attributes
-    ----------
-    width : int or Dimension
-        Number of A's columns; a column beyond it, or rows that do not begin in order, make the function fail
-        (OUT_OF_BOUNDS).
+    `width`: number of A's columns; a column beyond it, or rows that do not begin in order, make the function fail
+    (OUT_OF_BOUNDS).
     """
 
     flops = 2.0
@@ -68,10 +65,7 @@ class SparseProduct(Op):
 class TransposedSparseProduct(Op):
     """A' x for entries, columns and beginnings of the rows of A, and a matrix x with as many rows as A.
 
-    Attributes
-    ----------
-    length : int or Dimension
-        Number of A's columns; fails as `SparseProduct` does.
+    `length`: number of A's columns; fails as `SparseProduct` does.
     """
 
     flops = 2.0
@@ -195,14 +189,7 @@ def proved_compressed(columns: Node, begins: Node, length: Dim) -> bool:
 def block_diagonal(columns: Node, begins: Node, width: Dim) -> tuple[Node, Node]:
     """Columns and beginnings of the block diagonal matrix of a batch of matrices with equally many entries.
 
-    Parameters
-    ----------
-    columns : TensorVariable
-        Shape (batch, entries).
-    begins : TensorVariable
-        Shape (batch, rows + 1).
-    width : int or Dimension
-        Number of columns of each block.
+    `columns`: shape (batch, entries). `begins`: shape (batch, rows + 1). `width`: number of columns of each block.
     """
     batch, count = columns.static_shape
     number = expand_dims(Node(Iota(batch)), 1)

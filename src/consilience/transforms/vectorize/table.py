@@ -21,14 +21,8 @@ from consilience.record import Record
 class Operand(Record):
     """An input in its batched form.
 
-    Parameters
-    ----------
-    core : TensorVariable
-        The input of the node as it was written.
-    value : TensorVariable
-        One value for the whole batch, or one per batch position: batch axes first, then the core's.
-    batched : bool
-        Which of the two.
+    `core`: the input of the node as it was written. `value`: one value for the whole batch, or one per batch position:
+    batch axes first, then the core's. `batched`: which of the two.
     """
 
     core: Node
@@ -64,6 +58,7 @@ _FAMILIES: Final = {
     "scan": "loop",
     "shape": "random shape",
     "sparse": "sparse.factorisation sparse.products",
+    "state_space": "state_space",
 }
 BATCHED: Final = RowsByFamily[Batched](__package__, _OPS, _FAMILIES)
 NO_BATCHED: Final = RowsByFamily[str](__package__, _OPS, _FAMILIES)

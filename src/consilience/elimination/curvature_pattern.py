@@ -9,7 +9,7 @@ differentiation", ACM TOMS 34(1)).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -41,8 +41,6 @@ from consilience.transforms.vectorize import vectorize
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from consilience.model.log_density import ModelDensity
-
 Array: TypeAlias = npt.NDArray[Any]
 FLAT: Final = frozenset(("sign", "floor", "ceil", "trunc", "round", "heaviside"))  # derivatives are 0 where they exist
 MOST_STEPS: Final = 6  # of a loop, after which the sets of what it carries should stay
@@ -52,17 +50,11 @@ MOST_SUMS: Final = 32  # long sums that enter functions
 class CurvaturePattern(Record, eq=False):
     """Where the symmetric matrix of a log density's second derivatives can have entries.
 
-    Parameters
-    ----------
-    shared : Integers
-        int64[k], sorted: coordinates that act together with too many others, such as hyperparameters and common
-        coefficients; their rows and columns may be full.
-    pairs : sparse.csr_matrix
-        Scipy.sparse.csr_matrix, bool (dimension, dimension), symmetric with a full diagonal: of the other coordinates;
-        rows and columns of shared ones hold their diagonal only.
-    sums : sparse.csr_matrix
-        Scipy.sparse.csr_matrix, float64 (m, dimension): vectors a of which the matrix also has multiples of a a', from
-        functions of one long sum, such as the sum of an intrinsic field; 0 in shared coordinates.
+    `shared`: int64[k], sorted: coordinates that act together with too many others, such as hyperparameters and common
+    coefficients; their rows and columns may be full. `pairs`: scipy.sparse.csr_matrix, bool (dimension, dimension),
+    symmetric with a full diagonal: of the other coordinates; rows and columns of shared ones hold their diagonal only.
+    `sums`: scipy.sparse.csr_matrix, float64 (m, dimension): vectors a of which the matrix also has multiples of a a',
+    from functions of one long sum, such as the sum of an intrinsic field; 0 in shared coordinates.
     """
 
     shared: Integers
@@ -70,16 +62,22 @@ class CurvaturePattern(Record, eq=False):
     sums: sparse.csr_matrix
 
 
-def curvature_pattern(density: ModelDensity, most: int = 64) -> CurvaturePattern | None:
+class WrittenDensity(Protocol):
+    """A log density as a graph."""
+
+    dimension: int
+
+    def program(self) -> tuple[list[Node], list[Node], dict[Node, Array]]:
+        """Inputs, of which the position is the first; the log density and its gradient; data."""
+
+
+def curvature_pattern(density: WrittenDensity, most: int = 64) -> CurvaturePattern | None:
     """The pattern for the present data; None where over half of the coordinates act together with too many others.
 
     Entries may be in the pattern that are zero; none that is not zero is missing. Derivatives across a jump or a kink
     count as zero but for those of `abs`, `minimum` and `maximum`.
 
-    Parameters
-    ----------
-    most : int, default 64
-        Others that a coordinate may act together with before it is set aside as shared.
+    `most`: others that a coordinate may act together with before it is set aside as shared.
     """
     inputs, outputs, data = density.program()
     position, logp = inputs[0], outputs[:1]
@@ -93,6 +91,20 @@ def curvature_pattern(density: ModelDensity, most: int = 64) -> CurvaturePattern
     return None if 2 * len(shared) > density.dimension else CurvaturePattern(shared, pairs, sums)
 
 
+def pattern_of(output: Node, position: Node, most: int = 64) -> CurvaturePattern | None:
+    """The same for any scalar function of one vector; None, too, where lengths or places are no constants."""
+    (dimension,) = position.static_shape
+    order = topological([output])
+    if not isinstance(dimension, int) or not all(
+        all(isinstance(n, int) for n in node.static_shape) for node in order if isinstance(node.type, TensorType)
+    ):
+        return None
+    found = Pairs(dimension, most)
+    _Propagation(found, position, {}).run([output])
+    shared, pairs, sums = found.matrices()
+    return None if 2 * len(shared) > dimension else CurvaturePattern(shared, pairs, sums)
+
+
 # What is known of a node: nothing of it changes; its value changes but no derivative passes; sets. Tuples: of members.
 KNOWN: Final = "known"
 MOVED: Final = "moved"
@@ -103,14 +115,8 @@ Applied: TypeAlias = Any  # a node, whose op is of the class that the table of r
 class _Propagation:
     """Sets of the values of a graph, from its leaves to its outputs.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Takes what acts together.
-    position : TensorVariable
-        The leaf whose elements are the coordinates.
-    data : mapping of TensorVariable to ndarray
-        Values of other leaves.
+    `pairs`: takes what acts together. `position`: the leaf whose elements are the coordinates. `data`: values of other
+    leaves.
     """
 
     def __init__(self, pairs: Pairs, position: Node, data: Mapping[Node, Array]) -> None:
