@@ -24,12 +24,8 @@ PURPOSE: Final = 1  # of the random numbers
 class Starts(Record, eq=False):
     """Where chains begin.
 
-    Parameters
-    ----------
-    points : ndarray
-        float64[chains, dimension].
-    regions : ndarray
-        Number of the region each begins in, int64[chains]; -1: the point given for it was kept.
+    `points`: float64[chains, dimension]. `regions`: number of the region each begins in, int64[chains]; -1: the point
+    given for it was kept.
     """
 
     points: Floats
@@ -57,19 +53,9 @@ def starting_points(
     all where there is one region, for its mode may lie far from the mass, or none is known to count; but for the last,
     which begins aside where such a place was found.
 
-    Parameters
-    ----------
-    points : ArrayLike
-        Where chains would begin otherwise, float64[chains, dimension].
-    seed : int
-        Of the random numbers, any integer.
-    spread : float, optional
-        Width of the normals that points are drawn from, in deviations of the mode's.
-
-    Raises
-    ------
-    SamplingError
-        For points of another shape.
+    `points`: where chains would begin otherwise, float64[chains, dimension]. `seed`: of the random numbers, any
+    integer. `spread`: width of the normals that points are drawn from, in deviations of the mode's. Raises
+    SamplingError for points of another shape.
     """
     given = np.array(points, np.float64)
     if given.ndim != 2 or given.shape[1] != target.dimension:
