@@ -12,6 +12,7 @@ from consilience.distributions.constraints import (
     Whole,
     real,
     real_vector,
+    whole_vector,
 )
 from consilience.distributions.densities import realised_with
 from consilience.distributions.distribution import Distribution, static
@@ -112,6 +113,8 @@ class DerivedDistribution(UnnamedParameters):
     @property
     def bound_support(self) -> Constraint:
         measure = self.measure
+        if measure.whole and measure.continues():
+            return whole_vector
         if measure.discrete:
             return CountableVector() if self.event_rank else Whole() if measure.whole else Countable()
         if self.event_rank:
@@ -331,6 +334,10 @@ def generated_variable(
             size = broadcast([p.static_shape for p in parameters], title)
             if not size:
                 raise
+    except (TypeError, IndexError):
+        # A function may read lengths from its `size`, as `n_steps=size[0]` does.
+        if shape is None and size is None:
+            raise
     wanted = None if size is None else wanted_shape(title, size, "size")
     full = wanted
     if shape is not None:

@@ -8,6 +8,7 @@ variance of a GARCH series, the errors of a moving average.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 
 from consilience.distributions.constraints import Constraint, positive_vector
@@ -235,7 +236,7 @@ class Series(DerivedDistribution):
     @property
     def bound_support(self) -> Constraint:
         measure = self.measure
-        return positive_vector if measure.ends[0] == 0.0 and not measure.atomic else super().bound_support
+        return positive_vector if measure.ends == (0.0, math.inf) and not measure.atomic else super().bound_support
 
     def support_point(self) -> Node:
         return self._given(_at_support_points([self.measure.node])[0])
