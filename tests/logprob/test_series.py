@@ -69,6 +69,16 @@ def test_values_without_data_are_variables_of_the_series(name: str) -> None:
     np.testing.assert_allclose(model.compile_logp(jacobian=False)(point), pattern.reference(pattern.theta, x), **CLOSE)
 
 
+def test_counts_of_hidden_markov_models_may_have_gaps() -> None:
+    counts = np.array([0.0, 3.0, np.nan, 1.0, 4.0])
+    series = {"init_probs": [0.5, 0.5], "P": [[0.8, 0.2], [0.3, 0.7]], "steps": 4}
+    with pm.Model() as model, pytest.warns(pm.ImputationWarning):
+        pm.HiddenMarkov("y", emission_dist=pm.Poisson.dist([1.0, 4.0]), observed=counts, **series)
+    rv = pm.HiddenMarkov.dist(emission_dist=pm.Poisson.dist([1.0, 4.0]), **series)
+    expected = pm.logp(rv, np.where(np.isnan(counts), 2, counts).astype(int)).eval()
+    np.testing.assert_allclose(model.compile_logp()({"y_unobserved": np.array([2])}), expected, **CLOSE)
+
+
 @pytest.mark.parametrize("name", PATTERNS)
 def test_slopes_of_the_density_are_zero_on_average_over_draws(name: str) -> None:
     """The mean of the slope of a log density is 0 where draws and density belong to one distribution."""
