@@ -192,7 +192,7 @@ class DerivedDistribution(UnnamedParameters):
     def elements(self, index: tuple[Any, ...]) -> Node:
         """A variable of some elements, where single numbers are events."""
         own, given = self.generated, self.generated.support_point
-        stand_ins = [stand_in(value) for value in self.values]
+        stand_ins = [leaf_like(value) for value in self.values]
         (graph,) = own.graph.apply(*stand_ins, *(fresh_key() for _ in range(own.keys)))
 
         def chosen(*parameters: Node) -> Node:
@@ -223,13 +223,14 @@ def _measure(
 ) -> tuple[Measure, dict[Node, Node]]:
     """The measure of a graph in which inputs stand for random parameters, and what each of these stands for."""
     keys = [fresh_key() for _ in range(generated.keys)]
-    inputs = {value: stand_in(value) for value in values if random_variables([value])}
+    inputs = {value: leaf_like(value) for value in values if random_variables([value])}
     (graph,) = generated.graph.apply(*(inputs.get(value, value) for value in values), *keys)
     with numeric_inverses(generated.numeric_inverse):
         return of.measure_of(graph), {own: value for value, own in inputs.items()}
 
 
-def stand_in(node: Node) -> Node:
+def leaf_like(node: Node) -> Node:
+    """An input of the type and name of a node."""
     return tensor_input(node.dtype, node.static_shape, name_of(node))
 
 
@@ -272,7 +273,7 @@ def _variable(
 
 def held(graph: Node, given: Callable[[Node], bool] = is_given) -> tuple[Node, dict[Node, Node]]:
     """The graph with an input in place of each node that is given, and what each input stands for."""
-    inputs = {n: stand_in(n) for n in topological([graph], stop=given) if given(n)}
+    inputs = {n: leaf_like(n) for n in topological([graph], stop=given) if given(n)}
     if not inputs:
         return graph, {}
     (result,) = substitute([graph], inputs)
@@ -320,7 +321,7 @@ def generated_variable(
     numeric_inverse : bool
         As for `logp`.
     """
-    stand_ins = [stand_in(p) for p in parameters]
+    stand_ins = [leaf_like(p) for p in parameters]
     if shape is not None and size is not None:
         raise TypeError(f"{title}: give `shape` (with the axes of one event) or `size` (without), not both.")
     trial, rank = None, 0
