@@ -13,7 +13,6 @@ import pytest
 import consilience as pm
 import consilience.tensor as pt
 from consilience import statespace as ss
-from consilience.errors import ModelError, ParameterError, ShapeError
 from consilience.statespace.draws import StatesGivenSeries, space_of
 from consilience.statespace.states import Filtered, following
 

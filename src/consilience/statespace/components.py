@@ -115,7 +115,8 @@ class Sum(Component):
         return tuple(name for part in self.parts for name in part.exog_names)
 
     def component_states(self) -> dict[str, Sequence[int]]:
-        found, start = {}, 0
+        found: dict[str, Sequence[int]] = {}
+        start = 0
         for part in self.parts:
             count = len(part.state_names)
             if count:
@@ -214,7 +215,7 @@ class LevelTrend(Component):
         return constant(np.triu(np.ones((self.order, self.order))))
 
     def seen(self, exog: Array | None) -> Array:
-        return np.eye(self.order)[0]
+        return np.asarray(np.eye(self.order)[0])
 
     def variances(self, values: Mapping[str, Node]) -> Node:
         return _squares(values[f"sigma_{self.name}"], len(self._noisy)) if self._noisy else full((0,), 0.0)
@@ -264,7 +265,7 @@ class TimeSeasonality(Component):
         return constant(T)
 
     def seen(self, exog: Array | None) -> Array:
-        return np.eye(self.season_length - 1)[0]
+        return np.asarray(np.eye(self.season_length - 1)[0])
 
     def variances(self, values: Mapping[str, Node]) -> Node:
         return _squares(values[f"sigma_{self.name}"], 1) if self.innovations else full((0,), 0.0)
@@ -442,7 +443,7 @@ class Autoregressive(Component):
         return autoregression(values[f"params_{self.name}"], self.lags, max(self.lags))
 
     def seen(self, exog: Array | None) -> Array:
-        return np.eye(max(self.lags))[0]
+        return np.asarray(np.eye(max(self.lags))[0])
 
     def variances(self, values: Mapping[str, Node]) -> Node:
         return _squares(values[f"sigma_{self.name}"], 1)
@@ -529,4 +530,3 @@ class MeasurementError(Component):
     def noise(self, values: Mapping[str, Node]) -> Node:
         sigma = values[f"sigma_{self.name}"]
         return sigma * sigma
-

@@ -52,8 +52,8 @@ class Parameter(Record, eq=False):
 class StateSpace:
     """A state space whose matrices depend on named parameters; derive from it, or add components.
 
-    Subclasses give `parameters`, `state_names` and `arguments`, the arguments of `pm.LinearGaussianStateSpace` for values
-    of the parameters. `weights` says which states make up a component.
+    Subclasses give `parameters`, `state_names` and `arguments`, the arguments of `pm.LinearGaussianStateSpace` for
+    values of the parameters. `component_states` says which states make up a component.
     """
 
     title = "state space"
@@ -102,7 +102,9 @@ class StateSpace:
         """Names of the parameters, each of which may have a prior of the user's."""
         return [p.name for p in self.parameters]
 
-    def build_statespace_graph(self, data: Any, exog: Any = None, name: str = "obs", model: Model | None = None) -> Node:
+    def build_statespace_graph(
+        self, data: Any, exog: Any = None, name: str = "obs", model: Model | None = None
+    ) -> Node:
         """Put the series into a model; parameters that it does not have get their default priors.
 
         Parameters
@@ -149,7 +151,9 @@ class StateSpace:
                 raise ShapeError(f"{self.title} has no regressors, but `{what}` was given.")
             return None
         if exog is None:
-            raise ShapeError(f"{self.title} needs `{what}`: the columns {', '.join(self.exog_names)} for {count} times.")
+            raise ShapeError(
+                f"{self.title} needs `{what}`: the columns {', '.join(self.exog_names)} for {count} times."
+            )
         table = exog[list(self.exog_names)] if hasattr(exog, "columns") else exog
         values = np.array(table, dtype=float).reshape(len(table), -1)
         if values.shape != (count, wanted) or not np.isfinite(values).all():
