@@ -16,6 +16,7 @@ from consilience import ode as ode
 from consilience import raise_op as raise_op
 from consilience import scan as scan
 from consilience import sparse as sparse
+from consilience import statespace as statespace
 from consilience import tensor as tensor
 from consilience import xtensor as xtensor
 from consilience.backends import printing as printing

@@ -32,10 +32,9 @@ def _space(op: KalmanFilter | KalmanSlopes, operands: dict[str, Array], stored: 
     }
     whole = {"begins": n + 1, "columns": n * n, "z_begins": p + 1, "z_columns": p * n}
     fields |= {name: np.zeros(length, np.int64) for name, length in whole.items()}
-    flags: dict[str, Any] = {f"moving_{name}": int(name in op.moving) for name in "ZhTQc"} | {
-        "diffuse": int(op.diffuse)
-    }
-    return Space(**fields, times=times, p=p, n=n, m=m, block=BLOCK, known_times=0, **flags)
+    fields |= {f"moving_{name}": int(name in op.moving) for name in "ZhTQc"}
+    fields["diffuse"] = int(op.diffuse)
+    return Space(**fields, times=times, p=p, n=n, m=m, block=BLOCK, known_times=0)
 
 
 @means(KalmanFilter)
@@ -67,9 +66,8 @@ def _slopes(node: Node, lengths: Lengths, *operands: Array) -> tuple[Array, ...]
     for place in np.ndindex(*batch):
         own = {name: x[place] for name, x in zip(OPERANDS, operands, strict=False)} | {"free": operands[8]}
         space = _space(op, own, np.array(operands[9][place]))
-        fields: dict[str, Any] = {
-            name: x[place].ravel().copy() for name, x in zip((*OPERANDS, "start"), found, strict=True)
-        }
+        names = (*OPERANDS, "start")
+        fields: dict[str, Any] = {name: x[place].ravel().copy() for name, x in zip(names, found, strict=True)}
         fields |= {name: np.zeros(n * m) for name in ("G", "Gi", "old", "outer", "second", "of_T")}
         fields |= {name: np.zeros(m) for name in ("r", "diffuse_r", "w", "M", "Mi")}
         fields |= {name: np.zeros(BLOCK * n * m) for name in ("made", "made_free")}
