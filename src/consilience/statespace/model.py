@@ -6,6 +6,7 @@ In: a description of matrices by parameters (`components`, `named_models`), data
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -308,6 +309,44 @@ class StateSpace:
             states = impulse_responses(space, n_steps, shocks)
             Deterministic("irf", times(space.timed("Z"), states), dims=("shock", "step", OBSERVED))
         return _drawn(copy, result, ["irf"], None)
+
+    def plot_forecast(self, forecast: Any, column: int = 0, prob: Sequence[float] = (0.5, 0.9), ax: Any = None) -> Any:
+        """Draw the series, and the median and intervals of a forecast.
+
+        Parameters
+        ----------
+        forecast : object
+            What `forecast` returned.
+        column : int, default 0
+            Which of the observed series.
+        prob : sequence of float, default (0.5, 0.9)
+            Probabilities of the central intervals.
+        ax : Axes, optional
+            Axes of Matplotlib; new ones by default.
+
+        Returns
+        -------
+        Axes
+            The axes.
+
+        Raises
+        ------
+        ModelError
+            Before `build_statespace_graph` was called.
+        """
+        if self._data is None:
+            raise ModelError(f"{self.title}: call `build_statespace_graph(data)` first.")
+        plt: Any = import_module("matplotlib.pyplot")
+        axes = plt.subplots(figsize=(8, 4))[1] if ax is None else ax
+        draws = forecast["forecast_observed"][..., column].stack(sample=("chain", "draw"))
+        times = draws[AHEAD].values
+        axes.plot(np.asarray(self._data.times), self._data.values[:, column], color="black", linewidth=1)
+        for own in sorted(prob, reverse=True):
+            low, high = draws.quantile([0.5 - own / 2, 0.5 + own / 2], "sample").values
+            axes.fill_between(times, low, high, color="C0", alpha=0.25, label=f"{own:.0%}", linewidth=0)
+        axes.plot(times, draws.median("sample").values, color="C0", label="median")
+        axes.legend(loc="upper left")
+        return axes
 
 
 def _deviations(Q: Node) -> Node:
