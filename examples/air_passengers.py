@@ -58,7 +58,9 @@ for name, space in {"structural": structural, "ARIMA": arima}.items():
 found = structural.sample_conditional_posterior(results["structural"], random_seed=1)
 residuals = found["residuals"].mean(("chain", "draw")).to_numpy()[13:, 0]
 residuals = residuals[np.isfinite(residuals)]
-print(f"variance {residuals.var():.2f}, correlation of neighbours {np.corrcoef(residuals[1:], residuals[:-1])[0, 1]:.2f}")
+print(
+    f"variance {residuals.var():.2f}, correlation of neighbours {np.corrcoef(residuals[1:], residuals[:-1])[0, 1]:.2f}"
+)
 
 # %% [markdown]
 # ## Answer

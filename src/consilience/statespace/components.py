@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ParameterError
-from consilience.ir import Node, constant
+from consilience.ir import Node, constant, constant_value
 from consilience.ops.elementwise import apply, as_tensor
 from consilience.ops.index import index_set
 from consilience.ops.shape import broadcast_to, concatenate, full, reshape, stack
-from consilience.ops.structured import BlockDiagonal, DiagonalMatrix
+from consilience.ops.structured import DiagonalMatrix
 from consilience.statespace import priors
 from consilience.statespace.model import Parameter, StateSpace
 
@@ -147,7 +147,7 @@ class Sum(Component):
         noises = [x for part in self.parts if (x := part.noise(values)) is not None]
         blocks = [part.transition(values) for part in stated]
         return {
-            "T": blocks[0] if len(blocks) == 1 else Node(BlockDiagonal(), *blocks),
+            "T": _along_diagonal(blocks, heights),
             "Z": Z,
             "R": R,
             "Q": Node(DiagonalMatrix(), variances),
@@ -155,6 +155,23 @@ class Sum(Component):
             "initial": [kind for part in stated for kind in part.initial()],
             "varying": ("Z",) if moving else (),
         }
+
+
+def _along_diagonal(blocks: Sequence[Node], sizes: Sequence[int]) -> Node:
+    """One matrix of square blocks: those that are numbers as numbers, the others set into it."""
+    whole, moving, start = np.zeros((sum(sizes), sum(sizes))), [], 0
+    for block, size in zip(blocks, sizes, strict=True):
+        place = slice(start, start + size)
+        known = constant_value(block)
+        if known is None:
+            moving.append((place, block))
+        else:
+            whole[place, place] = known
+        start += size
+    found = as_tensor(whole)
+    for place, block in moving:
+        found = index_set(found[place, place], block)
+    return found
 
 
 def _squares(value: Node, count: int) -> Node:
