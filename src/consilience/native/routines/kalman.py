@@ -152,10 +152,12 @@ def transposed_product(
 
 @native
 def turn(x: Array[f64], y: Array[f64], n: i64, m: i64) -> None:
-    """y = x'."""
+    """y = x', with zeros behind its rows: what memory held there could be numbers that are slow to compute with."""
     for i in range(n):
         for j in range(n):
             y[j * m + i] = x[i * m + j]
+        for j in range(n, m):
+            y[i * m + j] = 0.0
 
 
 @native
