@@ -70,6 +70,7 @@ PACKAGES = {
     "consilience.tensor.extra_ops": "PyTensor's extra functions",
     "consilience.math": "Mathematics under PyMC's names",
     "consilience.gp": "Gaussian processes",
+    "consilience.statespace": "State space models",
     "consilience.gp.cov": "Covariance functions",
     "consilience.gp.mean": "Mean functions",
     "consilience.gp.util": "Helpers of Gaussian processes",

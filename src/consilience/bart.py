@@ -46,7 +46,7 @@ def _found(model: Model | None, var: Any) -> FreeVariable:
         known = ", ".join(f"`{v.name}`" for v in own) or "none"
         raise ModelError(
             f"pm.bart needs one variable made by pm.BART, and `var` is {name!r}; the model has {known}. Pass "
-            "`var=\"name\"`, and `model=` outside of a `with` block."
+            '`var="name"`, and `model=` outside of a `with` block.'
         )
     return chosen[0]
 
@@ -124,9 +124,7 @@ def _rows(variable: FreeVariable, X: Any) -> Array:
         names = {str(name): name for name in X.columns}
         lacking = [name for name in forest.columns if name not in names]
         if lacking:
-            raise ModelError(
-                f"the new rows of `{variable.name}` have no columns {lacking}; they have {list(names)}."
-            )
+            raise ModelError(f"the new rows of `{variable.name}` have no columns {lacking}; they have {list(names)}.")
         arrays = []
         for name, categories in zip(forest.columns, forest.categories, strict=True):
             values = X[names[name]]
@@ -487,7 +485,9 @@ def _dependence(
     variable = _found(model, var)
     rows = covariates_of(variable) if X is None else _rows(variable, X)
     if len(sums_shape := variable.node.static_shape) > 1:
-        raise ShapeError(f"`{variable.name}` has the shape {sums_shape}: use `pm.bart.predict`, and choose a row of it.")
+        raise ShapeError(
+            f"`{variable.name}` has the shape {sums_shape}: use `pm.bart.predict`, and choose a row of it."
+        )
     rng = np.random.default_rng(seed_from(random_seed))
     words = _words(result, variable)
     flat = words.reshape(-1, words.shape[-1])

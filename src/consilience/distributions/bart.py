@@ -186,7 +186,9 @@ class BART(Continuous):
         covariates, columns, categories, kinds = table(X)
         whole = isinstance(m, int | np.integer) and not isinstance(m, bool)
         if not whole or not 1 <= m <= MOST_TREES:
-            raise ParameterError(f"BART: `m`, the number of trees, must be a whole number from 1 to {MOST_TREES}, got {m!r}.")
+            raise ParameterError(
+                f"BART: `m`, the number of trees, must be a whole number from 1 to {MOST_TREES}, got {m!r}."
+            )
         if not 0.0 < alpha < 1.0:
             raise ParameterError(f"BART: `alpha` must lie between 0 and 1, got {alpha!r}.")
         if not 0.0 <= beta < math.inf:
@@ -260,8 +262,7 @@ def table(X: Any) -> tuple[Any, tuple[str, ...], tuple[tuple[Any, ...] | None, .
             X = np.asarray(X, float)
         except (TypeError, ValueError):
             raise ParameterError(
-                "BART: `X` must hold numbers; give categories as a data frame, or as whole numbers with "
-                "`split_rules=`."
+                "BART: `X` must hold numbers; give categories as a data frame, or as whole numbers with `split_rules=`."
             ) from None
         _check_covariates(X)
     if X.ndim != 2:

@@ -243,7 +243,9 @@ def approximate(point: Point, state: BARTState, scratch: BARTScratch, density: D
                 scratch.curvature[i] -= sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
                 scratch.score[i] += 0.0 if scratch.quadratic else 0.5 * scratch.gradient[i]
             for i in range(first, first + rows.rows):
-                scratch.position[i] = around[i] - (0.0 if scratch.quadratic else step * sign_of(probe if scratch.probes > 1 else -1, i))
+                scratch.position[i] = around[i] - (
+                    0.0 if scratch.quadratic else step * sign_of(probe if scratch.probes > 1 else -1, i)
+                )
             if evaluate(density, scratch.position, scratch.gradient) == -inf:
                 return False
             for i in range(first, first + rows.rows):

@@ -19,4 +19,3 @@ def refuse_trees(model: ModelVariables, what: str, names: Sequence[str] | None =
             f"`{found[0]}` is a sum of regression trees (pm.BART), and {what} moves real numbers only: nothing of trees "
             "is known there. Use `pm.sample` without `backend=`, which moves them by pm.BARTStep."
         )
-

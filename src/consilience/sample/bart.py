@@ -115,7 +115,9 @@ def _terms(variable: FreeVariable, density: ModelDensity) -> tuple[list[Node], N
 def quadratic_in(variable: FreeVariable, density: ModelDensity) -> bool:
     """Whether the log density is quadratic in each element of a variable, which do not meet given all others."""
     terms, value = _terms(variable, density)
-    if not (rows_are_apart(variable, density) if forest_of(variable).separate else is_separable(terms, variable, value)):
+    if not (
+        rows_are_apart(variable, density) if forest_of(variable).separate else is_separable(terms, variable, value)
+    ):
         return False
     acting = [term for term in terms if value in set(topological([term]))]
     (slope,) = gradient(total(acting), [value])
@@ -166,7 +168,9 @@ def sums_at(variable: FreeVariable, words: Array, covariates: Array) -> Array:
         if np.isinf(values).any():
             raise ParameterError(f"`{variable.name}`: column {forest.columns[place]} of the new rows is infinite.")
         if kind != CONTINUOUS and ((values < 0) | (values != np.floor(values)) & ~np.isnan(values)).any():
-            raise ParameterError(f"`{variable.name}`: column {forest.columns[place]} of the new rows has no categories.")
+            raise ParameterError(
+                f"`{variable.name}`: column {forest.columns[place]} of the new rows has no categories."
+            )
     columns = np.ascontiguousarray(covariates.T, np.float64).reshape(-1)
     kinds = np.array(forest.kinds, np.int64)
     rows = len(covariates)
