@@ -9,6 +9,7 @@ from typing import Any
 from consilience.distributions import transforms as transforms
 from consilience.distributions.autoregression import AR as _AR
 from consilience.distributions.skewed import AsymmetricLaplace as _AsymmetricLaplace
+from consilience.distributions.bart import BART as _BART
 from consilience.distributions.counts import Bernoulli as _Bernoulli
 from consilience.distributions.unit_interval import Beta as _Beta
 from consilience.distributions.whole_intervals import BetaBinomial as _BetaBinomial
@@ -154,6 +155,12 @@ class AsymmetricLaplace(_AsymmetricLaplace):
         "Two exponential tails: b / (kappa + 1 / kappa) exp(-b |x - mu| kappa^s), s the sign of x - mu."
     @classmethod
     def dist(cls, kappa: TensorLike, mu: TensorLike, b: TensorLike, q: TensorLike | None = None, *, shape: Any = None, size: Any = None) -> Node: ...
+
+class BART(_BART):
+    def __new__(cls, name: str, X: TensorLike, Y: Any = None, m: Any = None, alpha: Any = None, beta: Any = None, response: Any = None, split_rules: Any = None, split_prior: Any = None, separate_trees: Any = None, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
+        "Bayesian additive regression trees: a function of covariates as a sum of m small trees."
+    @classmethod
+    def dist(cls, X: TensorLike, Y: Any = None, m: Any = None, alpha: Any = None, beta: Any = None, response: Any = None, split_rules: Any = None, split_prior: Any = None, separate_trees: Any = None) -> Node: ...
 
 class Bernoulli(_Bernoulli):
     def __new__(cls, name: str, p: TensorLike | None = None, logit_p: TensorLike | None = None, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:

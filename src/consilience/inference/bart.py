@@ -44,7 +44,6 @@ from consilience.native.random import random_uniform
 from consilience.native.typed_python import Array, boolean, f64, i8, i64, native, record
 from consilience.record import Record
 
-
 PROBES = 8
 
 
@@ -243,7 +242,9 @@ def approximate(point: Point, state: BARTState, scratch: BARTScratch, density: D
                 scratch.curvature[i] -= sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
                 scratch.score[i] += 0.0 if scratch.quadratic else 0.5 * scratch.gradient[i]
             for i in range(first, first + rows.rows):
-                scratch.position[i] = around[i] - (0.0 if scratch.quadratic else step * sign_of(probe if scratch.probes > 1 else -1, i))
+                scratch.position[i] = around[i] - (
+                    0.0 if scratch.quadratic else step * sign_of(probe if scratch.probes > 1 else -1, i)
+                )
             if evaluate(density, scratch.position, scratch.gradient) == -inf:
                 return False
             for i in range(first, first + rows.rows):
@@ -490,7 +491,8 @@ class BARTStep(Kernel):
         position, gradient, curvature, score = (vectors.vector() for _ in range(4))
         return BARTScratch(
             rows, False, prior.trees, prior.ensembles, float(rounded(prior.offset)), prior.quadratic,
-            1 if prior.apart else PROBES, position, gradient, new_trees(1, prior.outputs), np.zeros(n, np.int8), curvature, score,
+            1 if prior.apart else PROBES, position, gradient, new_trees(1, prior.outputs),
+            np.zeros(n, np.int8), curvature, score,
             np.zeros(max(self.words, prior.words), np.int64),
         )  # fmt: skip
 
@@ -501,8 +503,8 @@ class BARTStep(Kernel):
     def _prior(self, block: Block) -> TreePrior:
         if not isinstance(block.prior, TreePrior):
             raise SamplingError(
-                f"BARTStep moves one variable made by pm.BART; {', '.join(f'`{n}`' for n in block.names)} is none. Leave "
-                "`step=` out, and each variable gets a method that fits."
+                f"BARTStep moves one variable made by pm.BART; {', '.join(f'`{n}`' for n in block.names)} is none. "
+                "Leave `step=` out, and each variable gets a method that fits."
             )
         return block.prior
 

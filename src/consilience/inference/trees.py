@@ -249,7 +249,8 @@ def draw_column(rows: Rows, trees: Trees, base: i64, node: i64) -> i64:
     """A column by its prior probability among those that may split a node; -1 if there is none."""
     if not growable(rows, trees, base, node):
         return -1
-    while True:
+    found = -1
+    while found < 0:
         u = toss(rows) * rows.cumulative[rows.columns - 1]
         low = 0
         high = rows.columns - 1
@@ -260,8 +261,8 @@ def draw_column(rows: Rows, trees: Trees, base: i64, node: i64) -> i64:
             else:
                 low = middle + 1
         if rules_at(rows, trees, base, node, low) > 0:
-            return low
-    return -1
+            found = low
+    return found
 
 
 @native
@@ -284,7 +285,7 @@ def gather(rows: Rows, tree: i64, first: i64, second: i64) -> None:
     for i in range(n):
         place = places[i]
         rows.members[count] = i
-        count += 1 if place == first or place == second else 0
+        count += 1 if place == first or place == second else 0  # noqa: SIM109
     rows.count = count
 
 
@@ -317,7 +318,7 @@ def tabulate(rows: Rows, column: i64) -> None:
 
 @native
 def weigh(rows: Rows, which: i64) -> f64:
-    """Exponent of the likelihood of both sides of a cut, and into `chances` the factor before it; -inf: too few rows."""
+    """Exponent of the likelihood of both sides of a cut; the factor before it goes to `chances`. -inf: too few rows."""
     left = rows.side
     whole = rows.whole
     if left[0] < float(rows.fewest) or whole[0] - left[0] < float(rows.fewest):
