@@ -26,7 +26,7 @@ from consilience.inference.trees import (
     LEVELS,
     SLOTS,
     UNUSED,
-    Rows,
+    TreeRows,
     Trees,
     change,
     draw_leaves,
@@ -53,7 +53,7 @@ class TreePrior(Record, eq=False):
     Parameters
     ----------
     codes : ndarray
-        Values of the covariates as whole numbers, int8 (column, row); see `trees.Rows`.
+        Values of the covariates as whole numbers, int8 (column, row); see `trees.TreeRows`.
     kinds, levels, missing : ndarray
         Of each column, int64 (column,).
     cumulative : ndarray
@@ -71,7 +71,7 @@ class TreePrior(Record, eq=False):
     scale : float
         Standard deviation of a leaf.
     fewest : int
-        Rows of a leaf.
+        TreeRows of a leaf.
     quadratic : bool
         Whether the log density is quadratic in each row's sum, and rows do not meet.
     apart : bool
@@ -136,7 +136,7 @@ class BARTScratch:
 
     Attributes
     ----------
-    rows : Rows
+    rows : TreeRows
         Covariates and prior, and memory of a move.
     ready : boolean
         Whether the leaf of each row is known.
@@ -160,7 +160,7 @@ class BARTScratch:
         All trees as they are written, i64[words].
     """
 
-    rows: Rows
+    rows: TreeRows
     ready: boolean
     count: i64
     ensembles: i64
@@ -454,7 +454,7 @@ class BARTStep(Kernel):
         prior = self._prior(block)
         columns, n = prior.codes.shape
         width = 1 + 2 * prior.outputs
-        rows = Rows(
+        rows = TreeRows(
             rows=n,
             columns=columns,
             outputs=prior.outputs,
