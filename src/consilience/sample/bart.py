@@ -172,11 +172,12 @@ def sums_at(variable: FreeVariable, words: Array, covariates: Array) -> Array:
     columns = np.ascontiguousarray(covariates.T, np.float64).reshape(-1)
     kinds = np.array(forest.kinds, np.int64)
     rows = len(covariates)
+    plain = int(not kinds.any() and not np.isnan(columns).any())
     flat = np.ascontiguousarray(words, np.float64).view(np.int64).reshape(-1, words.shape[-1])
 
     def some(part: Array) -> Array:
         found = np.empty((len(part), count * rows))
-        sizes = np.array([len(part), part.shape[1], forest.m, ensembles, outputs, rows], np.int64)
+        sizes = np.array([len(part), part.shape[1], forest.m, ensembles, outputs, rows, plain], np.int64)
         skips = np.zeros(part.shape[1] + 64, np.int64)
         sum_trees.compiled(np.ascontiguousarray(part).reshape(-1), columns, kinds, sizes, skips, found.reshape(-1))
         return found
