@@ -284,6 +284,16 @@ def test_prose_names_files_and_folders_that_are_there() -> None:
     assert not gone, "\n".join(gone)
 
 
+def test_the_reading_path_can_be_read() -> None:
+    """It names each file once, and has fewer than 22,000 lines of code."""
+    page = (ROOT / "docs" / "understand" / "reading-path.md").read_text(encoding="utf-8")
+    files = re.findall(r"`([a-z_/]+\.py)`", page)
+    count = runpy.run_path(str(ROOT / "tools" / "count_lines.py"))["count"]
+    assert len(files) == len(set(files)) > 80
+    sources = [(ROOT / "src" / "consilience" / file).read_text(encoding="utf-8") for file in files]
+    assert 15_000 < sum(count(text)["code"] for text in sources) < 22_000
+
+
 def test_the_picture_of_packages_is_that_of_the_imports() -> None:
     """`python tools/import_picture.py` has been run; one arrow more is a decision, seen in a change."""
     picture = runpy.run_path(str(ROOT / "tools" / "import_picture.py"))

@@ -33,7 +33,7 @@ PLACES: Final = {
     "inverse": ("logprob.bijections", "is inverted numerically where intervals prove it monotone, else refused"),
     "interval": ("logprob.intervals", "is taken at the ends of an interval if it is monotone or even, else refused"),
     "formula for engines": ("engines.emitter.formulas", "is the engine's own, or by the other formula, or NumPy's"),
-    "cost": ("model.operations", "counts as 20 additions"),
+    "cost": ("analysis.operations", "counts as 20 additions"),
 }
 for _module, _ in PLACES.values():
     import_module(f"consilience.{_module}")
@@ -78,8 +78,8 @@ _ASKED: Final = {
 OF_OPS: Final = {
     "rewrite.values": "is not computed before a function runs",
     "rewrite.bounds": "is any number of its dtype to rules of rewriting",
-    "model.separability": "mixes all axes, which is always safe",
-    "model.operations": "counts as nothing",
+    "analysis.separability": "mixes all axes, which is always safe",
+    "analysis.operations": "counts as nothing",
 }
 for _found in walk_packages(ops.__path__, "consilience.ops."):
     import_module(_found.name)
@@ -116,16 +116,20 @@ WHY_OPS: Final = (
     ("rewrite.bounds", f"{_LIBRARY} {_BLOCKS} {_REGIONS}", "any number, as far as is known"),
     ("rewrite.bounds", f"{_CHECKS} Item Key", "no tensor, or gone before rules ask"),
     ("rewrite.bounds", "IndexUpdate MatMul", "any number: sums of what is written to one place, or of products"),
-    ("model.separability", f"{_LIBRARY} {_BLOCKS} {_REGIONS} Item", "every element may depend on every other"),
-    ("model.separability", f"{_CHECKS} AlteredGradient IndexUpdate MaskPositions SearchSorted", "not asked for yet"),
-    ("model.separability", "Key LengthOf", "depends on no element"),
-    ("model.operations", f"{_SHAPES} AlteredGradient Assume Cast Iota Item Key LengthOf StopGradient", "moves numbers"),
-    ("model.operations", f"{_CHECKS} Require", "a comparison or two"),
-    ("model.operations", "ArgReduce ArgSort MaskPositions SearchSorted Sort", "no arithmetic"),
-    ("model.operations", "PivotPermutation", "no arithmetic"),
-    ("model.operations", f"{_BLOCKS} {_SPARSE} {_EQUATIONS} Correlate", "not counted yet"),
-    ("model.operations", "FourierTransform InverseRealFourier RealFourier", "not counted yet"),
-    ("model.operations", "Collective FunctionCall", "not known before it runs"),
+    ("analysis.separability", f"{_LIBRARY} {_BLOCKS} {_REGIONS} Item", "every element may depend on every other"),
+    ("analysis.separability", f"{_CHECKS} AlteredGradient IndexUpdate MaskPositions SearchSorted", "not asked for yet"),
+    ("analysis.separability", "Key LengthOf", "depends on no element"),
+    (
+        "analysis.operations",
+        f"{_SHAPES} AlteredGradient Assume Cast Iota Item Key LengthOf StopGradient",
+        "moves numbers",
+    ),
+    ("analysis.operations", f"{_CHECKS} Require", "a comparison or two"),
+    ("analysis.operations", "ArgReduce ArgSort MaskPositions SearchSorted Sort", "no arithmetic"),
+    ("analysis.operations", "PivotPermutation", "no arithmetic"),
+    ("analysis.operations", f"{_BLOCKS} {_SPARSE} {_EQUATIONS} Correlate", "not counted yet"),
+    ("analysis.operations", "FourierTransform InverseRealFourier RealFourier", "not counted yet"),
+    ("analysis.operations", "Collective FunctionCall", "not known before it runs"),
 )
 
 

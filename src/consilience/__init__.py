@@ -77,8 +77,8 @@ _NAMES: Final = {
     "consilience.sample.many_fits": "sample_many",
     "consilience.sample.report": "report",
     "consilience.sample": """
-        Save Stop Tuning compute_deterministics compute_log_likelihood compute_log_prior predictions_to_inference_data
-        recover_marginals resampled_variables resume sample sample_posterior_predictive
+        Save Stop Tuning compute_deterministics compute_log_likelihood compute_log_prior forecast
+        predictions_to_inference_data recover_marginals resampled_variables resume sample sample_posterior_predictive
         sample_prior_predictive to_inference_data vectorize_over_posterior
     """,
     "consilience.estimators.refutation": "challenge",
@@ -118,6 +118,7 @@ _MODULES: Final = {
     "scan": "consilience.scan",
     "smc": "consilience.estimators.smc",
     "sparse": "consilience.sparse",
+    "statespace": "consilience.statespace",
     "tensor": "consilience.tensor",
     "variational": "consilience.estimators.variational",
     "xtensor": "consilience.xtensor",

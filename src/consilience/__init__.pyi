@@ -17,6 +17,7 @@ from consilience import ode as ode
 from consilience import raise_op as raise_op
 from consilience import scan as scan
 from consilience import sparse as sparse
+from consilience import statespace as statespace
 from consilience import tensor as tensor
 from consilience import xtensor as xtensor
 from consilience.backends import printing as printing
@@ -285,6 +286,7 @@ from consilience.sample import Tuning as Tuning
 from consilience.sample import compute_deterministics as compute_deterministics
 from consilience.sample import compute_log_likelihood as compute_log_likelihood
 from consilience.sample import compute_log_prior as compute_log_prior
+from consilience.sample import forecast as forecast
 from consilience.sample import predictions_to_inference_data as predictions_to_inference_data
 from consilience.sample import recover_marginals as recover_marginals
 from consilience.sample import resampled_variables as resampled_variables

@@ -173,10 +173,8 @@ class _LoaderOfOurs:
 def install() -> None:
     """Have `pymc` and `pytensor` mean this library from now on; importing this module does it.
 
-    Raises
-    ------
-    ConsilienceError
-        If PyMC or PyTensor themselves have been imported: what holds their classes would not know ours.
+    Raises ConsilienceError if PyMC or PyTensor themselves have been imported: what holds their classes would not know
+    ours.
 
     Examples
     --------
@@ -187,7 +185,6 @@ def install() -> None:
     >>> type(model).__module__
     'consilience.model.model'
     >>> consilience.as_pymc.undo()
-
     """
     real = [name for name in VERSIONS if name in sys.modules and not isinstance(sys.modules[name], _Root)]
     if real:

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import consilience as pm
+from consilience.elimination.curvature_pattern import curvature_pattern
 from consilience.events import Event, Progress
 from consilience.inference import whitening
 from consilience.inference.curvature import SparseCurvature
 from consilience.inference.metric import Scales, install, installed, new_metric, scale_momentum, velocity_of
 from consilience.inference.vectors import Vectors
 from consilience.inference.whitening import Whitener, whitening_of
-from consilience.model.curvature_pattern import curvature_pattern
 from consilience.model.log_density import model_density
 from tests.cutting import stopping
 

@@ -11,8 +11,8 @@ import pytest
 import consilience as pm
 import consilience.tensor as pt
 from consilience.backends import reference
+from consilience.elimination.branches import hoisted
 from consilience.ir import Node, tensor_input, topological
-from consilience.model.branches import hoisted
 from consilience.model.summation import cost
 from consilience.ops import Elementwise
 

@@ -13,7 +13,7 @@ import consilience as pm
 import consilience.sparse as cs
 import consilience.tensor as pt
 from consilience.distributions import transforms
-from consilience.model.curvature_pattern import CurvaturePattern, curvature_pattern
+from consilience.elimination.curvature_pattern import CurvaturePattern, curvature_pattern
 from consilience.model.log_density import ModelDensity
 from consilience.model.starting_point import starting_positions
 from consilience.scan import scan

@@ -475,10 +475,10 @@ class Levy(_Levy):
     def dist(cls, mu: TensorLike = 0.0, c: TensorLike = 1.0, *, shape: Any = None, size: Any = None) -> Node: ...
 
 class LinearGaussianStateSpace(_LinearGaussianStateSpace):
-    def __new__(cls, name: str, a0: TensorLike, P0: TensorLike, T: TensorLike, Z: TensorLike, H: TensorLike, Q: TensorLike, steps: Any = None, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
-        "Series y_t = Z a_t + e_t, a_(t+1) = T a_t + h_t, with e_t ~ N(0, H), h_t ~ N(0, Q) and a_0 ~ N(a0, P0)."
+    def __new__(cls, name: str, a0: TensorLike, P0: TensorLike, T: TensorLike, Z: TensorLike, H: TensorLike, Q: TensorLike, c: TensorLike, d: TensorLike, steps: Any = None, diffuse: Any = None, varying: Any = None, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
+        "Series y_t = d + Z a_t + e_t, a_(t+1) = c + T a_t + R h_t, with e_t ~ N(0, H), h_t ~ N(0, Q), a_0 ~ N(a0, P0)."
     @classmethod
-    def dist(cls, a0: TensorLike, P0: TensorLike, T: TensorLike, Z: TensorLike, H: TensorLike, Q: TensorLike, steps: Any = None, *, shape: Any = None, size: Any = None) -> Node: ...
+    def dist(cls, a0: TensorLike, P0: TensorLike, T: TensorLike, Z: TensorLike, H: TensorLike, Q: TensorLike, c: TensorLike, d: TensorLike, steps: Any = None, diffuse: Any = None, varying: Any = None, *, shape: Any = None, size: Any = None) -> Node: ...
 
 class LogGamma(_LogGamma):
     def __new__(cls, name: str, alpha: TensorLike, beta: TensorLike, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:

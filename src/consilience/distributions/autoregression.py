@@ -6,7 +6,7 @@ Coefficients, noise and the distribution of the first values in, a distribution 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from consilience.distributions.constraints import positive, real_vector
 from consilience.distributions.densities import drawn, mean, supported_density, variance
@@ -125,6 +125,11 @@ class AR(Continuous):
         rest = self._constant() + expand_dims(self.sigma, self.sigma.ndim) * noise
         return self._recursion(start, spread(rest, noise.static_shape))
 
+    def continued(self, past: Node, later: Self, periods: int) -> Node:
+        p = self.ar_order
+        noise = Normal.dist(0.0, 1.0, shape=(*past.static_shape[:-1], periods))
+        return later.series(past[..., -p:], noise)[..., p:]
+
     def mean(self) -> Node:
         start = self._of_start(mean)
         later = broadcast_to(self._constant(), (*self._batch(), self.steps))
@@ -187,12 +192,7 @@ def recurrence(noise: Node, coefficients: Node) -> Node:
     A^i E_(t-i). Twice as many terms are S_t + A^n S_(t-n) of n: the number of passes over the series is the
     logarithm of its length.
 
-    Parameters
-    ----------
-    noise : TensorVariable
-        Shape (..., T).
-    coefficients : TensorVariable
-        Shape (..., p).
+    `noise`: shape (..., T). `coefficients`: shape (..., p).
     """
     p, number = coefficients.static_shape[-1], noise.static_shape[-1]
     later = broadcast_to(eye(p - 1, p, dtype=coefficients.dtype), (*coefficients.static_shape[:-1], p - 1, p))

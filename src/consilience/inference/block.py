@@ -20,23 +20,14 @@ Needs = Literal["logp", "gradient", "table"]
 class Block(Record, eq=False):
     """Some coordinates of a chain's position.
 
-    Parameters
-    ----------
-    density : LogDensity
-        Of these coordinates given all others, up to terms in which they do not occur.
-    places : ndarray
-        Where they lie in the position, int64 (coordinate,), ascending.
-    names : tuple of str
-        Of the variables.
-    discrete : ndarray
-        Whether the coordinates are whole numbers, bool (coordinate,).
-    lower, upper : ndarray
-        Bounds of a discrete coordinate, both included, float64 (coordinate,); else infinite. They hold for every value
-        of the other coordinates.
-    separable : bool, default False
-        Whether a "table" is possible: coordinates are independent of each other given all others.
-    prior : object, optional
-        What a step method that draws from a prior of its own has to know of it, as `bart.TreePrior`.
+    `density`: of these coordinates given all others, up to terms in which they do not occur.
+    `places`: where they lie in the position, int64 (coordinate,), ascending.
+    `names`: of the variables.
+    `discrete`: whether the coordinates are whole numbers, bool (coordinate,).
+    `lower`, `upper`: bounds of a discrete coordinate, both included, float64 (coordinate,); else infinite. They hold
+        for every value of the other coordinates.
+    `separable`: whether a "table" is possible: coordinates are independent of each other given all others.
+    `prior`: what a step method that draws from a prior of its own has to know of it, as `bart.TreePrior`.
     """
 
     density: LogDensity

@@ -158,6 +158,8 @@ class Kernel(Record):
                 f"{type(self).__name__} takes variables or their names first, got {given!r}; give settings by name."
             )
         object.__setattr__(self, "vars", names)
+        if not isinstance(self.compiled, bool):
+            raise SamplingError(f"{type(self).__name__}: `compiled` must be True or False, got {self.compiled!r}.")
         for field in field_names(self):
             value = getattr(self, field)
             if isinstance(value, np.ndarray):  # kernels are compared and hashed by their settings
@@ -172,6 +174,12 @@ class Kernel(Record):
 
         Parameters
         ----------
+        block : Block
+            Density and coordinates that this kernel moves.
+        point : Point
+            Starting point of the chain.
+        vectors : Vectors
+            Memory for vectors of the length of the position.
         tune : int
             Number of transitions at the beginning in which it tunes itself; 0 for none.
         """

@@ -19,30 +19,17 @@ from consilience.native.typed_python import Array, FunctionPointer, boolean, f64
 class Walk:
     """A chain: where it is, the kernels that move it, and the rows it writes to.
 
-    Attributes
-    ----------
-    dimension : i64
-        Number of coordinates.
-    position : Array
-        All coordinates, f64[dimension]; where one kernel moves them all it is that kernel's position.
-    trace : Trace
-        The rows of the present window.
-    count : i64
-        Number of kernels.
-    parts : Array
-        Addresses of their `KernelRecord`s, i64[count].
-    move : FunctionPointer
-        `move`, which takes such an address.
-    with_joint : boolean
-        Whether the density of the whole position is evaluated after each transition, for the last statistic.
-    joint : Density
-        That density.
-    whole : Point
-        Where the chain is; where one kernel moves all coordinates it is that kernel's point.
-    jumps : Jumps
-        Made before the kernels move.
-    settle : FunctionPointer
-        `settle`, which takes an address as `move` does.
+    `dimension`: number of coordinates.
+    `position`: all coordinates, f64[dimension]; where one kernel moves them all it is that kernel's position.
+    `trace`: the rows of the present window.
+    `count`: number of kernels.
+    `parts`: addresses of their `KernelRecord`s, i64[count].
+    `move`: `move`, which takes such an address.
+    `with_joint`: whether the density of the whole position is evaluated after each transition, for the last statistic.
+    `joint`: that density.
+    `whole`: where the chain is; where one kernel moves all coordinates it is that kernel's point.
+    `jumps`: made before the kernels move.
+    `settle`: `settle`, which takes an address as `move` does.
     """
 
     dimension: i64

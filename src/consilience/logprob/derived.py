@@ -14,7 +14,7 @@ from consilience.distributions.constraints import (
     real_vector,
 )
 from consilience.distributions.densities import realised_with
-from consilience.distributions.distribution import static
+from consilience.distributions.distribution import Distribution, static
 from consilience.distributions.mathematics import isfinite
 from consilience.distributions.parameters import is_given
 from consilience.distributions.random_variable import fresh_key, fresh_keys, random_variables
@@ -62,12 +62,8 @@ class CountableVector(Countable):
 class Generated(Record):
     """A graph of parameters and of random keys, which come last.
 
-    Parameters
-    ----------
-    keys, arguments : int
-        Number of the keys, and of the parameters that the user's functions take, which come first.
-    numeric_inverse : bool
-        Whether functions may be inverted numerically.
+    `keys`, `arguments`: number of the keys, and of the parameters that the user's functions take, which come first.
+    `numeric_inverse`: whether functions may be inverted numerically.
     """
 
     title: str
@@ -94,14 +90,19 @@ class DerivedDistribution(UnnamedParameters):
         generated: Generated = settings[0]
         return len(generated.graph.parameters) - generated.keys
 
+    @classmethod
+    def measure_of(cls, graph: Node) -> Measure:
+        """The measure of a graph."""
+        return derive(graph)
+
     @property
     def measure(self) -> Measure:
         """The measure of the graph; inputs stand for parameters that are random."""
-        return _measure(self.generated, self.values)[0]
+        return _measure(type(self), self.generated, self.values)[0]
 
     def _given(self, result: Node) -> Node:
         """A formula of the measure with the parameters in it."""
-        held = _measure(self.generated, self.values)[1]
+        held = _measure(type(self), self.generated, self.values)[1]
         return substitute([result], held)[0] if held else result
 
     @property
@@ -166,16 +167,25 @@ class DerivedDistribution(UnnamedParameters):
         own, lead = node.static_shape, shape[: len(shape) - node.ndim]
         if not same_shape(own, shape[len(lead) :]):
             raise ShapeError(f"{self.title}: draws of shape {text(own)} or batches of them, not of {text(shape)}.")
+        drawn_with = fresh_keys(self.values)  # parameters that are draws stay these
         if not lead:
-            return self._given(realised_with([node], key)[0])
-        stand_in = tensor_input("key", ())
-        many = vectorize(realised_with([node], stand_in), {stand_in: fold_in(key, Node(Iota(product(lead))))})
+            return self._given(realised_with([node], key, drawn_with)[0])
+        one = tensor_input("key", ())
+        many = vectorize(realised_with([node], one, drawn_with), {one: fold_in(key, Node(Iota(product(lead))))})
         return self._given(reshape(many[0], shape))
+
+    def has(self, formula: str) -> bool:
+        return self.measure.continues() if formula == "continued" else super().has(formula)
+
+    def continued(self, past: Node, later: Distribution, periods: int) -> Node:
+        assert isinstance(later, DerivedDistribution)
+        (before, held), (after, then) = (_measure(type(d), d.generated, d.values) for d in (self, later))
+        return substitute([before.continued(past, after, periods)], {**held, **then})[0]
 
     def elements(self, index: tuple[Any, ...]) -> Node:
         """A variable of some elements, where single numbers are events."""
         own, given = self.generated, self.generated.support_point
-        stand_ins = [_stand_in(value) for value in self.values]
+        stand_ins = [stand_in(value) for value in self.values]
         (graph,) = own.graph.apply(*stand_ins, *(fresh_key() for _ in range(own.keys)))
 
         def chosen(*parameters: Node) -> Node:
@@ -201,16 +211,18 @@ class DerivedDistribution(UnnamedParameters):
 
 
 @functools.lru_cache(maxsize=1024)
-def _measure(generated: Generated, values: tuple[Node, ...]) -> tuple[Measure, dict[Node, Node]]:
+def _measure(
+    of: type[DerivedDistribution], generated: Generated, values: tuple[Node, ...]
+) -> tuple[Measure, dict[Node, Node]]:
     """The measure of a graph in which inputs stand for random parameters, and what each of these stands for."""
     keys = [fresh_key() for _ in range(generated.keys)]
-    inputs = {value: _stand_in(value) for value in values if random_variables([value])}
+    inputs = {value: stand_in(value) for value in values if random_variables([value])}
     (graph,) = generated.graph.apply(*(inputs.get(value, value) for value in values), *keys)
     with numeric_inverses(generated.numeric_inverse):
-        return derive(graph), {own: value for value, own in inputs.items()}
+        return of.measure_of(graph), {own: value for value, own in inputs.items()}
 
 
-def _stand_in(node: Node) -> Node:
+def stand_in(node: Node) -> Node:
     return tensor_input(node.dtype, node.static_shape, name_of(node))
 
 
@@ -224,16 +236,12 @@ def _variable(
 ) -> Node:
     """A random variable of the distribution of a graph.
 
-    Parameters
-    ----------
-    parameters : sequence of TensorVariable
-        Leaves that the user's functions take, first of all.
-    given : callable, optional
-        Which nodes are held fixed and become parameters; by default variables of the model and rows of a batch.
+    `parameters`: leaves that the user's functions take, first of all. `given`: which nodes are held fixed and become
+    parameters; by default variables of the model and rows of a batch.
     """
     graph, fixed = held(graph, given)
-    (graph,) = written_out([cast(graph, "int64") if graph.dtype == "bool" else graph])
     with numeric_inverses(numeric_inverse):
+        (graph,) = written_out([cast(graph, "int64") if graph.dtype == "bool" else graph])
         derive(graph)  # errors name the user's nodes, which the region has no lines of
     direct = direct_variables(graph)
     latent = [rv for rv in random_variables([graph]) if rv not in direct]
@@ -253,7 +261,7 @@ def _variable(
 
 def held(graph: Node, given: Callable[[Node], bool] = is_given) -> tuple[Node, dict[Node, Node]]:
     """The graph with an input in place of each node that is given, and what each input stands for."""
-    inputs = {n: _stand_in(n) for n in topological([graph], stop=given) if given(n)}
+    inputs = {n: stand_in(n) for n in topological([graph], stop=given) if given(n)}
     if not inputs:
         return graph, {}
     (result,) = substitute([graph], inputs)
@@ -263,19 +271,7 @@ def held(graph: Node, given: Callable[[Node], bool] = is_given) -> tuple[Node, d
 
 @means("derived_variable")
 def derived_variable(graph: Node, given: Callable[[Node], bool] = is_given) -> Node:
-    """A random variable that has the distribution of an expression of random variables outside any model.
-
-    Parameters
-    ----------
-    given : callable, optional
-        Which nodes are held fixed, and stay parameters of the result; by default variables of the model and rows of a
-        batch.
-
-    Raises
-    ------
-    MissingRuleError
-        That names the node whose density cannot be derived.
-    """
+    """A random variable that has the distribution of an expression of random variables outside any model."""
     return _variable("a derived distribution", graph, given=given)
 
 
@@ -293,15 +289,10 @@ def generated_variable(
 
     Its parameters, variables of the model and rows of a batch are held fixed.
 
-    Parameters
-    ----------
-    function : callable
-        (*parameters, size) -> an expression of random variables; `size` is the shape without the axes of one event, or
-        None.
-    numeric_inverse : bool
-        As for `logp`.
+    `function`: (*parameters, size) -> an expression of random variables; `size` is the shape without the axes of one
+    event, or None. `numeric_inverse`: as for `logp`.
     """
-    stand_ins = [_stand_in(p) for p in parameters]
+    stand_ins = [stand_in(p) for p in parameters]
     if shape is not None and size is not None:
         raise TypeError(f"{title}: give `shape` (with the axes of one event) or `size` (without), not both.")
     trial, rank = None, 0
@@ -334,7 +325,7 @@ def generated_variable(
 
 def _made(title: str, function: Callable[..., Any], parameters: Sequence[Node], size: Shape | None) -> Node:
     made = function(*parameters, size)
-    if isinstance(made, Node) and is_measurable(held(made)[0]):
+    if isinstance(made, Node) and is_measurable(written_out([held(made)[0]])[0]):
         return made
     raise TypeError(
         f"{title}: `dist` must return an expression of random variables such as `pm.Normal.dist(mu, size=size)`, "

@@ -57,18 +57,11 @@ class Measure(ABC):
     ) -> None:
         """The parts that every case has.
 
-        Parameters
-        ----------
-        discrete : bool, default False
-            All values have masses.
-        whole : bool, default False
-            They are whole numbers, as those of integer nodes are.
-        atomic : bool, default False
-            Some values have masses.
-        event_axes : tuple of int, default ()
-            Axes of one event, counted from the end (negative, ascending).
-        ends : Ends, optional
-            Numbers between which all values lie.
+        `discrete`: all values have masses.
+        `whole`: they are whole numbers, as those of integer nodes are.
+        `atomic`: some values have masses.
+        `event_axes`: axes of one event, counted from the end (negative, ascending).
+        `ends`: numbers between which all values lie.
         """
         self.node = node
         self.sources = sources
@@ -114,6 +107,15 @@ class Measure(ABC):
     def origins(self, value: Node) -> Mapping[Node, Node]:
         """Values of random variables that follow from a value of the node."""
         return {}
+
+    def continues(self) -> bool:
+        """Whether it is a series, of which the next values can be told: time is its first axis."""
+        return False
+
+    def continued(self, past: Node, later: Measure, periods: int) -> Node:
+        """The next values of a series; parameters as those of `Distribution.continued`."""
+        del past, later, periods
+        raise MissingRuleError(f"{describe(self.node)} is no series that could be continued.")
 
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: this case has no such formula."""

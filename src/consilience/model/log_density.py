@@ -18,6 +18,7 @@ import numpy.typing as npt
 from consilience.backends.registry import Bound
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.seeds import hashed
+from consilience.elimination.marginal import Sum
 from consilience.errors import MissingPackageError, ModelError, ShapeError
 from consilience.faces import face
 from consilience.ir import Node
@@ -108,6 +109,11 @@ class ModelDensity:
         if status or not np.isfinite(logp[0]):
             return (-np.inf if status or np.isnan(logp[0]) else float(logp[0])), gradient_values[0]
         return float(logp[0]), gradient_values[0]
+
+    @property
+    def integrated(self) -> dict[str, str]:
+        """Variables that are integrated out and drawn again, by name, and how, in words."""
+        return {one.variable.name: one.kind for one in self._programs.terms.sums if not isinstance(one, Sum)}
 
     def why_whole(self) -> str:
         """Why threads can take no part of an evaluation, where `chunks` is 0."""
@@ -232,6 +238,8 @@ class ModelDensity:
 
         Parameters
         ----------
+        positions : ndarray
+            Positions, float64 (draw, coordinate).
         deterministics : bool or sequence of str, default True
             Whether what is `derived` is computed too, or names of values of any kind: then these alone.
 
@@ -268,6 +276,8 @@ class ModelDensity:
 
         Parameters
         ----------
+        positions : ndarray
+            Positions, float64 (draw, coordinate).
         seeds : ndarray, optional
             Int64 (draws,), of the simulations where there are `simulated` variables.
 

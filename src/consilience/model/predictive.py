@@ -23,6 +23,7 @@ from consilience.distributions.densities import (
 )
 from consilience.distributions.parameters import is_known, known_value
 from consilience.distributions.random_variable import RandomVariable, fresh_keys, random_variables
+from consilience.elimination.marginal import drawn_again, placeholders, summed_out
 from consilience.errors import ConsilienceWarning, ModelError, ShapeError
 from consilience.ir import Node, constant, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
@@ -30,7 +31,6 @@ from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import without_sources
 from consilience.model import observation
 from consilience.model.extension import Partly, check_fit, extended
-from consilience.model.marginal import drawn_again, placeholders, summed_out
 from consilience.model.observation import slot_values
 from consilience.model.programs import kept, values_of_draws
 from consilience.model.variables import ModelVariables
@@ -53,30 +53,14 @@ def predict(
 ) -> dict[str, Array]:
     """Values of named variables in `count` draws; draw number i depends on the seed and i alone.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Random variables and deterministics wanted.
-    given : mapping of str to ndarray
-        Values of variables that are not drawn anew: arrays (count, …).
-    with_data : bool, default False
-        Whether observed variables are their data, and not drawn anew.
-    partly : mapping of str to Partly, optional
-        Given variables of which only some elements have values; the others are drawn.
-    first : int, default 0
-        Number of the first draw.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Per name an array (count, …).
-
-    Raises
-    ------
-    ModelError
-        For unknown names.
-    ShapeError
-        Where given values do not fit the present data.
+    `names`: random variables and deterministics wanted.
+    `given`: values of variables that are not drawn anew: arrays (count, …).
+    `with_data`: whether observed variables are their data, and not drawn anew.
+    `partly`: given variables of which only some elements have values; the others are drawn.
+    `first`: number of the first draw.
+    Returns: per name an array (count, …).
+    Raises ModelError for unknown names.
+    Raises ShapeError where given values do not fit the present data.
     """
     slots, values, _, lengths = slot_values(model, drawn=not with_data)
     _check_known(model, [*names, *given])
@@ -95,7 +79,7 @@ def predict(
             return _compile_draws(model, names, fixed, slots, lengths, with_data, some)
 
     compiled = kept(model.cache, "predictive", key, compile_draws)
-    inputs = _given(seed, count, arrays, first)
+    inputs = with_seeds(seed, count, arrays, first)
     inputs += [(np.ascontiguousarray(known.there), False) for known in some.values()]
     results, complete = values_of_draws(compiled.bind(values), inputs, count, names, model)
     drawn = dict(zip(names, results, strict=True))
@@ -140,17 +124,8 @@ def log_likelihood(
 ) -> dict[str, Array]:
     """Log density of each event of random variables on their own scales, given draws of all free ones.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Observed variables, or free ones.
-    given : mapping of str to ndarray
-        Values of the free variables: arrays (count, …).
-
-    Returns
-    -------
-    dict of str to ndarray
-        Per name an array (count, …) with the batch shape of the variable.
+    `names`: observed variables, or free ones. `given`: values of the free variables: arrays (count, …). Returns: per
+    name an array (count, …) with the batch shape of the variable.
     """
     slots, values, _, lengths = slot_values(model)
     check_fit(model, lengths)
@@ -177,7 +152,7 @@ def log_likelihood(
                     f"`{noisy[0]}` is a Simulator or a particle filter, whose log density is random; it has no log "
                     "likelihood."
                 )
-            return _compiled(leaves, terms, slots, lengths)
+            return compiled_draws(leaves, terms, slots, lengths)
 
     compiled = kept(model.cache, "log likelihood", key, compile_terms)
     results, _ = values_of_draws(compiled.bind(values), [(array, True) for array in arrays], count, names, model)
@@ -209,19 +184,7 @@ def _alone(
 def recover(
     model: ModelVariables, given: Mapping[str, Array], count: int, seed: int
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Draws of the marginalized variables for draws of all free ones, data included in what is known.
-
-    Parameters
-    ----------
-    given : mapping of str to ndarray
-        Values of the free variables: arrays (count, …).
-
-    Returns
-    -------
-    tuple of (dict of str to ndarray, dict of str to ndarray)
-        Per marginalized variable an array (count, …), and log probabilities of its values (count, …, values), for those
-        on which anything depends.
-    """
+    """Draws of the marginalized variables for draws of all free ones, data included in what is known."""
     (drawn, weights, _), results = _recovered(model, given, count, seed, "llvm")
     rest = iter(results)
     return {name: next(rest) for name in drawn}, {name: next(rest) for name in weights}
@@ -243,11 +206,8 @@ def _recovered(
 ) -> tuple[tuple[list[str], list[str], list[str]], list[Array]]:
     """Draws of marginalized variables and log probabilities of their values, or which sums fewer of these settle.
 
-    Returns
-    -------
-    tuple of (tuple of (list of str, list of str, list of str), list of ndarray)
-        Names of those that are drawn, of those that have probabilities, and of those without end; arrays of the first
-        two one after the other, or of the third.
+    Returns: names of those that are drawn, of those that have probabilities, and of those without end; arrays of the
+    first two one after the other, or of the third.
     """
     slots, values, _, lengths = slot_values(model)
     fixed = list(given)
@@ -256,7 +216,7 @@ def _recovered(
 
     def compile_recovery() -> tuple[tuple[list[str], list[str], list[str]], Executable]:
         with without_sources():
-            seed_input, number = tensor_input("key", (), "seed"), tensor_input("int64", (), "draw")
+            (seed_input, number), stream = stream_of_draws()
             leaves = [tensor_input(model.named[n].dtype, model.named[n].static_shape, n) for n in fixed]
             at = {model.named[n]: leaf for n, leaf in zip(fixed, leaves, strict=True)}
             at |= {v.node: v.data for v in model.observed}
@@ -264,7 +224,6 @@ def _recovered(
             terms = [*(supported_density(node, value) for node, value in at.items()), *model.named_potentials.values()]
             terms = released(substitute(terms, given_nodes))
             _, sums = summed_out(terms, model.marginalized, given_nodes, model.summed_values)
-            stream = fold_in(seed_input, number)
             found = drawn_again(sums, stream)
             weights = {v.name: found.get(given_nodes[v.node], (None, None))[1] for v in model.marginalized}
             weighed = {name: each for name, each in weights.items() if each is not None}
@@ -279,10 +238,10 @@ def _recovered(
             else:
                 drawn = {leaf: value for leaf, (value, _) in found.items()}
                 outputs = substitute([settled for _, settled in endless], drawn)
-            return names, _compiled([seed_input, number, *leaves], outputs, slots, lengths, backend)
+            return names, compiled_draws([seed_input, number, *leaves], outputs, slots, lengths, backend)
 
     names, compiled = kept(model.cache, "recovery", key, compile_recovery)
-    return names, values_of_draws(compiled.bind(values), _given(seed, count, arrays), count, names[0], model)[0]
+    return names, values_of_draws(compiled.bind(values), with_seeds(seed, count, arrays), count, names[0], model)[0]
 
 
 def _check_known(model: ModelVariables, names: Sequence[str]) -> None:
@@ -306,7 +265,7 @@ def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, c
     return np.ascontiguousarray(array, dtype=numpy_dtype(node.dtype))
 
 
-def _given(seed: int, count: int, arrays: Sequence[Array], first: int = 0) -> list[tuple[Array, bool]]:
+def with_seeds(seed: int, count: int, arrays: Sequence[Array], first: int = 0) -> list[tuple[Array, bool]]:
     """A seed, numbers of draws and given values, and whether they count draws."""
     numbers = np.arange(first, first + count, dtype="int64")
     return [(np.asarray(seed & (2**63 - 1), "int64"), False), *((array, True) for array in (numbers, *arrays))]
@@ -322,13 +281,11 @@ def _compile_draws(
     partly: Mapping[str, Partly],
 ) -> Executable:
     """One program: (seed, number of the draw, given values) -> wanted values."""
-    seed = tensor_input("key", (), "seed")
-    number = tensor_input("int64", (), "draw")
+    (seed, number), stream = stream_of_draws()
     data = {v.node: v.data for v in model.observed} if with_data else {}
     found = extended(model, substitute([model.named[name] for name in names], data), lengths, fixed, partly)
     outputs, lengths = found.outputs, found.lengths
     leaves = [*found.leaves, *(found.there[name] for name in partly)]
-    stream = fold_in(seed, number)
     variables = [n for n in topological(outputs) if isinstance(n.op, RandomVariable)]
     # A variable's stream depends on its place in the model, not on what else is asked for. Its key tells it
     # from others, also where the parameters of the node have been replaced.
@@ -336,12 +293,19 @@ def _compile_draws(
     unnamed = [v.inputs[0] for v in variables if v.inputs[0] not in places]
     places |= {key: len(places) + i for i, key in enumerate(dict.fromkeys(unnamed))}
     drawn = realise(outputs, {v: fold_in(stream, places[v.inputs[0]]) for v in variables})
-    return _compiled([seed, number, *leaves], drawn, slots, lengths)
+    return compiled_draws([seed, number, *leaves], drawn, slots, lengths)
 
 
-def _compiled(
+def stream_of_draws() -> tuple[tuple[Node, Node], Node]:
+    """Inputs for a seed and for the number of a draw, and the random key of the draw."""
+    seed, number = tensor_input("key", (), "seed"), tensor_input("int64", (), "draw")
+    return (seed, number), fold_in(seed, number)
+
+
+def compiled_draws(
     inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths, name: str = "llvm"
 ) -> Executable:
+    """A program of inputs and data slots, for present lengths."""
     check_shape_constraints(collect(outputs), lengths)
     return backend(name)(inputs, simplify(released(outputs)), lengths, slots, level=1)
 
@@ -349,10 +313,7 @@ def _compiled(
 def redrawn(model: ModelVariables, names: Sequence[str], given: Sequence[str]) -> list[str]:
     """The free variables that predictions of `names` draw from their prior, `given` being known.
 
-    Raises
-    ------
-    ModelError
-        Where one has no random generator.
+    Raises ModelError where one has no random generator.
     """
     _check_known(model, names)
     stop = {model.named[n] for n in given}

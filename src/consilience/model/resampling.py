@@ -72,26 +72,13 @@ def resampling(
 ) -> Resampling:
     """What is drawn, computed and taken from a trace for predictions of `outputs`.
 
-    Parameters
-    ----------
-    in_trace : collection of str
-        Names that the trace has draws of.
-    changed : mapping of str to str
-        Names of data and dimensions that differ from those of the trace -> how.
-    sample_vars : collection of str, default ()
-        Random variables to be drawn although the trace has them, and deterministics.
-    freeze_vars : collection of str, default ()
-        Variables of the trace to be used without doubt, deterministics too.
-    lacking : mapping of str to str, optional
-        Labels along variables of which the trace holds draws, but none for these -> in words.
-
-    followed : collection of str, default ()
-        Variables of which the trace holds what gives their values for any data, as trees do.
-
-    Raises
-    ------
-    ModelError
-        Where names are unknown, on both lists, or frozen without draws.
+    `in_trace`: names that the trace has draws of.
+    `changed`: names of data and dimensions that differ from those of the trace -> how.
+    `sample_vars`: random variables to be drawn although the trace has them, and deterministics.
+    `freeze_vars`: variables of the trace to be used without doubt, deterministics too.
+    `lacking`: labels along variables of which the trace holds draws, but none for these -> in words.
+    `followed`: variables of which the trace holds what gives their values for any data, as trees do.
+    Raises ModelError where names are unknown, on both lists, or frozen without draws.
     """
     random = {v.name: v.node for v in (*model.variables, *model.marginalized)}
     deterministics = {**model.named_deterministics, **model.conditional_deterministics}

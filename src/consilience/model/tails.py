@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from consilience.backends import contexts, reference
 from consilience.distributions.random_variable import distribution_of
+from consilience.elimination.ranges import VALUES, Range, ranges_of
 from consilience.errors import ModelError
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.conditioning import Rebuilt
 from consilience.model.model import Model
 from consilience.model.predictive import unsettled
-from consilience.model.ranges import VALUES, Range, ranges_of
 from consilience.model.starting_point import layout_with_data, starting_position
 from consilience.model.terms import terms_of
 
@@ -37,17 +37,9 @@ RARELY: Final = 0.25
 def short_tails(model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int = 0) -> list[str]:
     """Marginalized variables without end of which more values should be summed, as draws come near to the last ones.
 
-    Parameters
-    ----------
-    draws : mapping of str to ndarray
-        Of all free variables on their own scales, arrays (count, …).
-    seed : int, default 0
-        Of the draws of other marginalized variables, where sums are one in another.
-
-    Returns
-    -------
-    list of str
-        Names; none: at every draw two thirds of the values have all but 1e-12 of the sum.
+    `draws`: of all free variables on their own scales, arrays (count, …). `seed`: of the draws of other marginalized
+    variables, where sums are one in another. Returns: names; none: at every draw two thirds of the values have all but
+    1e-12 of the sum.
 
     Examples
     --------
@@ -71,10 +63,7 @@ def short_tails(model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int =
 def lengthen(model: Model, names: Iterable[str]) -> None:
     """Have a model sum half as many values again of marginalized variables without end; its density is the same.
 
-    Raises
-    ------
-    ModelError
-        Where that is more than 100,000 values, or 4,000,000 of all elements.
+    Raises ModelError where that is more than 100,000 values, or 4,000,000 of all elements.
     """
     for name in names:
         before = model.summed_values.get(name, VALUES)

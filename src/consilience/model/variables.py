@@ -96,6 +96,11 @@ class FreeVariable(Record):
         """Whether it is a sum of regression trees, which step methods for numbers cannot move."""
         return distribution_of(self.node).title == "BART"
 
+    @property
+    def size(self) -> int:
+        """Number of elements; 0 where data decide it."""
+        return math.prod(n if isinstance(n, int) else 0 for n in self.node.static_shape)
+
 
 class ObservedVariable(Record):
     """A random variable with data: a constant or a shared slot.
@@ -125,6 +130,13 @@ def _title(name: str, transform: Transform | None) -> str:
 
 class Declaring(type):
     """Makes a model the context while its `__init__` runs, so that those of derived classes may declare variables."""
+
+    @property
+    def __signature__(cls) -> Any:
+        import inspect
+
+        whole = inspect.signature(cls.__init__)  # type: ignore[misc]
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
 
     def __call__(cls: type[Declared], *arguments: Any, **named: Any) -> Declared:
         made: Any = cls.__new__(cls)
@@ -349,6 +361,8 @@ class ModelVariables(metaclass=Declaring):
     ) -> Node:
         """Take a random variable into the model, as free or observed; called by the distributions."""
         given = observed if isinstance(observed, GivenData) else self.given_data(name, observed, total_size)
+        if given is not None and given.missing is not None and distribution_of(node).takes_gaps:
+            given = given.with_gaps()
         if given is not None and given.missing is not None:
             return self._register_partly(name, node, given, given.missing, dims, transform)
         full = self._full_name(name)

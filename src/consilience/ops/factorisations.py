@@ -22,6 +22,8 @@ from consilience.ops.reduce import reduce
 class _Factorisation(Op):
     """Shared by ops on one matrix: tensors of float64 behind its batch axes."""
 
+    core = 2
+
     def matrix(self, *inputs: Node) -> tuple[tuple[Dim, ...], Dim, Dim]:
         """Batch shape, rows and columns of the operand."""
         if inputs[0].ndim < 2:
@@ -98,11 +100,8 @@ class SingularValues(_Factorisation):
 class QR(_Factorisation):
     """Q with orthonormal columns and upper triangular R with x = Q R, by Householder reflections.
 
-    Attributes
-    ----------
-    mode : str
-        "reduced": Q has as many columns as R has rows, the smaller length of x; "full": Q is square, R has the shape of
-        x; "r": R of "reduced" alone.
+    `mode`: "reduced": Q has as many columns as R has rows, the smaller length of x; "full": Q is square, R has the
+    shape of x; "r": R of "reduced" alone.
     """
 
     mode: str = "reduced"
@@ -169,6 +168,7 @@ class PivotPermutation(Op):
     x[p] are the rows exchanged one after the other; the inverse brings them back.
     """
 
+    core = 1
     length: Dim
     inverse: bool = False
 
@@ -227,6 +227,8 @@ class PseudoInverse(_Factorisation):
 
 class LeastSquares(_Factorisation):
     """The shortest y with the least |A y - b|. Inputs: A, a matrix b, and a share as in `PseudoInverse`."""
+
+    linear = ((1,),)
 
     def result_type(self, *inputs: Node) -> TensorType:
         batch, m, n = self.matrix(*inputs)

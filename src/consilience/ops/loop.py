@@ -26,6 +26,7 @@ from consilience.ir import (
 )
 from consilience.ir.lengths import substitute as exchange
 from consilience.ir.shape_constraints import ShapeConstraint, collect
+from consilience.ir.side_tables import carrying_marks, without_sources
 from consilience.ir.traversal import substitute
 from consilience.ops.control import Item, compatible_shapes
 from consilience.ops.random import fold_in
@@ -39,26 +40,15 @@ UNBOUNDED = 2**62
 class Scan(Op):
     """A body repeated at most `length` times.
 
-    Attributes
-    ----------
-    body : Region
-        Parameters: carried values, one element of every sequence, constants; results: next carried values, one element
-        of every trace, and whether to stop (bool, if `until`).
-    length : int or Dimension
-        Of the sequences and traces along their first axis.
-    carried : int
-        Number of carried values.
-    sequences : int
-        Number of sequences.
-    until : bool
-        Whether the body's last result ends the loop after its step.
-    reverse : bool
-        Step i reads and writes element `steps - 1 - i`.
-    truncate : int or None
-        Derivatives pass through so many of the last steps only; None: through all.
+    `body`: parameters: carried values, one element of every sequence, constants; results: next carried values, one
+        element of every trace, and whether to stop (bool, if `until`).
+    `length`: of the sequences and traces along their first axis.
+    `carried`: number of carried values.
+    `sequences`: number of sequences.
+    `until`: whether the body's last result ends the loop after its step.
+    `reverse`: step i reads and writes element `steps - 1 - i`.
+    `truncate`: derivatives pass through so many of the last steps only; None: through all.
 
-    Notes
-    -----
     Inputs: the number of steps at most (int64 scalar, at most `length`), initial carried values, sequences,
     constants. Results: the number of steps done (int64), last carried values, traces; behind the steps done, traces
     hold zeros.
@@ -123,12 +113,7 @@ class Scan(Op):
 class LoopParts(Record):
     """Operands and results of a loop by kind.
 
-    Parameters
-    ----------
-    limit : TensorVariable
-        The number of steps at most.
-    inside : tuple of TensorVariable
-        The body's parameters, in the order of the inputs behind the first.
+    `limit`: the number of steps at most. `inside`: the body's parameters, in the order of the inputs behind the first.
     """
 
     op: Scan
@@ -169,14 +154,7 @@ def parts(node: Node) -> LoopParts:
 class Loop(Record):
     """The results of a loop.
 
-    Parameters
-    ----------
-    steps : TensorVariable
-        Number of steps done, int64.
-    last : tuple of TensorVariable
-        Last carried values.
-    traces : tuple of TensorVariable
-        All elements, along a first axis.
+    `steps`: number of steps done, int64. `last`: last carried values. `traces`: all elements, along a first axis.
     """
 
     steps: Node
@@ -211,10 +189,7 @@ def closed(
 ) -> Loop:
     """The loop of a step of which no length depends on a leaf; parameters as those of `ops.scan.scan`.
 
-    Parameters
-    ----------
-    wanted : sequence of TensorVariable
-        Next values of what is carried, traced expressions, and with `until` the condition that ends the loop.
+    `wanted`: next values of what is carried, traced expressions, and with `until` the condition that ends the loop.
     """
     wanted = list(wanted)
     own = dict(sequences)
@@ -223,7 +198,8 @@ def closed(
     drawn = [key for key in keys if key in found]
     if drawn:
         position = Node(Input(-1, TensorType("int64", ())))
-        wanted = exchange(wanted, {key: fold_in(key, position) for key in drawn})
+        with without_sources(), carrying_marks():  # what the user wrote inside keeps its names and lines
+            wanted = exchange(wanted, {key: fold_in(key, position) for key in drawn})
         if length == UNBOUNDED:
             states[position] = (constant(0), position + 1)
             wanted.insert(len(carried), position + 1)
@@ -234,7 +210,8 @@ def closed(
     types = tuple(leaf.tensor_type for leaf in (*leaves, *constants))
     inside = {leaf: Node(Parameter(i, types[i])) for i, leaf in enumerate((*leaves, *constants))}
     # Lengths inside stay those of what lies outside: no step changes them.
-    body = Region(types, tuple(substitute(wanted, inside)))
+    with without_sources(), carrying_marks():
+        body = Region(types, tuple(substitute(wanted, inside)))
     op = Scan(body, length, len(states), len(own), until, reverse, truncate)
     begins = [first for first, _ in states.values()]
     steps = length_of(length) if limit is None else limit

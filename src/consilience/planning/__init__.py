@@ -46,12 +46,8 @@ _FACTORISING: Final = frozenset((Cholesky, Det, DetSign, Inverse, LogAbsDet, Sol
 def planned(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | int | Forced = True) -> list[Node]:
     """The outputs in the form that is predicted to be cheapest; the given one where there is little to gain.
 
-    Parameters
-    ----------
-    data : sequence of TensorVariable, default ()
-        Leaves that are bound before calls: what depends on them alone costs nothing.
-    choice : bool or int or callable, default True
-        False: as written; a number: bytes that the plan holds at most.
+    `data`: leaves that are bound before calls: what depends on them alone costs nothing. `choice`: False: as written; a
+    number: bytes that the plan holds at most.
     """
     if choice is False or (choice is True and not worthwhile(outputs)):
         return list(outputs)
@@ -66,10 +62,7 @@ def before_slopes(outputs: Sequence[Node], wanted: Sequence[Node] = ()) -> list[
     Slopes take a few times as long as the value that they are derived from. Of `(A @ B) @ v` they multiply matrices,
     and no rule finds from there what those of `A @ (B @ v)` are.
 
-    Parameters
-    ----------
-    wanted : sequence of TensorVariable, default ()
-        What stays as it is: nothing is planned where a value within is wanted.
+    `wanted`: what stays as it is: nothing is planned where a value within is wanted.
     """
     if choosing.get() is not True or not all(map(is_leaf, wanted)):
         return list(outputs)

@@ -279,12 +279,8 @@ def process(n: int, states: int, *, regular: bool, latent: bool) -> tuple[float,
 
     Loops are not planned and slopes not taken yet where a process is written, so both are estimated.
 
-    Parameters
-    ----------
-    regular : bool
-        Whether the points are those of a regular grid.
-    latent : bool
-        Whether values are computed by the Cholesky factor from standard normals, in place of their density.
+    `regular`: whether the points are those of a regular grid. `latent`: whether values are computed by the Cholesky
+    factor from standard normals, in place of their density.
     """
     chain = n * (15e-9 + 4e-9 * states**2)
     if regular and not latent:

@@ -45,19 +45,9 @@ OLDER: Final[Mapping[str, str]] = {
 class Checkpoint:
     """The checkpoint of one run, made by `create` or `resume`; called as `supervisor.Keep`.
 
-    Parameters
-    ----------
-    identity : mapping
-        What has to be equal for a run to be resumed: names with strings or numbers.
-    about : mapping
-        Further things that whoever resumes the run wants to know; `store` is a path.
-    run : str
-        A name that no other run has: its store has the same.
-
-    Attributes
-    ----------
-    fault
-        Why nothing is written any more; the run goes on in memory.
+    `identity`: what has to be equal for a run to be resumed: names with strings or numbers. `about`: further things
+    that whoever resumes the run wants to know; `store` is a path. `run`: a name that no other run has: its store has
+    the same. `fault`: why nothing is written any more; the run goes on in memory.
     """
 
     def __init__(

@@ -55,6 +55,8 @@ class Run(Record):
         What the last check found.
     rank : int
         Directions of the metric.
+    notes : tuple of str
+        Faults of chains of which the draws bear traces, in words.
     moves : tuple of str
         Chains that went on elsewhere while tuning, in words.
     constants : tuple of str
@@ -75,10 +77,6 @@ class Run(Record):
         How many the chains make up, by which R-hat judges; 0: they are judged one by one.
     diverged : Sight, optional
         What draws showed that were given up for divergences; None: there are none.
-
-    Notes
-    -----
-    Faults of chains of which the draws bear traces, in words.
     """
 
     chains: tuple[int, ...]

@@ -22,7 +22,7 @@ from consilience.ir import Node, constant_value, topological
 from consilience.model.blocks import is_separable, total
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
-from consilience.model.separability import links
+from consilience.analysis.separability import links
 from consilience.model.variables import FreeVariable
 from consilience.ops.reduce import reduce
 from consilience.rewrite.rules import simplify

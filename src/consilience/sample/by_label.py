@@ -23,14 +23,8 @@ Array = npt.NDArray[Any]
 class ByLabel(Record):
     """Where the labels of a model's dimensions are in a trace.
 
-    Parameters
-    ----------
-    places : dict of str to ndarray
-        Per dimension with other labels: of each label its place in the trace, -1 for a new one.
-    new : dict of str to list
-        Per dimension the labels that the trace has not.
-    dims : dict of str to tuple of str or None
-        Of the model's variables.
+    `places`: per dimension with other labels: of each label its place in the trace, -1 for a new one. `new`: per
+    dimension the labels that the trace has not. `dims`: of the model's variables.
     """
 
     places: dict[str, npt.NDArray[np.intp]]

@@ -61,17 +61,9 @@ CUT: Final = "steps end where the model has no density"
 class Cause(Record):
     """Why a run is in trouble.
 
-    Parameters
-    ----------
-    kind : str
-        "few" or "draws" (too few of them), "improper", "spike", "edge", "overflow", "jump", "labels", "regions",
-        "neck", "tails", "dependence" or "steps".
-    names : tuple of str
-        The variables to be written otherwise.
-    said : str
-        In words, what was found; part of `reason`.
-    advice : str
-        What to write.
+    `kind`: "few" or "draws" (too few of them), "improper", "spike", "edge", "overflow", "jump", "labels", "regions",
+    "neck", "tails", "dependence" or "steps". `names`: the variables to be written otherwise. `said`: in words, what was
+    found; part of `reason`. `advice`: what to write.
     """
 
     kind: str

@@ -65,16 +65,9 @@ class DivisibleDensity:
 def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> Kernel:
     """The kernel to sample with.
 
-    Parameters
-    ----------
-    step : object
-        A step method, several, or None; variables that none of them names get the defaults.
-
-    Raises
-    ------
-    SamplingError
-        For step methods for variables that are not there, or that two would move, or that they cannot move, and for a
-        model with a Simulator.
+    `step`: a step method, several, or None; variables that none of them names get the defaults. Raises SamplingError
+    for step methods for variables that are not there, or that two would move, or that they cannot move, and for a model
+    with a Simulator.
     """
     free = {v.name: v for v in model.free}
     if density.simulated:
@@ -243,10 +236,7 @@ def title(kind: type[Kernel]) -> str:
 def kernel_from(plain: Sequence[Any]) -> Kernel:
     """A kernel as `work.identity` has it.
 
-    Raises
-    ------
-    SamplingError
-        For a class that is not defined in this process.
+    Raises SamplingError for a class that is not defined in this process.
     """
     kinds: dict[str, Any] = {title(kind): kind for kind in _descendants(Kernel)}
     own = {name: getattr(inference, name) for name, _ in plain if name in inference.__all__}  # loaded on use

@@ -31,16 +31,8 @@ UNLIMITED: Final = 2**62  # evaluations
 class TargetDensity:
     """The log density over the coordinates of the chosen variables.
 
-    Attributes
-    ----------
-    density
-        Of the whole model.
-    start
-        The whole position that is begun from, float64[coordinates of the model].
-    places
-        Of the chosen coordinates in it, int64[dimension].
-    local
-        The log density over them.
+    `density`: of the whole model. `start`: the whole position that is begun from, float64[coordinates of the model].
+    `places`: of the chosen coordinates in it, int64[dimension]. `local`: the log density over them.
     """
 
     def __init__(
@@ -106,10 +98,7 @@ class TargetDensity:
     def starts(self, count: int, width: float) -> Floats:
         """The start and points up to `width` from it, float64[count, dimension], where the density is finite.
 
-        Raises
-        ------
-        InitialPointError
-            That names the variable at fault.
+        Raises InitialPointError: that names the variable at fault.
         """
         own = starting_positions(self.density, 1, self.seed, self.initvals, jitter=False)
         if count == 1:

@@ -48,8 +48,7 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
         A tree with the group `posterior`.
     model : Model, optional
         The model of the draws; the one around by default.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
 
     Returns
     -------
@@ -65,7 +64,7 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
 
     Warns
     -----
-    Exception
+    ConsilienceWarning
         Where the standard error is above 0.5.
 
     See Also

@@ -63,10 +63,7 @@ def sample_smc(
         model with a Simulator needs IMH or MH.
     start : mapping, optional
         Draws of the prior on the variables' own scales, (draws, ...) by name; drawn if not given.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    model, random_seed : ...
     chains : int, optional
         Independent populations, whose evidences tell the error; 4, or as many as there are processors.
     cores : int, optional
@@ -112,7 +109,7 @@ def sample_smc(
 
     Warns
     -----
-    Exception
+    ConsilienceWarning
         Where draws of the prior have no density and are drawn again, or have weight 0 since the data have no likelihood
         there; where moves ended by their greatest number before particles had forgotten where they began; where there
         are so few particles for the number of dimensions that evidences are biased.
@@ -270,10 +267,7 @@ def resume(
 def path_length(draws: int, waste_free: bool | int) -> int:
     """Places of each particle that count, of as many fewer particles; 1: only where it ends.
 
-    Raises
-    ------
-    ValueError
-        Where it does not divide the number of draws.
+    Raises ValueError where it does not divide the number of draws.
     """
     if waste_free is False:
         return 1

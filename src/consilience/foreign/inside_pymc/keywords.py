@@ -40,20 +40,12 @@ FEWEST_JUDGED: Final = 4  # draws of a chain that can be judged
 class Asked(Record):
     """A call in the words of both libraries.
 
-    Parameters
-    ----------
-    ours : mapping
-        Arguments of our `sample`, all but the model.
-    names : sequence of str or None
-        Of the variables in the result; None: all.
-    warmup : bool
-        Whether the draws of the tuning are kept.
-    quiet : bool
-        Whether to say nothing.
-    checks : bool
-        Whether to say what is wrong with the draws.
-    idata : mapping
-        Arguments of PyMC's `to_inference_data`.
+    `ours`: arguments of our `sample`, all but the model.
+    `names`: of the variables in the result; None: all.
+    `warmup`: whether the draws of the tuning are kept.
+    `quiet`: whether to say nothing.
+    `checks`: whether to say what is wrong with the draws.
+    `idata`: arguments of PyMC's `to_inference_data`.
     """
 
     ours: Mapping[str, Any]
@@ -78,17 +70,9 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
 def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
     """What a call asks for.
 
-    Parameters
-    ----------
-    given : mapping
-        Arguments of PyMC's `sample` as they came, but `model`, `nuts` and `nuts_sampler_kwargs`.
-    options : mapping
-        What stood in these two.
-
-    Raises
-    ------
-    SamplingError
-        For what only PyMC's sampler has, and for unknown words, each with its name.
+    `given`: arguments of PyMC's `sample` as they came, but `model`, `nuts` and `nuts_sampler_kwargs`. `options`: what
+    stood in these two. Raises SamplingError for what only PyMC's sampler has, and for unknown words, each with its
+    name.
     """
     given = {"draws": 1000, "tune": None, "discard_tuned_samples": True, **given}
     for name, (plain, next_step) in ONLY_THERE.items():
