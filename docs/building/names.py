@@ -75,6 +75,7 @@ PACKAGES = {
     "consilience.gp.mean": "Mean functions",
     "consilience.gp.util": "Helpers of Gaussian processes",
     "consilience.ode": "Differential equations",
+    "consilience.bart": "Regression trees",
     "consilience.sparse": "Sparse matrices",
     "consilience.smc": "Sequential Monte Carlo",
     "consilience.variational": "Variational inference",

@@ -22,9 +22,23 @@ from consilience.model.variables import FreeVariable
 from consilience.sample.bart import covariates_of, forest_of, sums_at, written
 
 __all__ = [
-    "BART", "BARTStep", "ContinuousSplit", "ContinuousSplitRule", "OneHotSplit", "OneHotSplitRule", "PGBART",
-    "SubsetSplit", "SubsetSplitRule", "compute_variable_importance", "get_variable_inclusion", "plot_convergence",
-    "plot_ice", "plot_pdp", "plot_variable_importance", "plot_variable_inclusion", "predict",
+    "BART",
+    "PGBART",
+    "BARTStep",
+    "ContinuousSplit",
+    "ContinuousSplitRule",
+    "OneHotSplit",
+    "OneHotSplitRule",
+    "SubsetSplit",
+    "SubsetSplitRule",
+    "compute_variable_importance",
+    "get_variable_inclusion",
+    "plot_convergence",
+    "plot_ice",
+    "plot_pdp",
+    "plot_variable_importance",
+    "plot_variable_inclusion",
+    "predict",
 ]  # fmt: skip
 
 Array = npt.NDArray[Any]
@@ -289,7 +303,10 @@ def compute_variable_importance(
     flat = flat[np.sort(rng.choice(len(flat), min(samples, len(flat)), replace=False))]
     other = rows[rng.permutation(len(rows))]
     full = sums_at(variable, flat, rows).reshape(len(flat), -1)
-    left, order, means, intervals = list(range(rows.shape[1])), [], [], []
+    left = list(range(rows.shape[1]))
+    order: list[int] = []
+    means: list[float] = []
+    intervals: list[Array] = []
     while left:
         best: tuple[float, int, Array] | None = None
         for column in left:

@@ -1,19 +1,20 @@
 """Sums of regression trees as a distribution of vectors: a function of covariates, unknown in shape.
 
-Covariates and the prior's settings in, random functions at their rows out. Its density is a constant: trees are moved by
-a step method of their own, `pm.BARTStep`, which knows the prior. Source: Chipman, George, McCulloch (2010).
+Covariates and the prior's settings in, random functions at their rows out. Its density is a constant: trees are moved
+by a step method of their own, `pm.BARTStep`, which knows the prior. Source: Chipman, George, McCulloch (2010).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.distributions.constraints import Constraint, RealMatrix, real_vector
+from consilience.distributions.constraints import RealMatrix, real_vector
 from consilience.distributions.distribution import Continuous, parameter, static
 from consilience.distributions.simulator import as_vector, call_with_seed, generator_of
 from consilience.errors import ModelError, ParameterError, ShapeError
@@ -238,8 +239,8 @@ def _refuse(unknown: dict[str, Any], response: str) -> None:
         raise ParameterError(f'BART: `response` must be "constant", got {response!r}.')
     if response != "constant":
         raise ParameterError(
-            f'BART: leaves with lines, `response="{response}"`, are not available; leave `response` out, and raise `m`: '
-            "a sum of more trees follows lines with smaller steps."
+            f'BART: leaves with lines, `response="{response}"`, are not available; leave `response` out, and raise '
+            "`m`: a sum of more trees follows lines with smaller steps."
         )
 
 
@@ -290,8 +291,7 @@ def depends_on_random(X: Node) -> None:
 
 def _column(values: Any) -> tuple[Array, tuple[Any, ...] | None, int]:
     """A column of a data frame as numbers, with its categories, which are numbered in their order."""
-    import pandas as pd
-
+    pd: Any = import_module("pandas")  # of which the column is
     if isinstance(values.dtype, pd.CategoricalDtype):
         own = values.cat
         numbers = own.codes.to_numpy().astype(float)
