@@ -17,7 +17,7 @@ from consilience.run import RunPlan
 from consilience.run.remedies import USUAL
 from consilience.sample.step_methods import title
 
-LARGE: Final = 16  # elements of a variable that is integrated out without being named
+LARGE: Final = 60  # elements of a variable that is integrated out without being named
 
 
 class ModelPlan(RunPlan):
