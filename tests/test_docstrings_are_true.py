@@ -138,14 +138,15 @@ def test_values_in_braces_are_those_of_the_annotation() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_errors_exist() -> None:
-    """What a section "Raises" or "Warns" names is an error of this library, of Python or of NumPy."""
+@pytest.mark.parametrize(("section", "base"), [("Raises", BaseException), ("Warns", Warning)])
+def test_errors_and_warnings_exist(section: str, base: type) -> None:
+    """What a section "Raises" or "Warns" names is one of this library, of Python or of NumPy."""
     known = vars(builtins) | vars(np.linalg) | {name: getattr(pm.errors, name) for name in dir(pm.errors)}
     wrong = [
         f"{name}: {error}"
         for name, (_, told) in documented().items()
-        for error in entries("\n".join(filter(None, (told.get("Raises", ""), told.get("Warns", "")))))
-        if not issubclass(known.get(error.rpartition(".")[2], int), BaseException)
+        for error in entries(told.get(section, ""))
+        if not issubclass(known.get(error.rpartition(".")[2], int), base)
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -122,7 +122,14 @@ def checked(
     """
     known = (function.__annotations__ if noted is None else noted).items()
     pattern = _LISTING if noted is None else _PLAIN_FIELDS
-    listed = {n: a for n, a in known if n != "return" and isinstance(a, str) and a != "None" and pattern.fullmatch(a)}
+    listed = {
+        n: a
+        for n, a in known
+        if n != "return"
+        and isinstance(a, str)
+        and a != "None"
+        and (pattern.fullmatch(a) or (n == "name" and a == "str | None"))
+    }
     if not listed:
         return None
     plain = {n: [kind for kind in (int, str) if kind.__name__ in a.split(" | ")] for n, a in listed.items()}

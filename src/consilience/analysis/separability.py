@@ -1,32 +1,23 @@
 """Along which axes one element of an expression depends on one element of a variable.
 
-An expression and a node inside it in, axes with their correspondence out. What an op that is not named here does to
-an axis counts as mixing it, which is always safe.
+An expression and a node inside it in, axes with their correspondence out. Each op tells which axes it keeps apart
+(`Op.kept_axes`); others are mixed, which is always safe.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
-from consilience.ir import Node, Shape, constant, constant_value, topological
-from consilience.ops import Elementwise, Index
-from consilience.ops.assertion import Assume, Require
-from consilience.ops.elementwise import Cast, StopGradient
-from consilience.ops.index import Gather, NewAxis, SliceIndex, gather_place, getitem, index_inc
-from consilience.ops.linalg import MatMul
-from consilience.ops.order import ArgSort, Sort
-from consilience.ops.reduce import ArgReduce, Cumulative, Reduce, Softmax, reduce
+from consilience.ir import Node, constant, constant_value, topological
+from consilience.ops import Index
+from consilience.ops.index import Gather, NewAxis, gather_place, getitem, index_inc
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import (
-    BroadcastTo,
-    Concatenate,
     ExpandDims,
     Iota,
-    Reshape,
-    Squeeze,
-    Transpose,
     broadcast_to,
     expand_dims,
     transpose,
@@ -65,31 +56,19 @@ def links(output: Node, variable: Node) -> Links | None:
 
 def links_of_op(node: Node, inputs: Sequence[Links | None]) -> Links:
     """The links of a node, given those of its inputs; None for inputs that do not depend on the variable."""
-    first = inputs[0] or {}
-    match node.op:
-        case Elementwise() | Cast() | StopGradient() | Assume() | Require() | BroadcastTo():
-            ranks = [operand.ndim for operand in node.inputs]
-            return _common([_moved(own, node.ndim - rank) for own, rank in zip(inputs, ranks, strict=True)])
-        case Transpose() as op:
-            return {axis: first[old] for axis, old in enumerate(op.axes) if old in first}
-        case ExpandDims() | Squeeze() | Reshape():
-            return _reshaped(first, node.inputs[0].static_shape, node.static_shape)
-        case Reduce() as op:
-            return _without(first, op.axes)
-        case ArgReduce() as op:
-            return _without(first, (op.axis,))
-        case Cumulative() | ArgSort() | Sort() as op:
-            return {axis: link for axis, link in first.items() if axis != op.axis}
-        case Softmax() as op:
-            return {axis: link for axis, link in first.items() if axis not in op.axes}
-        case Concatenate() as op:
-            return {axis: link for axis, link in _common(inputs).items() if axis != op.axis}
-        case MatMul():
-            return _product(node, inputs)
-        case Index() as op:
-            return _indexed(node, op, inputs)
-        case _:
-            return {}
+    found = [
+        None if own is None else {axis: own[old] for axis, old in kept.items() if old in own}
+        for own, kept in zip(inputs, kept_axes(node), strict=True)
+    ]
+    if isinstance(node.op, Index) and inputs[0] is not None:
+        found[0] = {**(found[0] or {}), **_gathered(node, inputs)}
+    return _common(found)
+
+
+def kept_axes(node: Node) -> list[Mapping[int, int]]:
+    """For each operand, axes of the node with the axis of the operand that each follows, as `Op.kept_axes` tells."""
+    told = node.op.kept_axes(*node.inputs)
+    return [*told, *({} for _ in node.inputs[len(told) :])]
 
 
 def _common(inputs: Sequence[Links | None]) -> Links:
@@ -98,75 +77,26 @@ def _common(inputs: Sequence[Links | None]) -> Links:
     return {axis: link for axis, link in given[0].items() if all(own.get(axis) == link for own in given)}
 
 
-def _moved(own: Links | None, by: int) -> Links | None:
-    return None if own is None else {axis + by: link for axis, link in own.items()}
-
-
-def _without(own: Links, axes: Sequence[int]) -> Links:
-    return {axis - sum(a < axis for a in axes): link for axis, link in own.items() if axis not in axes}
-
-
-def _reshaped(own: Links, before: Shape, after: Shape) -> Links:
-    """An axis stays linked where the axes around it stay as they are, but for those of length 1."""
-    old = [axis for axis, length in enumerate(before) if length != 1]
-    new = [axis for axis, length in enumerate(after) if length != 1]
-    head = 0
-    while head < min(len(old), len(new)) and before[old[head]] == after[new[head]]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and before[old[-1 - tail]] == after[new[-1 - tail]]:
-        tail += 1
-    pairs = [
-        *zip(old[:head], new[:head], strict=True),
-        *zip(old[len(old) - tail :], new[len(new) - tail :], strict=True),
-    ]
-    return {axis: own[place] for place, axis in pairs if place in own}
-
-
-def _product(node: Node, inputs: Sequence[Links | None]) -> Links:
-    """Rows of the left factor and columns of the right one stay; factors that are no matrices are not looked into."""
-    ranks = [operand.ndim for operand in node.inputs]
-    if min(ranks) < 2:
-        return {}
-    left, right = (_moved(own, node.ndim - rank) for own, rank in zip(inputs, ranks, strict=True))
-    kept = (
-        None if left is None else {axis: link for axis, link in left.items() if axis != node.ndim - 1},
-        None if right is None else {axis: link for axis, link in right.items() if axis != node.ndim - 2},
-    )
-    return _common(kept)
-
-
-def _indexed(node: Node, op: Index, inputs: Sequence[Links | None]) -> Links:
+def _gathered(node: Node, inputs: Sequence[Links | None]) -> Links:
+    """Axes of index arrays that read an axis of the variable at the places of one list, or each place by its number."""
     x, *arrays = node.inputs
     own, *others = inputs
-    place = gather_place(op.specification)
+    assert isinstance(node.op, Index)
+    place = gather_place(node.op.specification)
     rank = max((array.ndim for array in arrays), default=0)
-    found: list[Links | None] = []
-    if own is not None:
-        result: Links = {}
-        axis = position = number = 0
-        for entry in op.specification:
-            if isinstance(entry, NewAxis):
-                position += 1
-                continue
-            link = own.get(axis)
-            at = position + (rank if place is not None and position >= place else 0)
-            if isinstance(entry, SliceIndex):
-                if link is not None and node.static_shape[at] == x.static_shape[axis] and entry == SliceIndex():
-                    result[at] = link
-                position += 1
-            elif isinstance(entry, Gather) and link is not None and place is not None:
-                along = _counted(arrays[number], rank)
-                if _is_list(link, arrays, others):
-                    result[place] = Link(link.axis, arrays[0])
-                elif along is not None and node.static_shape[place + along] == x.static_shape[axis]:
-                    result[place + along] = link
-            number += isinstance(entry, Gather)
-            axis += 1
-        found.append(result)
-    for array, links_of_array in zip(arrays, others, strict=True):
-        found.append(_moved(links_of_array, (place or 0) + rank - array.ndim))
-    return _common(found)
+    result: Links = {}
+    axis = number = 0
+    for entry in node.op.specification:
+        link = (own or {}).get(axis)
+        if isinstance(entry, Gather) and link is not None and place is not None:
+            along = _counted(arrays[number], rank)
+            if _is_list(link, arrays, others):
+                result[place] = Link(link.axis, arrays[0])
+            elif along is not None and node.static_shape[place + along] == x.static_shape[axis]:
+                result[place + along] = link
+        number += isinstance(entry, Gather)
+        axis += not isinstance(entry, NewAxis)
+    return result
 
 
 def _counted(array: Node, rank: int) -> int | None:

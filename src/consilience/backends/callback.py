@@ -47,6 +47,10 @@ class Callback(ABC):
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
         """One array per input in, fresh arrays of the outputs out."""
 
+    def direct(self, inputs: Sequence[tuple[np.dtype[Any], tuple[int, ...]]], one: bool) -> None:
+        """Nothing: there is Python in each call (`registry.Bound`)."""
+        return
+
     def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:
         """Values of the outputs for many draws (`registry.Bound`)."""
         draws: list[list[Array] | None] = []

@@ -188,6 +188,13 @@ class BoundCode:
             self.explain(status)
         return results
 
+    def direct(self, inputs: Sequence[tuple[np.dtype[Any], tuple[int, ...]]], one: bool) -> Callable[..., Any] | None:
+        """A built-in function of arrays of these dtypes and shapes (`registry.Bound`)."""
+        from consilience.native.array_call import array_call  # for functions that are called often
+
+        outputs = [(dtype, shape) for shape, dtype in self.compiled.outputs]
+        return array_call(self.entry, self.constants, self.workspace, inputs, outputs, one, self)
+
     def explain(self, status: int) -> None:
         """Raise what machine code knows of a failure; `function` finds the place."""
         if status & Status.INTERRUPTED:

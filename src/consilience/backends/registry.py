@@ -5,10 +5,11 @@ A backend is a function `compile(inputs, outputs, lengths, data)` from a graph t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any, Final, Protocol, TypeAlias, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.shapes import Lengths
@@ -37,6 +38,17 @@ class Bound(Protocol):
 
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
         """One array per input in, fresh arrays of the outputs out; raises ExecutionError where there is no value."""
+
+    def direct(self, inputs: Sequence[tuple[np.dtype[Any], tuple[int, ...]]], one: bool) -> Callable[..., Any] | None:
+        """A built-in function of arrays of these dtypes and shapes, see `native.array_call`; None where there is none.
+
+        Parameters
+        ----------
+        inputs : sequence of tuple of (dtype, tuple of int)
+            Dtypes and shapes of the arrays.
+        one : bool
+            Whether it gives the only result rather than a list.
+        """
 
     def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:
         """Values of the outputs for many draws.

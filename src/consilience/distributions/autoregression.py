@@ -6,7 +6,7 @@ Coefficients, noise and the distribution of the first values in, a distribution 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from consilience.distributions.constraints import positive, real_vector
 from consilience.distributions.densities import drawn, mean, supported_density, variance
@@ -124,6 +124,11 @@ class AR(Continuous):
         """The series of its first p values and of standard normal noise, time as last axis of both."""
         rest = self._constant() + expand_dims(self.sigma, self.sigma.ndim) * noise
         return self._recursion(start, spread(rest, noise.static_shape))
+
+    def continued(self, past: Node, later: Self, periods: int) -> Node:
+        p = self.ar_order
+        noise = Normal.dist(0.0, 1.0, shape=(*past.static_shape[:-1], periods))
+        return later.series(past[..., -p:], noise)[..., p:]
 
     def mean(self) -> Node:
         start = self._of_start(mean)

@@ -169,6 +169,7 @@ class Distribution(metaclass=DistributionType):
     parameterizations: ClassVar[tuple[type[Distribution], ...]] = ()
     support: ClassVar[Constraint] = real
     mapped: ClassVar[Constraint | None] = None
+    takes_gaps: ClassVar[bool] = False  # whether its density is that of the observations that are not NaN
     # Of an instance: values of tensor parameters, of static ones, and random variables per component parameter.
     values: tuple[Node, ...]
     settings: tuple[Any, ...]
@@ -492,6 +493,23 @@ class Distribution(metaclass=DistributionType):
         """A variable of some elements, for distributions whose parameters do not follow the batch; None for others."""
         del index
         return None
+
+    def continued(self, past: Node, later: Self, periods: int) -> Node:
+        """The next values of a series, as an expression of new random variables given those that are known.
+
+        Time is the first axis of an event. A distribution of series that `pm.forecast` goes on with declares this.
+
+        Parameters
+        ----------
+        past : TensorVariable
+            The series so far.
+        later : Distribution
+            The same distribution with the parameters of the whole time, past and future.
+        periods : int
+            Number of values wanted.
+        """
+        del past, later, periods
+        raise MissingRuleError(f"{self.title} is no series that could be continued.")
 
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: the declaration has no such formula."""

@@ -6,10 +6,10 @@ Distributions of start and steps in, a distribution of whole paths out. Time is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from consilience.distributions.constraints import Constraint, real_matrix, real_vector
-from consilience.distributions.densities import drawn, mean, supported_density, variance
+from consilience.distributions.densities import drawn, mean, supported_density, variance, with_shape
 from consilience.distributions.densities import support_point as point_of
 from consilience.distributions.distribution import Distribution, component, static
 from consilience.distributions.multivariate_normal import MvNormal
@@ -17,7 +17,7 @@ from consilience.distributions.of_normal_vectors import MvStudentT
 from consilience.distributions.parameters import length, named_arguments
 from consilience.distributions.random_variable import batch_part, distribution_of, is_random
 from consilience.distributions.real_line import Normal
-from consilience.distributions.shapes import same_shape, steps_from, text
+from consilience.distributions.shapes import broadcast, same_shape, steps_from, text
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Dim, Node, Shape
 from consilience.ops.random import fold_in
@@ -96,6 +96,13 @@ class RandomWalk(Distribution):
     def path(self, start: Node, steps: Node) -> Node:
         """The path of a start and of steps, whose first axis is time."""
         path = cumulative("sum", concatenate([expand_dims(start, 0), steps]), 0)
+        return moveaxis(path, 0, path.ndim - self.event_rank)
+
+    def continued(self, past: Node, later: Self, periods: int) -> Node:
+        last = moveaxis(past, past.ndim - self.event_rank, 0)[-1:]
+        batch, step = last.static_shape[1:], later.innovation_dist
+        steps = with_shape(step, (periods, *broadcast([batch, step.static_shape], self.title)))
+        path = last + cumulative("sum", steps, 0)
         return moveaxis(path, 0, path.ndim - self.event_rank)
 
     def mean(self) -> Node:

@@ -35,7 +35,7 @@ def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: 
     of each element, shape (n,); equal ones if not given. Raises ParameterError where more are to be chosen without
     replacement than there are.
     """
-    array = as_tensor(a)
+    array, axis = as_tensor(a), operator.index(axis)
     n = _length(array, axis) if array.ndim else _count(array)
     if replace:
         chosen = pd.DiscreteUniform.dist(0, n - 1, size=size) if p is None else pd.Categorical.dist(p, size=size)

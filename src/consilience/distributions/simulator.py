@@ -229,7 +229,7 @@ def _chosen(title: str, argument: str, given: Any, known: Mapping[str, Callable[
     if callable(given):
         function: Callable[..., Any] = given
         return function
-    if given not in known:
+    if not isinstance(given, str) or given not in known:
         names = ", ".join(repr(name) for name in known)
         raise ValueError(f"{title}: `{argument}` must be {names} or a function of NumPy arrays, got {given!r}.")
     return known[given]

@@ -5,12 +5,13 @@ Coefficients and the first deviation in, a distribution of whole series out.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from consilience.distributions.constraints import nonnegative, positive, real_vector
 from consilience.distributions.distribution import Continuous, parameter, static
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, log, sqrt, square
 from consilience.distributions.parameters import length, named_arguments
+from consilience.distributions.real_line import Normal
 from consilience.distributions.recursion import along
 from consilience.distributions.shapes import broadcast, spread, steps_from
 from consilience.ir import Dim, Node, Shape
@@ -71,14 +72,29 @@ class GARCH11(Continuous):
         noise = draw("random_normal", key, shape)
         first = spread(square(self.initial_vol), shape[:-1])
         start = sqrt(first) * noise[..., 0]
+        later = self._series(first, square(start), noise[..., 1:], self.steps)
+        return concatenate([expand_dims(start, start.ndim), later], -1)
+
+    def _series(self, variance: Node, squared: Node, noise: Node, length: Dim) -> Node:
+        """The values behind one of known variance and square, of standard normal noise."""
 
         def step(states: list[Node], heads: list[Node]) -> tuple[list[Node], list[Node]]:
             variance = self._next(*states)
             value = sqrt(variance) * heads[0]
             return [variance, square(value)], [value]
 
-        _, (later,) = along(step, [first, square(start)], [noise[..., 1:]], self.steps)
-        return concatenate([expand_dims(start, start.ndim), later], -1)
+        _, (values,) = along(step, [variance, squared], [noise], length)
+        return values
+
+    def continued(self, past: Node, later: Self, periods: int) -> Node:
+        batch = past.static_shape[:-1]
+
+        def step(states: list[Node], heads: list[Node]) -> tuple[list[Node], list[Node]]:
+            return [self._next(states[0], square(heads[0]))], []
+
+        (variance,), _ = along(step, [spread(square(self.initial_vol), batch)], [past[..., :-1]], self.steps)
+        noise = Normal.dist(0.0, 1.0, shape=(*batch, periods))
+        return later._series(variance, square(past[..., -1]), noise, periods)
 
     def mean(self) -> Node:
         return broadcast_to(0.0, (*broadcast(self.batch_shapes(), self.title), self.steps + 1))

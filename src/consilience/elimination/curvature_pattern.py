@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.analysis.coordinate_sets import MOST_ENTRIES, Integers, Pairs, Sets, Table
+from consilience.analysis.separability import kept_axes
 from consilience.backends.reference import evaluate, numpy_index
 from consilience.errors import MissingRuleError
-from consilience.ir import COMPLEXES, FLOATS, Node, TensorType, computed_atoms, substitute, topological
+from consilience.ir import COMPLEXES, FLOATS, Node, TensorType, TupleType, computed_atoms, substitute, topological
 from consilience.ir.leaves import is_leaf
 from consilience.ir.lengths import source_of
 from consilience.lower.specialise import specialise
@@ -25,14 +26,12 @@ from consilience.ops.assertion import Assume, Require
 from consilience.ops.call import FunctionCall
 from consilience.ops.control import Cond, Item
 from consilience.ops.elementwise import AlteredGradient, Cast, Elementwise, StopGradient
-from consilience.ops.factorisations import _Factorisation as Factorisation
 from consilience.ops.index import Index, IndexUpdate
-from consilience.ops.linalg import InverseQuadratic, MatMul, Solve, SolveTriangular
-from consilience.ops.linalg import _Square as SquareMatrix
+from consilience.ops.linalg import MatMul
 from consilience.ops.loop import Scan, fresh, parts
 from consilience.ops.order import Sort
 from consilience.ops.parameter_check import Asserted, ParameterCheck
-from consilience.ops.reduce import Cumulative, Reduce, Softmax
+from consilience.ops.reduce import Cumulative, Reduce
 from consilience.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose
 from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct
 from consilience.record import Record
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 Array: TypeAlias = npt.NDArray[Any]
-LINEAR: Final = frozenset(("add", "sub", "neg", "where", "real", "imag", "conj", "complex", "deg2rad", "rad2deg"))
 FLAT: Final = frozenset(("sign", "floor", "ceil", "trunc", "round", "heaviside"))  # derivatives are 0 where they exist
 MOST_STEPS: Final = 6  # of a loop, after which the sets of what it carries should stay
 MOST_SUMS: Final = 32  # long sums that enter functions
@@ -148,10 +146,10 @@ class _Propagation:
             return MOVED
         if not isinstance(node.type, TensorType):
             rule = _RULES.get(type(node.op))
-            return rule(self, node, inputs) if rule is not None else self._opaque(node, inputs)
+            return rule(self, node, inputs) if rule is not None else self._by_axes(node, inputs)
         if node.dtype not in FLOATS and node.dtype not in COMPLEXES:
             return MOVED
-        found = _RULES.get(type(node.op), _Propagation._opaque)(self, node, inputs)
+        found = _RULES.get(type(node.op), _Propagation._by_axes)(self, node, inputs)
         return self.pairs.compact(found) if isinstance(found, Sets) else found
 
     def value(self, node: Node) -> Array:
@@ -160,28 +158,35 @@ class _Propagation:
             (self._values[node],) = evaluate([node], self.data)
         return self._values[node]
 
-    def _opaque(self, node: Node, inputs: list[State]) -> State:
-        """What is not looked into: all of the result depends on all inputs, and nothing is linear.
-
-        Ops on matrices do so with each matrix of a batch.
-        """
-        parts = [state for state in inputs if isinstance(state, Sets)]
-        if isinstance(node.op, SquareMatrix | Factorisation):
-            ranks = [operand.ndim - 2 for operand in node.inputs]
-            parts = [self.pairs.over(p, range(r, r + 2)) for p, r in zip(inputs, ranks, strict=True) if p in parts]
-            found = self.pairs.union(parts, False)
-        else:
-            found = self.pairs.whole(parts, ())
-        self.pairs.curved(found)
-        if isinstance(node.type, TensorType):
-            return self._filled(found, node.static_shape)
-        return [self._filled(found, item.shape) for item in node.type.items]
-
-    @staticmethod
-    def _filled(sets: Sets, shape: Any) -> Sets:
-        """The sets of a batch for all elements of its members."""
-        ids = sets.ids.reshape(sets.ids.shape + (1,) * (len(shape) - sets.ids.ndim))
-        return Sets(np.broadcast_to(ids, shape), sets.table)
+    def _by_axes(self, node: Node, inputs: list[State]) -> State:
+        """What is not looked into: all that lies along the axes that an op mixes, together unless it is linear."""
+        result = node.type if isinstance(node.type, TensorType) else None
+        batch = node.static_shape if result else (1,) * max((a + 1 for k in kept_axes(node) for a in k), default=0)
+        parts: list[Sets] = []
+        at: set[int] = set()
+        for place, (sets, kept) in enumerate(zip(inputs, kept_axes(node), strict=True)):
+            if isinstance(sets, Sets):
+                at.add(place)
+                left = self.pairs.over(sets, [a for a in range(sets.ids.ndim) if a not in kept.values()])
+                order = sorted(kept.values())
+                ids = np.transpose(left.ids, [order.index(kept[axis]) for axis in sorted(kept)])
+                apart = tuple(axis for axis in range(len(batch)) if axis not in kept)
+                parts.append(Sets(np.expand_dims(ids, apart), left.table, sets.linear))
+        linear = any(at <= {*group} for group in node.op.linear_in(len(inputs)))
+        known = linear and all(state is KNOWN for i, state in enumerate(inputs) if i not in at)
+        found = self.pairs.union(parts, known and all(part.linear for part in parts))
+        if not linear:
+            self.pairs.curved(found)
+        shapes = [item.shape for item in node.type.items] if isinstance(node.type, TupleType) else [batch]
+        each = [
+            Sets(
+                np.broadcast_to(found.ids.reshape(found.ids.shape + (1,) * (len(shape) - found.ids.ndim)), shape),
+                found.table,
+                found.linear,
+            )
+            for shape in shapes
+        ]
+        return each[0] if result else each
 
     # Element by element.
 
@@ -198,7 +203,7 @@ class _Propagation:
         if function == "where" and inputs[0] is KNOWN:
             chosen = self.value(node.inputs[0])
             parts = [_masked(p, chosen if i == 1 else ~chosen) for i, p in zip(at, parts, strict=True)]
-        if function in LINEAR:
+        if function != "mul" and any({*at} <= {*group} for group in node.op.linear_in(len(inputs))):
             result = pairs.union(parts, rest and all(p.linear for p in parts))
         elif function == "mul" and len({node.inputs[i] for i in at}) == len(at):
             for i, state in enumerate(inputs):
@@ -208,8 +213,6 @@ class _Propagation:
                 for other in parts[:i]:
                     pairs.product(other, part)
             result = pairs.union(parts, rest and len(parts) == 1 and parts[0].linear)
-        elif function == "true_div" and at == [0]:
-            result = pairs.union(parts, rest and parts[0].linear)
         elif function == "true_div" and len(at) == 2:
             pairs.product(*parts)
             pairs.curved(parts[1])
@@ -335,11 +338,6 @@ class _Propagation:
             self.pairs.curved(found)
         return Sets(found.ids, found.table, op.kind == "sum" and sets.linear)
 
-    def _softmax(self, node: Applied, inputs: list[State]) -> State:
-        found = self._along(inputs[0], node.op.axes)
-        self.pairs.curved(found)
-        return found
-
     def _sorted(self, node: Applied, inputs: list[State]) -> State:
         return self._along(inputs[0], (node.op.axis,))
 
@@ -382,27 +380,10 @@ class _Propagation:
         result = found.ids if other.ndim == 1 else np.expand_dims(found.ids, axis)
         return Sets(np.broadcast_to(result, node.static_shape), found.table, linear)
 
-    def _solved(self, node: Applied, inputs: list[State]) -> State:
-        """Columns of solutions depend on the matrix and on their own right sides."""
-        matrix, right = inputs
-        parts = []
-        if isinstance(right, Sets):
-            found = self.pairs.over(right, (right.ids.ndim - 2,))
-            parts.append(found)
-        if isinstance(matrix, Sets):
-            found = self.pairs.over(matrix, (matrix.ids.ndim - 2, matrix.ids.ndim - 1))
-            parts.append(Sets(found.ids[..., None], found.table))
-        found = self.pairs.union(parts, False)
-        quadratic = isinstance(node.op, InverseQuadratic)
-        if quadratic or isinstance(matrix, Sets):
-            self.pairs.curved(found)
-        ids = found.ids if quadratic else found.ids[..., None, :]
-        return Sets(np.broadcast_to(ids, node.static_shape), found.table)
-
     def _sparse_product(self, node: Applied, inputs: list[State]) -> State:
         entries, columns, begins, x = inputs
         if not (columns is KNOWN and begins is KNOWN):
-            return self._opaque(node, inputs)
+            return self._by_axes(node, inputs)
         sources, targets = self._lines(node.inputs[1], node.inputs[2])
         if isinstance(node.op, TransposedSparseProduct):
             sources, targets = targets, sources
@@ -421,7 +402,7 @@ class _Propagation:
     def _sampled_product(self, node: Applied, inputs: list[State]) -> State:
         u, v, columns, begins = inputs
         if not (columns is KNOWN and begins is KNOWN):
-            return self._opaque(node, inputs)
+            return self._by_axes(node, inputs)
         right, left = self._lines(node.inputs[2], node.inputs[3])
         parts = [Sets(s.ids[p], s.table) for s, p in ((u, left), (v, right)) if isinstance(s, Sets)]
         if len(parts) == 2:
@@ -438,7 +419,7 @@ class _Propagation:
     def _call(self, node: Applied, inputs: list[State]) -> State:
         op = node.op
         if op.pullback is not None:
-            return self._opaque(node, inputs)
+            return self._by_axes(node, inputs)
         return self.run(op.body.apply(*node.inputs))
 
     def _scanned(self, node: Applied, inputs: list[State]) -> State:
@@ -450,7 +431,7 @@ class _Propagation:
             try:
                 return [MOVED, *self.run(vectorize(results, dict(zip(loop.heads, loop.sequences, strict=True))))]
             except MissingRuleError:  # an op that has no batched form
-                return self._opaque(node, inputs)
+                return self._by_axes(node, inputs)
         outside = [*loop.initial, *loop.sequences]
         states = [Sets(s.ids, s.table) if isinstance(s, Sets) else MOVED for s in inputs[1 : 1 + len(outside)]]
         states[op.carried :] = [self.pairs.over(s, (0,)) if isinstance(s, Sets) else s for s in states[op.carried :]]
@@ -465,7 +446,7 @@ class _Propagation:
             if self._extents(before) == self._extents(after):
                 break
         else:
-            return self._opaque(node, inputs)
+            return self._by_axes(node, inputs)
         traces = [
             Sets(np.broadcast_to(s.ids, (op.length, *s.ids.shape)), s.table) if isinstance(s, Sets) else MOVED
             for s in found[op.carried : op.carried + op.traces]
@@ -500,10 +481,8 @@ _RULES: Final[dict[type, Callable[[_Propagation, Node, list[State]], State]]] = 
     IndexUpdate: _Propagation._updated,
     Reduce: _Propagation._reduced,
     Cumulative: _Propagation._cumulated,
-    Softmax: _Propagation._softmax,
     Sort: _Propagation._sorted,
     MatMul: _Propagation._matmul,
-    **dict.fromkeys((Solve, SolveTriangular, InverseQuadratic), _Propagation._solved),
     **dict.fromkeys((SparseProduct, TransposedSparseProduct), _Propagation._sparse_product),
     SampledProduct: _Propagation._sampled_product,
     FunctionCall: _Propagation._call,

@@ -156,8 +156,9 @@ class Covariance(BaseCovariance):
     """
 
     def __init__(self, input_dim: int, active_dims: Sequence[int] | None = None) -> None:
-        if isinstance(input_dim, bool) or not isinstance(input_dim, int | np.integer) or input_dim < 1:
-            raise ParameterError(f"{type(self).__name__}: input_dim must be an integer >= 1, got {input_dim!r}.")
+        if isinstance(input_dim, bool) or not isinstance(input_dim, int | np.integer) or not 1 <= input_dim < 2**31:
+            said = f"{type(self).__name__}: input_dim must be an integer >= 1"
+            raise ParameterError(f"{said}, the number of columns of X, got {input_dim!r}.")
         self.input_dim = int(input_dim)
         chosen = range(self.input_dim) if active_dims is None else active_dims
         self.active_dims = tuple(int(column) for column in chosen)

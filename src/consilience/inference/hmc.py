@@ -221,7 +221,7 @@ class LeapfrogPath(Kernel):
 
 
 class HamiltonianMC(LeapfrogPath):
-    """Hamiltonian Monte Carlo with a diagonal metric learnt while tuning.
+    """Hamiltonian Monte Carlo with a diagonal metric that is learned while tuning.
 
     Parameters
     ----------

@@ -232,7 +232,10 @@ def step_metropolis(
 
 
 class Metropolis(Kernel):
-    """Random-walk Metropolis of real and whole numbers: each coordinate in turn, with a scale of its own.
+    """Random-walk Metropolis for continuous and integer variables, one coordinate after the other, each with its own
+    scale.
+
+    It needs no gradient, but many more draws than NUTS.
 
     Parameters
     ----------

@@ -34,7 +34,10 @@ DEEPEST = 20  # 2**20 leapfrog steps per transition
 
 
 class NUTS(Kernel):
-    """The No-U-Turn Sampler (Hoffman & Gelman 2014), with multinomial trajectories (Betancourt 2017).
+    """The No-U-Turn Sampler (Hoffman and Gelman 2014) with multinomial trajectories (Betancourt 2017); the default
+    sampler.
+
+    Use it when all variables are continuous and the log density has a gradient.
 
     Parameters
     ----------

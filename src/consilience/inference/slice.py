@@ -191,7 +191,7 @@ def step_slice(point: Point, state: SliceState, scratch: SliceScratch, density: 
 
 
 class Slice(Kernel):
-    """Slice sampling of each coordinate in turn, or of all: nothing is rejected, and no gradient is needed.
+    """Slice sampling, one coordinate after the other or all at once. It needs no gradient and rejects no proposal.
 
     Parameters
     ----------

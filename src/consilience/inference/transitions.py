@@ -54,6 +54,7 @@ class KernelRecord:
     point         where it is
     state, scratch, info   addresses of the kernel's records
     row, words    the fields of its info as they lie in memory, i64[words]
+    more, further what it tells besides, i64[further]
     column        where they begin in a row of the trace
     divergence    which of them tells a divergence; -1: none
     begin, end    where a diverging leapfrog step began and ended, f64[block]
@@ -73,6 +74,8 @@ class KernelRecord:
     info: i64
     row: Array[i64]
     words: i64
+    more: Array[i64]
+    further: i64
     column: i64
     divergence: i64
     begin: Array[f64]
@@ -124,6 +127,8 @@ def move(part: KernelRecord) -> boolean:
     at = trace.filled * trace.words + part.column
     for k in range(part.words):
         trace.statistics[at + k] = part.row[k]
+    for k in range(part.further):
+        trace.statistics[at + part.words + k] = part.more[k]
     if part.divergence >= 0 and part.row[part.divergence] != 0:
         note_divergence(part)
     if not part.alone:

@@ -14,7 +14,7 @@ from consilience.distributions.constraints import (
     real_vector,
 )
 from consilience.distributions.densities import realised_with
-from consilience.distributions.distribution import static
+from consilience.distributions.distribution import Distribution, static
 from consilience.distributions.mathematics import isfinite
 from consilience.distributions.parameters import is_given
 from consilience.distributions.random_variable import fresh_key, fresh_keys, random_variables
@@ -90,14 +90,19 @@ class DerivedDistribution(UnnamedParameters):
         generated: Generated = settings[0]
         return len(generated.graph.parameters) - generated.keys
 
+    @classmethod
+    def measure_of(cls, graph: Node) -> Measure:
+        """The measure of a graph."""
+        return derive(graph)
+
     @property
     def measure(self) -> Measure:
         """The measure of the graph; inputs stand for parameters that are random."""
-        return _measure(self.generated, self.values)[0]
+        return _measure(type(self), self.generated, self.values)[0]
 
     def _given(self, result: Node) -> Node:
         """A formula of the measure with the parameters in it."""
-        held = _measure(self.generated, self.values)[1]
+        held = _measure(type(self), self.generated, self.values)[1]
         return substitute([result], held)[0] if held else result
 
     @property
@@ -162,16 +167,25 @@ class DerivedDistribution(UnnamedParameters):
         own, lead = node.static_shape, shape[: len(shape) - node.ndim]
         if not same_shape(own, shape[len(lead) :]):
             raise ShapeError(f"{self.title}: draws of shape {text(own)} or batches of them, not of {text(shape)}.")
+        drawn_with = fresh_keys(self.values)  # parameters that are draws stay these
         if not lead:
-            return self._given(realised_with([node], key)[0])
-        stand_in = tensor_input("key", ())
-        many = vectorize(realised_with([node], stand_in), {stand_in: fold_in(key, Node(Iota(product(lead))))})
+            return self._given(realised_with([node], key, drawn_with)[0])
+        one = tensor_input("key", ())
+        many = vectorize(realised_with([node], one, drawn_with), {one: fold_in(key, Node(Iota(product(lead))))})
         return self._given(reshape(many[0], shape))
+
+    def has(self, formula: str) -> bool:
+        return self.measure.continues() if formula == "continued" else super().has(formula)
+
+    def continued(self, past: Node, later: Distribution, periods: int) -> Node:
+        assert isinstance(later, DerivedDistribution)
+        (before, held), (after, then) = (_measure(type(d), d.generated, d.values) for d in (self, later))
+        return substitute([before.continued(past, after, periods)], {**held, **then})[0]
 
     def elements(self, index: tuple[Any, ...]) -> Node:
         """A variable of some elements, where single numbers are events."""
         own, given = self.generated, self.generated.support_point
-        stand_ins = [_stand_in(value) for value in self.values]
+        stand_ins = [stand_in(value) for value in self.values]
         (graph,) = own.graph.apply(*stand_ins, *(fresh_key() for _ in range(own.keys)))
 
         def chosen(*parameters: Node) -> Node:
@@ -197,16 +211,18 @@ class DerivedDistribution(UnnamedParameters):
 
 
 @functools.lru_cache(maxsize=1024)
-def _measure(generated: Generated, values: tuple[Node, ...]) -> tuple[Measure, dict[Node, Node]]:
+def _measure(
+    of: type[DerivedDistribution], generated: Generated, values: tuple[Node, ...]
+) -> tuple[Measure, dict[Node, Node]]:
     """The measure of a graph in which inputs stand for random parameters, and what each of these stands for."""
     keys = [fresh_key() for _ in range(generated.keys)]
-    inputs = {value: _stand_in(value) for value in values if random_variables([value])}
+    inputs = {value: stand_in(value) for value in values if random_variables([value])}
     (graph,) = generated.graph.apply(*(inputs.get(value, value) for value in values), *keys)
     with numeric_inverses(generated.numeric_inverse):
-        return derive(graph), {own: value for value, own in inputs.items()}
+        return of.measure_of(graph), {own: value for value, own in inputs.items()}
 
 
-def _stand_in(node: Node) -> Node:
+def stand_in(node: Node) -> Node:
     return tensor_input(node.dtype, node.static_shape, name_of(node))
 
 
@@ -224,8 +240,8 @@ def _variable(
     parameters; by default variables of the model and rows of a batch.
     """
     graph, fixed = held(graph, given)
-    (graph,) = written_out([cast(graph, "int64") if graph.dtype == "bool" else graph])
     with numeric_inverses(numeric_inverse):
+        (graph,) = written_out([cast(graph, "int64") if graph.dtype == "bool" else graph])
         derive(graph)  # errors name the user's nodes, which the region has no lines of
     direct = direct_variables(graph)
     latent = [rv for rv in random_variables([graph]) if rv not in direct]
@@ -245,7 +261,7 @@ def _variable(
 
 def held(graph: Node, given: Callable[[Node], bool] = is_given) -> tuple[Node, dict[Node, Node]]:
     """The graph with an input in place of each node that is given, and what each input stands for."""
-    inputs = {n: _stand_in(n) for n in topological([graph], stop=given) if given(n)}
+    inputs = {n: stand_in(n) for n in topological([graph], stop=given) if given(n)}
     if not inputs:
         return graph, {}
     (result,) = substitute([graph], inputs)
@@ -276,7 +292,7 @@ def generated_variable(
     `function`: (*parameters, size) -> an expression of random variables; `size` is the shape without the axes of one
     event, or None. `numeric_inverse`: as for `logp`.
     """
-    stand_ins = [_stand_in(p) for p in parameters]
+    stand_ins = [stand_in(p) for p in parameters]
     if shape is not None and size is not None:
         raise TypeError(f"{title}: give `shape` (with the axes of one event) or `size` (without), not both.")
     trial, rank = None, 0
@@ -309,7 +325,7 @@ def generated_variable(
 
 def _made(title: str, function: Callable[..., Any], parameters: Sequence[Node], size: Shape | None) -> Node:
     made = function(*parameters, size)
-    if isinstance(made, Node) and is_measurable(held(made)[0]):
+    if isinstance(made, Node) and is_measurable(written_out([held(made)[0]])[0]):
         return made
     raise TypeError(
         f"{title}: `dist` must return an expression of random variables such as `pm.Normal.dist(mu, size=size)`, "

@@ -17,11 +17,12 @@ from consilience.distributions.mathematics import logical_and, where
 from consilience.distributions.random_variable import is_random, random_variables
 from consilience.distributions.shapes import broadcast
 from consilience.errors import DtypeError, ModelError, ShapeError
-from consilience.ir import FLOATS, Input, Node, substitute
+from consilience.ir import FLOATS, Input, Node
 from consilience.ir.arithmetic import plain
-from consilience.ir.side_tables import describe, pass_on, without_sources
-from consilience.logprob.derivation import derive, direct_variables, independent, is_measurable
-from consilience.logprob.measure import Measure, refusal
+from consilience.ir.side_tables import describe, without_sources
+from consilience.logprob.derivation import derive
+from consilience.logprob.joint import joint
+from consilience.logprob.measure import Measure
 from consilience.logprob.mixture import written_out
 from consilience.logprob.numeric_inverse import numeric_inverses
 from consilience.ops.dtypes import widened
@@ -45,7 +46,7 @@ def _by_names(function: Function) -> Function:
 
 @_by_names
 def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
-    """Log density (or log mass) at a value, elementwise; -inf outside the support.
+    """The log density (or log mass) of a random variable at a value, for each event; -inf outside the support.
 
     Parameters
     ----------
@@ -62,13 +63,13 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     Returns
     -------
     TensorVariable
-        One number per event: vectors of a multivariate distribution count as one, and so do elements that depend on
-        each other, as those of a cumulative sum. To compute it raises ParameterError where a parameter is out of range.
+        One number per event. A vector of a multivariate distribution is one event, and so are elements that depend on
+        each other, such as those of a cumulative sum. If a parameter is out of range, evaluation raises ParameterError.
 
     Raises
     ------
     MissingRuleError
-        That names the node which stops the derivation.
+        If no density can be derived; the message names the operation without a rule.
 
     See Also
     --------
@@ -98,7 +99,7 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
 
 @_by_names
 def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
-    """Log P(X <= value), elementwise. As `logp` otherwise.
+    """The log of P(X <= value), for each element. Otherwise as `logp`.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
 
 @_by_names
 def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
-    """The quantile of a probability, elementwise as float; NaN for one outside [0, 1]. As `logp` otherwise.
+    """The quantile function at a probability, for each element; NaN outside [0, 1]. Otherwise as `logp`.
 
     Parameters
     ----------
@@ -256,44 +257,10 @@ def conditional_logp(
             "variable, such as `x.clone()`."
         )
     values = {node: as_tensor(value) for node, value in rv_values.items()}
-    measures: dict[Node, Measure] = {}
     values = dict(zip(written_out([_node(node) for node in values]), values.values(), strict=True))
-    for node in values:
-        if not is_measurable(node):
-            raise refusal(node, "it does not depend on a random variable", "leave it out of the values")
-        rest = {other: value for other, value in values.items() if other is not node}
-        (conditioned,) = substitute([node], _cut(rest))
-        pass_on(node, conditioned)
-        if not is_measurable(conditioned):
-            raise refusal(
-                node,
-                "it follows from the values that were given for other nodes",
-                "leave out its value or theirs",
-            )
-        with numeric_inverses(numeric_inverse):
-            measures[node] = derive(conditioned)
-    held: list[Measure] = []
-    for node, measure in measures.items():
-        for other in held:
-            shared = [rv for rv in measure.sources if rv in other.sources]
-            independent(node, [{rv: one.sources[rv] for rv in shared} for one in (measure, other)])
-        held.append(measure)
-    with without_sources():
-        results = [_requiring(measure, measure.logp(_value(measure, values[n]))) for n, measure in measures.items()]
-        known: dict[Node, Node] = {}
-        for node, measure in measures.items():
-            found = measure.origins(_typed(node, values[node]))
-            known |= {rv: _typed(rv, value) for rv, value in found.items()}
-        results = substitute(results, known)
-        for node, result in zip(measures, results, strict=True):
-            left = set(random_variables([result])) & {rv for other in measures for rv in direct_variables(other)}
-            if left:
-                raise refusal(
-                    node,
-                    f"it depends on {describe(left.pop())}, whose value does not follow from those of the other nodes",
-                    "give the value of that variable itself",
-                )
-        return Factors(keys, results)
+    with numeric_inverses(numeric_inverse):
+        found = joint(values, lambda measure, value: _requiring(measure, measure.logp(_value(measure, value))))
+    return Factors(keys, found.densities)
 
 
 class Factors(dict[Node, Node]):
@@ -309,21 +276,9 @@ class Factors(dict[Node, Node]):
         return super().__getitem__(self._keys[variable])
 
 
-def _cut(values: Mapping[Node, Node]) -> dict[Node, Node]:
-    return {node: _typed(node, value) for node, value in values.items()}
-
-
-def _typed(node: Node, value: Node) -> Node:
-    """A value in the place of its node: of its element type, and of its shape where it is smaller."""
-    typed = cast(value, node.dtype)
-    shape = broadcast([node.static_shape, typed.static_shape], "a value")
-    return typed if typed.static_shape == shape else broadcast_to(typed, shape)
-
-
 def _measure(given: Node, numeric_inverse: bool) -> Measure:
-    (node,) = written_out([_node(given)])
     with numeric_inverses(numeric_inverse):
-        return derive(node)
+        return derive(written_out([_node(given)])[0])
 
 
 def _node(given: Node) -> Node:

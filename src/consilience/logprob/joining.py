@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from consilience.distributions.random_variable import random_variables
 from consilience.distributions.shapes import broadcast, spread
 from consilience.ir import Node, substitute, tensor_input
@@ -10,20 +12,12 @@ from consilience.ir.side_tables import describe
 from consilience.logprob.derivation import derive, is_measurable, parents_among, rule, share_elements, together
 from consilience.logprob.gaussian import linear_map
 from consilience.logprob.measure import EVERYWHERE, Ends, Measure, refusal
+from consilience.logprob.rearrangement import all_elements
 from consilience.logprob.variables import Dirac
 from consilience.ops.elementwise import as_tensor, cast, promote
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import (
-    Concatenate,
-    ExpandDims,
-    Reshape,
-    Squeeze,
-    broadcast_to,
-    concatenate,
-    expand_dims,
-    reshape,
-)
+from consilience.ops.shape import Concatenate, broadcast_to, concatenate, expand_dims, reshape
 from consilience.transforms.vectorize import vectorize
 
 
@@ -86,12 +80,10 @@ class Joined(Measure):
 
     def _conditioned(self, results: list[Node], values: list[Node]) -> list[Node]:
         known: dict[Node, Node] = {}
-        for node, value in zip(self.node.inputs, values, strict=True):
-            known[node] = cast(value, node.dtype)
-            while isinstance(node.op, ExpandDims | Squeeze | Reshape):
-                (inner,) = node.inputs
-                known[inner] = reshape(known[node], inner.static_shape)
-                node = inner
+        for node, part, own in zip(self.node.inputs, self.parts, values, strict=True):
+            known[node] = cast(own, node.dtype)
+            for rv, at in part.origins(own).items():
+                known.setdefault(rv, cast(at, rv.dtype))
         conditioned = substitute(results, known)
         left = [rv for rv in random_variables(conditioned) if rv in self.sources]
         if left:
@@ -101,6 +93,24 @@ class Joined(Measure):
                 "give its value with `conditional_logp`",
             )
         return conditioned
+
+    def origins(self, value: Node) -> Mapping[Node, Node]:
+        pairs = zip(self.parts, self._values(value), strict=True)
+        return {rv: at for part, own in pairs for rv, at in part.origins(own).items()}
+
+    def continues(self) -> bool:
+        return self.axis == -len(self.shape) and self.parts[-1].continues()
+
+    def continued(self, past: Node, later: Measure, periods: int) -> Node:
+        assert isinstance(later, Joined)
+        values = self._values(past)
+        made = self.parts[-1].continued(values[-1], later.parts[-1], periods)
+        known: dict[Node, Node] = {}
+        for parts, nodes in ((self.parts, self.node.inputs), (later.parts, later.node.inputs)):
+            for node, part, own in zip(nodes[:-1], parts[:-1], values[:-1], strict=True):
+                known[node] = cast(own, node.dtype)
+                known |= {rv: cast(at, rv.dtype) for rv, at in part.origins(own).items()}
+        return substitute([made], known)[0]
 
     def _joined(self, results: list[Node]) -> Node:
         axis = self.axis + sum(1 for event_axis in self.event_axes if event_axis > self.axis)
@@ -155,6 +165,9 @@ def joined(node: Node) -> Measure | None:
     assert isinstance(node.op, Concatenate)
     if not all(isinstance(operand.static_shape[node.op.axis], int) for operand in node.inputs):
         raise refusal(node, "the length of a part along the axis is not known", "give the parts a known length")
+    moved = all_elements(node)
+    if moved is not None:
+        return moved
     parts = [derive(o) if is_measurable(o) else Dirac(o) for o in node.inputs]
     of_normal = linear_map(node) if share_elements([part.sources for part in parts]) else None
     return Joined(node, parts) if of_normal is None else of_normal

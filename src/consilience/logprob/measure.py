@@ -108,6 +108,15 @@ class Measure(ABC):
         """Values of random variables that follow from a value of the node."""
         return {}
 
+    def continues(self) -> bool:
+        """Whether it is a series, of which the next values can be told: time is its first axis."""
+        return False
+
+    def continued(self, past: Node, later: Measure, periods: int) -> Node:
+        """The next values of a series; parameters as those of `Distribution.continued`."""
+        del past, later, periods
+        raise MissingRuleError(f"{describe(self.node)} is no series that could be continued.")
+
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: this case has no such formula."""
         raise MissingRuleError(

@@ -10,6 +10,7 @@ import numpy as np
 from consilience.distributions.mathematics import logical_and, where
 from consilience.distributions.random_variable import is_random
 from consilience.ir import Node, Shape, constant, constant_value, substitute, topological
+from consilience.ir.region import regions_of
 from consilience.ir.side_tables import pass_on
 from consilience.logprob.derivation import derive, independent, is_measurable, parents_among, rule, together
 from consilience.logprob.measure import EVERYWHERE, Ends, Measure, Sources, refusal
@@ -215,10 +216,15 @@ def _repeated(k: int, shape: Shape) -> Node:
 
 
 def written_out(nodes: Sequence[Node]) -> list[Node]:
-    """The graphs with `where` in place of branches that hold random variables, which rules do not look into."""
+    """The graphs with `where` in place of branches that hold random variables, which rules do not look into.
+
+    Series that loops draw become random variables.
+    """
     replaced: dict[Node, Node] = {}
+    loops = False
     for node in topological(nodes):
         if not isinstance(node.op, Item) or not isinstance(node.inputs[0].op, Cond):
+            loops = loops or (isinstance(node.op, Item) and bool(regions_of(node.inputs[0].op)))
             continue
         branches = node.inputs[0].op
         condition, *operands = node.inputs[0].inputs
@@ -229,4 +235,9 @@ def written_out(nodes: Sequence[Node]) -> list[Node]:
         chosen = apply("where", condition, *choices)
         pass_on(node, chosen)
         replaced[node] = chosen
-    return substitute(nodes, replaced) if replaced else list(nodes)
+    written = substitute(nodes, replaced) if replaced else list(nodes)
+    if not loops:
+        return written
+    from consilience.logprob.loops import with_series  # few graphs have loops
+
+    return with_series(written)

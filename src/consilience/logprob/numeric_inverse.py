@@ -65,6 +65,11 @@ def numeric_inverses(wanted: bool) -> Iterator[None]:
         _wanted.reset(token)
 
 
+def inverts_numerically() -> bool:
+    """Whether derivations may do so here."""
+    return _wanted.get()
+
+
 def only_way(node: Node) -> Node | None:
     """The nearest node through which alone an elementwise expression gets its randomness; None where there is none."""
     for candidate in reversed(topological([node], stop=is_random)):

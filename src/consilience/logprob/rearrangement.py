@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -14,19 +15,29 @@ from consilience.distributions.random_variable import (
     batch_part,
     distribution_of,
     fresh_key,
+    is_random,
 )
 from consilience.distributions.shapes import broadcast, spread
-from consilience.ir import Node, Op, constant, constant_value, substitute
+from consilience.ir import Node, Op, constant, constant_value, is_leaf, substitute, topological
 from consilience.ir.dimension import product
 from consilience.ir.side_tables import pass_on
 from consilience.logprob.derivation import derive, direct_variables, is_measurable, rule, sole_random
 from consilience.logprob.measure import Measure, refusal
-from consilience.logprob.variables import VariableMeasure, stand_in
-from consilience.ops.elementwise import Elementwise, cast
+from consilience.logprob.variables import VariableMeasure, elements_of
+from consilience.ops.elementwise import Cast, Elementwise, cast
 from consilience.ops.index import FULL, At, Gather, Index, NewAxis, getitem, index_set
 from consilience.ops.random import counters
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose, broadcast_to, reshape
+from consilience.ops.shape import (
+    BroadcastTo,
+    Concatenate,
+    ExpandDims,
+    Reshape,
+    Squeeze,
+    Transpose,
+    broadcast_to,
+    reshape,
+)
 from consilience.record import replace
 
 
@@ -71,6 +82,35 @@ def positions_of(node: Node) -> npt.NDArray[np.int64] | None:
         return None
     places = constant(np.arange(math.prod(shape)).reshape(shape))
     return np.asarray(evaluate([Node(node.op, places, *node.inputs[1:])], {})[0])
+
+
+def all_elements(node: Node) -> Measure | None:
+    """All elements of one random vector or series in another order, by several steps; None for any other."""
+    variables = direct_variables(node)
+    if len(variables) != 1 or not all(isinstance(n, int) for n in (*variables[0].static_shape, *node.static_shape)):
+        return None
+    (rv,) = variables
+    steps = [n for n in topological([node], stop=is_random) if not is_random(n) and is_measurable(n)]
+    if not all(map(_moves_elements, steps)):
+        return None
+    measure = derive(rv)
+    size = math.prod(int(n) for n in rv.static_shape)
+    counted = constant(np.arange(size, dtype=rv.dtype).reshape(rv.static_shape))
+    (placed,) = substitute([node], {rv: counted})
+    if not measure.event_axes or any(is_leaf(n) for n in topological([placed])):
+        return None
+    places = np.asarray(evaluate([placed], {})[0]).astype("int64")
+    if places.size != size or np.unique(places).size != size:
+        return None
+    return Selected(node, measure, None, places, places)
+
+
+def _moves_elements(node: Node) -> bool:
+    """Whether a step only puts elements elsewhere, or converts them."""
+    if isinstance(node.op, Concatenate):
+        return True
+    moving = isinstance(node.op, Index | Reshape | Transpose | ExpandDims | Squeeze | Cast)
+    return moving and not any(map(is_measurable, node.inputs[1:]))
 
 
 @rule(Index, Reshape, Transpose, ExpandDims, Squeeze, BroadcastTo)
@@ -143,7 +183,7 @@ def _part_of_variable(node: Node, rv: Node, places: npt.NDArray[np.int64] | None
         values.append(value)
     part = Node(replace(rv.op, shape=node.static_shape), fresh_key(), *values)
     pass_on(rv, part)
-    return stand_in(part, {rv: None if places is None else places.ravel()})
+    return elements_of(part, rv, places)
 
 
 def anywhere(node: Node) -> Node:
@@ -230,6 +270,9 @@ class Selected(Measure):
         full = self._spread(value, cast(anywhere(self.argument.node), value.dtype))
         moved = self.argument.snapped(full, self._spread(error, constant(0.0)))
         return value if moved is full or self.op is None or self.event_axes else self._taken(moved, value)
+
+    def origins(self, value: Node) -> Mapping[Node, Node]:
+        return {} if self.origin is None else self.argument.origins(self._spread(value, constant(0.0)))
 
     def atoms(self, value: Node) -> Node | None:
         if self.discrete:

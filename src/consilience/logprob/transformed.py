@@ -19,8 +19,9 @@ from consilience.logprob.bijections import ROWS, Bijection
 from consilience.logprob.derivation import derive, require_not_repeated, rule, sole_random
 from consilience.logprob.measure import ROUNDING, Ends, Measure, between, is_infinite, number
 from consilience.logprob.powers import division, exponential, power, scaling, shift
-from consilience.ops.elementwise import Cast, Elementwise, apply, as_tensor, cast
+from consilience.ops.elementwise import Cast, Elementwise, apply, as_tensor, cast, promote
 from consilience.ops.reduce import reduce
+from consilience.ops.shape import concatenate
 from consilience.record import replace
 
 
@@ -110,6 +111,16 @@ class Transformed(Measure):
 
     def origins(self, value: Node) -> Mapping[Node, Node]:
         return {} if self.function.even else self.argument.origins(self.function.inverse(value))
+
+    def continues(self) -> bool:
+        return not self.function.even and self.argument.continues()
+
+    def continued(self, past: Node, later: Measure, periods: int) -> Node:
+        assert isinstance(later, Transformed)
+        before = self.function.inverse(past)
+        # What is added to each time, or multiplied, is known for all times together.
+        whole = concatenate(promote([before, self.argument.continued(before, later.argument, periods)])[0], 0)
+        return later.function.forward(whole)[-periods:]
 
     def _over_event(self, condition: Node) -> Node:
         return reduce("all", condition, self.event_axes) if self.event_axes else condition

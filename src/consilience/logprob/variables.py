@@ -6,23 +6,40 @@ import math
 import weakref
 from collections.abc import Mapping
 
+import numpy as np
+import numpy.typing as npt
+
 from consilience.distributions.constraints import IntervalConstraint, Whole
 from consilience.distributions.densities import log_tail, quantile, supported_density
 from consilience.distributions.mathematics import equal, near, where
 from consilience.distributions.random_variable import RandomVariable, distribution_of
-from consilience.ir import Node
+from consilience.ir import Node, constant
+from consilience.ir.dimension import product
 from consilience.logprob.derivation import rule
 from consilience.logprob.measure import EVERYWHERE, Ends, Measure, Sources
 from consilience.ops.elementwise import as_tensor, cast
+from consilience.ops.index import getitem
+from consilience.ops.shape import reshape
 
 # Of random variables that stand for parts, sums or other transforms of the user's: those that they are made of.
 _sources: weakref.WeakKeyDictionary[Node, Sources] = weakref.WeakKeyDictionary()
+
+
+# Of those that stand for elements of one variable: it, and the flat positions of the elements.
+_elements: weakref.WeakKeyDictionary[Node, tuple[Node, npt.NDArray[np.int64]]] = weakref.WeakKeyDictionary()
 
 
 def stand_in(node: Node, sources: Sources) -> Node:
     """Note that a random variable, whose key is used nowhere else, is an expression of others."""
     _sources[node] = sources
     return node
+
+
+def elements_of(node: Node, rv: Node, places: npt.NDArray[np.int64] | None) -> Node:
+    """Note that a random variable, whose key is used nowhere else, has elements of another one, and where."""
+    if places is not None:
+        _elements[node] = (rv, places)
+    return stand_in(node, {rv: None if places is None else places.ravel()})
 
 
 class VariableMeasure(Measure):
@@ -55,10 +72,21 @@ class VariableMeasure(Measure):
         return super().snapped(value, error) if self.whole else distribution_of(self.node).snapped(value, error)
 
     def origins(self, value: Node) -> Mapping[Node, Node]:
-        return {} if self.node in _sources else {self.node: value}
+        if self.node not in _sources:
+            return {self.node: value}
+        rv, places = _elements.get(self.node, (self.node, None))
+        if places is None or places.size != product(rv.static_shape) or value.ndim != places.ndim:
+            return {}
+        return {rv: reshape(getitem(reshape(value, (-1,)), constant(np.argsort(places.ravel()))), rv.static_shape)}
 
     def quantile(self, q: Node) -> Node:
         return quantile(self.node, q)
+
+    def continues(self) -> bool:
+        return self.node not in _sources and distribution_of(self.node).has("continued")
+
+    def continued(self, past: Node, later: Measure, periods: int) -> Node:
+        return distribution_of(self.node).continued(past, distribution_of(later.node), periods)
 
 
 def _ends(node: Node) -> Ends:

@@ -44,7 +44,7 @@ def do(
     *,
     make_interventions_shared: bool = True,
 ) -> Model:
-    """A model in which variables have been set from outside: what acted on them does so no more.
+    """Intervene on a model: set variables to given values, so that what they depended on no longer acts on them.
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ def do(
     Returns
     -------
     Model
-        A new model. The variable becomes data, or a deterministic where it depends on other variables.
+        A new model. Each variable becomes data, or a deterministic if its value is an expression of other variables.
 
     Raises
     ------
     ModelError
-        For what is no variable of the model, or interventions that depend on each other in a circle.
+        If a name is not a variable of the model, or interventions depend on each other in a circle.
 
     See Also
     --------

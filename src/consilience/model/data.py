@@ -108,6 +108,10 @@ class GivenData(Record, eq=False):
             )
         return self.numbers()
 
+    def with_gaps(self) -> GivenData:
+        """The values with NaN for those that are missing, for distributions that know what to do with them."""
+        return replace(self, values=np.where(self.missing, np.nan, self.values), missing=None, masked=False)
+
     def present(self, missing: Mask) -> GivenData:
         """Those that are not missing, along one axis."""
         return replace(self, values=self.values[~missing], missing=None, masked=False)

@@ -86,6 +86,9 @@ class PointFunction:
                 )
         used = {node for node in graph if isinstance(node.op, Input)}
         self.used = [node for node in self.inputs if node in used]
+        self._names, self._used = ([str(name_of(node)) for node in nodes] for nodes in (self.inputs, self.used))
+        # Versions of the data of the latest call, shapes of the inputs for these, and names that a point may have too.
+        self._latest: tuple[list[int], dict[str, tuple[int, ...]], set[str]] | None = None
         self.f = function(self.used, outputs, name=name, mode=mode)
 
     def labelled_outputs(self) -> Sequence[tuple[Node, str]]:
@@ -100,14 +103,19 @@ class PointFunction:
             check_fit(self.model, lengths)
             check_data(self.model, dict(zip(slots, values, strict=True)))
             self.model.cache[key] = True
-        shapes = {str(name_of(n)): known_shape(n.static_shape, lengths, str(name_of(n))) for n in self.inputs}
-        others = {str(v.value.name) for v in self.model.free}
-        arrays = dict(zip(self.inputs, point_arrays(point, shapes, others).values(), strict=True))
-        return self.f(*(arrays[node] for node in self.used))
+            self._latest = None
+        if self._latest is None or self._latest[0] != versions:
+            shapes = {
+                name: known_shape(n.static_shape, lengths, name)
+                for n, name in zip(self.inputs, self._names, strict=True)
+            }
+            self._latest = versions, shapes, {str(v.value.name) for v in self.model.free}
+        arrays = point_arrays(point, *self._latest[1:])
+        return self.f(*[arrays[name] for name in self._used])
 
     def positional(self, *values: npt.ArrayLike) -> Any:
         """The outputs at values of the inputs, in their order."""
-        return self(dict(zip([str(name_of(node)) for node in self.inputs], values, strict=True)))
+        return self(dict(zip(self._names, values, strict=True)))
 
 
 class LogpFunction:

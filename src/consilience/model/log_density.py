@@ -147,6 +147,11 @@ class ModelDensity:
         """All terms that are summed, as functions of each variable's unconstrained value and of the data."""
         return self._programs.terms.all
 
+    @property
+    def values_of_terms(self) -> list[Node]:
+        """The values of the free variables that the terms of `graph` are functions of."""
+        return self._programs.terms.values
+
     @cached_property
     def _flat(self) -> Library:
         if self.batches:

@@ -12,6 +12,7 @@ from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt, names_in
 from consilience.model.model import Model
 from consilience.model.terms import terms_of
+from consilience.model.trees import refuse_trees
 from consilience.model.variables import FreeVariable
 
 
@@ -125,6 +126,7 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
     ['scale']
     """
     names = names_in(model, rvs_to_collapse)
+    refuse_trees(model, "`pm.collapse`", names)
     from consilience.elimination.conjugate import family_of  # few models need it
 
     found = {v.name: v for v in model.free}

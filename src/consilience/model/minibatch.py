@@ -25,10 +25,10 @@ from consilience.rewrite.rules import simplify
 
 
 def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
-    """The same random rows of several arrays, drawn anew, with replacement, whenever a function is evaluated.
+    """Random rows of one or several arrays, the same rows of all; drawn with replacement at every evaluation.
 
-    Give `total_size=` to the distribution that observes them. The density is then right on average and differs from
-    one evaluation to the next, which `pm.sample` refuses.
+    Give `total_size=` to the distribution that observes the batch. The log density is then right on average, but it
+    differs between evaluations, so `pm.sample` refuses it. Use it with `pm.fit`.
 
     Parameters
     ----------

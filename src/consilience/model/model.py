@@ -59,7 +59,9 @@ class InitialValues(dict[Node, Any]):
 
 
 class Model(ModelFunctions):
-    """A probabilistic model in PyMC's vocabulary; use it as a context manager.
+    """A probabilistic model. Use it as a context manager: `with pm.Model() as model:`.
+
+    Variables, data and potentials that are declared inside the `with` block belong to the model.
 
     Parameters
     ----------
@@ -313,7 +315,7 @@ class Model(ModelFunctions):
 
 
 def modelcontext(model: Model | None = None) -> Model:
-    """The given model, or the innermost one of the context stack.
+    """The given model, or that of the innermost enclosing `with` block.
 
     Parameters
     ----------
@@ -389,21 +391,22 @@ def _dims_for(value: Any, dims: DimensionNames) -> DimensionNames:
 
 
 def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
-    """Keep the values of an expression under a name.
+    """Keep the values of an expression in the results, under a name. It does not change the density.
 
     Parameters
     ----------
-    name : ...
+    name : str
+        Name in the model and in results.
     var : TensorLike
         The expression.
     model : ...
-    dims : DimensionNames, optional
+    dims : str or sequence of str, optional
         Names of the axes; their lengths come from the model's coords.
 
     Returns
     -------
     TensorVariable
-        The expression under its name.
+        The expression itself.
 
     See Also
     --------
@@ -425,21 +428,22 @@ def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: 
 
 
 def Potential(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
-    """Add a term to the model's log density; all its elements are summed.
+    """Add a term to the log density of the model, such as a constraint or a likelihood written by hand.
 
     Parameters
     ----------
-    name : ...
+    name : str
+        Name in the model.
     var : TensorLike
-        The expression.
+        The term, an expression. Its elements are added.
     model : ...
-    dims : DimensionNames, optional
+    dims : str or sequence of str, optional
         Names of the axes; their lengths come from the model's coords.
 
     Returns
     -------
     TensorVariable
-        The term under its name.
+        The term itself.
 
     See Also
     --------
@@ -469,7 +473,7 @@ def model_to_graphviz(
     node_formatters: model_graph.Formatters | None = None,
     include_dim_lengths: bool = True,
 ) -> Any:
-    """What depends on what in a model, as a `graphviz.Source`, with plates of equal axes.
+    """Draw the graph of a model with its plates, by the package graphviz.
 
     Parameters
     ----------
@@ -498,9 +502,9 @@ def model_to_graphviz(
     Raises
     ------
     ImportError
-        Without the package `graphviz`.
+        If the Python package graphviz is not installed.
     ValueError
-        For another kind.
+        If `formatting` has another value.
 
     See Also
     --------
@@ -657,28 +661,29 @@ def Data(
     mutable: bool | None = None,
     model: Model | None = None,
 ) -> Node:
-    """Data under a name that can be exchanged later with `set_data`.
+    """Add data to the model under a name. `set_data` can replace their values later, also with other lengths.
 
     Parameters
     ----------
-    name : ...
+    name : str
+        Name in the model.
     value : array_like
-        An array; a sparse matrix of SciPy gives a sparse variable. Its parts are data "name.data", "name.indices",
-        "name.indptr" and "name.shape"; its number of columns stays.
-    dims : DimensionNames, optional
-        Names of the axes; a length that has no labels yet is the data's.
-    coords : mapping of str to Labels, optional
-        Labels of dimensions.
+        The data. A sparse matrix of SciPy gives a sparse variable: its parts are data "name.data", "name.indices",
+        "name.indptr" and "name.shape", and its number of columns cannot change.
+    dims : str or sequence of str, optional
+        Names of the axes. A dimension without labels takes its length from the data.
+    coords : mapping, optional
+        Labels of dimensions to add to the model, by name.
     infer_dims_and_coords : bool, default False
-        Take both from the named axes of a `DataArray`, `DataFrame` or `Series`.
+        True: take dims and coords from the named axes of a `DataArray`, `DataFrame` or `Series`.
     mutable : bool, optional
-        Of no effect, for PyMC's sake: all data can be exchanged.
+        Accepted for PyMC's sake, without effect: all data can be replaced.
     model : ...
 
     Returns
     -------
     TensorVariable
-        The data, an input whose value `set_data` exchanges.
+        The data, as an input of expressions.
 
     See Also
     --------
@@ -716,20 +721,21 @@ def set_data(
     *,
     coords: Mapping[str, Labels] | None = None,
 ) -> None:
-    """Exchange the values of several data slots; `coords` gives new labels of dimensions that change.
+    """Replace the values of data containers of a model.
 
     Parameters
     ----------
     new_data : mapping of str to array_like
-        New values by the name of the data.
-    model : ...
-    coords : mapping of str to Labels, optional
-        Labels of dims.
+        New values by the name of the data. Lengths may change unless labels or fixed dimensions forbid it.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
+    coords : mapping, optional
+        New labels of dimensions whose length changes, by name.
 
     Returns
     -------
     None
-        Nothing: the model has the new values.
+        The model has the new values.
 
     See Also
     --------

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
-from consilience.errors import ModelError, shown
+import numpy as np
+
+from consilience.errors import ArgumentError, ModelError, shown
 from consilience.ir import Node, topological
 from consilience.model.layout import known_shape
 from consilience.model.observation import slot_values
@@ -199,6 +201,8 @@ def dot(
     attributes: Attributes | None = None,
 ) -> str:
     """The graph in the language of Graphviz; `figsize` in inches, `attributes` of vertices in place of ours."""
+    if isinstance(dpi, bool) or not isinstance(dpi, int | np.integer) or dpi < 1:
+        raise ArgumentError(f"`dpi` must be a whole number of dots per inch, got {dpi!r}.")
     written = ["digraph {", f"  dpi={dpi}"]
     if figsize is not None:
         written.append(f'  size="{figsize[0]},{figsize[1]}"')

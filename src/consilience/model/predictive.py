@@ -79,7 +79,7 @@ def predict(
             return _compile_draws(model, names, fixed, slots, lengths, with_data, some)
 
     compiled = kept(model.cache, "predictive", key, compile_draws)
-    inputs = _given(seed, count, arrays, first)
+    inputs = with_seeds(seed, count, arrays, first)
     inputs += [(np.ascontiguousarray(known.there), False) for known in some.values()]
     results, complete = values_of_draws(compiled.bind(values), inputs, count, names, model)
     drawn = dict(zip(names, results, strict=True))
@@ -152,7 +152,7 @@ def log_likelihood(
                     f"`{noisy[0]}` is a Simulator or a particle filter, whose log density is random; it has no log "
                     "likelihood."
                 )
-            return _compiled(leaves, terms, slots, lengths)
+            return compiled_draws(leaves, terms, slots, lengths)
 
     compiled = kept(model.cache, "log likelihood", key, compile_terms)
     results, _ = values_of_draws(compiled.bind(values), [(array, True) for array in arrays], count, names, model)
@@ -216,7 +216,7 @@ def _recovered(
 
     def compile_recovery() -> tuple[tuple[list[str], list[str], list[str]], Executable]:
         with without_sources():
-            seed_input, number = tensor_input("key", (), "seed"), tensor_input("int64", (), "draw")
+            (seed_input, number), stream = stream_of_draws()
             leaves = [tensor_input(model.named[n].dtype, model.named[n].static_shape, n) for n in fixed]
             at = {model.named[n]: leaf for n, leaf in zip(fixed, leaves, strict=True)}
             at |= {v.node: v.data for v in model.observed}
@@ -224,7 +224,6 @@ def _recovered(
             terms = [*(supported_density(node, value) for node, value in at.items()), *model.named_potentials.values()]
             terms = released(substitute(terms, given_nodes))
             _, sums = summed_out(terms, model.marginalized, given_nodes, model.summed_values)
-            stream = fold_in(seed_input, number)
             found = drawn_again(sums, stream)
             weights = {v.name: found.get(given_nodes[v.node], (None, None))[1] for v in model.marginalized}
             weighed = {name: each for name, each in weights.items() if each is not None}
@@ -239,10 +238,10 @@ def _recovered(
             else:
                 drawn = {leaf: value for leaf, (value, _) in found.items()}
                 outputs = substitute([settled for _, settled in endless], drawn)
-            return names, _compiled([seed_input, number, *leaves], outputs, slots, lengths, backend)
+            return names, compiled_draws([seed_input, number, *leaves], outputs, slots, lengths, backend)
 
     names, compiled = kept(model.cache, "recovery", key, compile_recovery)
-    return names, values_of_draws(compiled.bind(values), _given(seed, count, arrays), count, names[0], model)[0]
+    return names, values_of_draws(compiled.bind(values), with_seeds(seed, count, arrays), count, names[0], model)[0]
 
 
 def _check_known(model: ModelVariables, names: Sequence[str]) -> None:
@@ -266,7 +265,7 @@ def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, c
     return np.ascontiguousarray(array, dtype=numpy_dtype(node.dtype))
 
 
-def _given(seed: int, count: int, arrays: Sequence[Array], first: int = 0) -> list[tuple[Array, bool]]:
+def with_seeds(seed: int, count: int, arrays: Sequence[Array], first: int = 0) -> list[tuple[Array, bool]]:
     """A seed, numbers of draws and given values, and whether they count draws."""
     numbers = np.arange(first, first + count, dtype="int64")
     return [(np.asarray(seed & (2**63 - 1), "int64"), False), *((array, True) for array in (numbers, *arrays))]
@@ -282,13 +281,11 @@ def _compile_draws(
     partly: Mapping[str, Partly],
 ) -> Executable:
     """One program: (seed, number of the draw, given values) -> wanted values."""
-    seed = tensor_input("key", (), "seed")
-    number = tensor_input("int64", (), "draw")
+    (seed, number), stream = stream_of_draws()
     data = {v.node: v.data for v in model.observed} if with_data else {}
     found = extended(model, substitute([model.named[name] for name in names], data), lengths, fixed, partly)
     outputs, lengths = found.outputs, found.lengths
     leaves = [*found.leaves, *(found.there[name] for name in partly)]
-    stream = fold_in(seed, number)
     variables = [n for n in topological(outputs) if isinstance(n.op, RandomVariable)]
     # A variable's stream depends on its place in the model, not on what else is asked for. Its key tells it
     # from others, also where the parameters of the node have been replaced.
@@ -296,12 +293,19 @@ def _compile_draws(
     unnamed = [v.inputs[0] for v in variables if v.inputs[0] not in places]
     places |= {key: len(places) + i for i, key in enumerate(dict.fromkeys(unnamed))}
     drawn = realise(outputs, {v: fold_in(stream, places[v.inputs[0]]) for v in variables})
-    return _compiled([seed, number, *leaves], drawn, slots, lengths)
+    return compiled_draws([seed, number, *leaves], drawn, slots, lengths)
 
 
-def _compiled(
+def stream_of_draws() -> tuple[tuple[Node, Node], Node]:
+    """Inputs for a seed and for the number of a draw, and the random key of the draw."""
+    seed, number = tensor_input("key", (), "seed"), tensor_input("int64", (), "draw")
+    return (seed, number), fold_in(seed, number)
+
+
+def compiled_draws(
     inputs: Sequence[Node], outputs: Sequence[Node], slots: Sequence[Node], lengths: Lengths, name: str = "llvm"
 ) -> Executable:
+    """A program of inputs and data slots, for present lengths."""
     check_shape_constraints(collect(outputs), lengths)
     return backend(name)(inputs, simplify(released(outputs)), lengths, slots, level=1)
 

@@ -19,7 +19,7 @@ from consilience.backends.pickling import duplicate
 from consilience.backends.shapes import bind_lengths
 from consilience.distributions import context
 from consilience.distributions.partly_observed import joined
-from consilience.distributions.random_variable import is_random, random_variables
+from consilience.distributions.random_variable import distribution_of, is_random, random_variables
 from consilience.distributions.transforms import Transform, default_transform, label, sampled_transform
 from consilience.errors import (
     ConsilienceWarning,
@@ -90,6 +90,11 @@ class FreeVariable(Record):
     def continuous(self) -> bool:
         """Whether its values are floats."""
         return self.node.dtype in FLOATS
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether it is a sum of regression trees, which step methods for numbers cannot move."""
+        return distribution_of(self.node).title == "BART"
 
     @property
     def size(self) -> int:
@@ -356,6 +361,8 @@ class ModelVariables(metaclass=Declaring):
     ) -> Node:
         """Take a random variable into the model, as free or observed; called by the distributions."""
         given = observed if isinstance(observed, GivenData) else self.given_data(name, observed, total_size)
+        if given is not None and given.missing is not None and distribution_of(node).takes_gaps:
+            given = given.with_gaps()
         if given is not None and given.missing is not None:
             return self._register_partly(name, node, given, given.missing, dims, transform)
         full = self._full_name(name)

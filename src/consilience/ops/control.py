@@ -10,6 +10,7 @@ from consilience.ir import (
     UNSIGNED,
     Dim,
     Dimension,
+    KeptAxes,
     Node,
     Op,
     Region,
@@ -28,6 +29,7 @@ from consilience.ir.dimension import Atom
 from consilience.ir.lengths import source_of
 from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import describe, set_name
+from consilience.ops.axes import all_but
 from consilience.ops.elementwise import Cast, Elementwise, TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.reduce import Reduce
 from consilience.ops.shape import LengthOf
@@ -40,6 +42,7 @@ CONDITION = "condition"
 class Item(Op):
     """One member of a tuple."""
 
+    linear = ((0,),)
     position: int
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -47,6 +50,9 @@ class Item(Op):
         if not isinstance(of, TupleType):
             raise GraphError(f"an item can be taken of a tuple only, got {of!r}.")
         return of.items[self.position]
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but((), len(self.result_type(*inputs).shape)),)
 
 
 class Cond(Op):

@@ -19,6 +19,9 @@ class Correlate(Op):
     (..., H - h + 1, W - w + 1).
     """
 
+    core = 2
+    linear = ((0,), (1,))
+
     def result_type(self, *inputs: Node) -> TensorType:
         x, h = inputs
         if x.dtype != "float64" or h.dtype != "float64" or x.ndim < 2 or x.ndim != h.ndim:

@@ -22,6 +22,8 @@ from consilience.ops.reduce import reduce
 class _Factorisation(Op):
     """Shared by ops on one matrix: tensors of float64 behind its batch axes."""
 
+    core = 2
+
     def matrix(self, *inputs: Node) -> tuple[tuple[Dim, ...], Dim, Dim]:
         """Batch shape, rows and columns of the operand."""
         if inputs[0].ndim < 2:
@@ -166,6 +168,7 @@ class PivotPermutation(Op):
     x[p] are the rows exchanged one after the other; the inverse brings them back.
     """
 
+    core = 1
     length: Dim
     inverse: bool = False
 
@@ -224,6 +227,8 @@ class PseudoInverse(_Factorisation):
 
 class LeastSquares(_Factorisation):
     """The shortest y with the least |A y - b|. Inputs: A, a matrix b, and a share as in `PseudoInverse`."""
+
+    linear = ((1,),)
 
     def result_type(self, *inputs: Node) -> TensorType:
         batch, m, n = self.matrix(*inputs)

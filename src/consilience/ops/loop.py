@@ -26,6 +26,7 @@ from consilience.ir import (
 )
 from consilience.ir.lengths import substitute as exchange
 from consilience.ir.shape_constraints import ShapeConstraint, collect
+from consilience.ir.side_tables import carrying_marks, without_sources
 from consilience.ir.traversal import substitute
 from consilience.ops.control import Item, compatible_shapes
 from consilience.ops.random import fold_in
@@ -197,7 +198,8 @@ def closed(
     drawn = [key for key in keys if key in found]
     if drawn:
         position = Node(Input(-1, TensorType("int64", ())))
-        wanted = exchange(wanted, {key: fold_in(key, position) for key in drawn})
+        with without_sources(), carrying_marks():  # what the user wrote inside keeps its names and lines
+            wanted = exchange(wanted, {key: fold_in(key, position) for key in drawn})
         if length == UNBOUNDED:
             states[position] = (constant(0), position + 1)
             wanted.insert(len(carried), position + 1)
@@ -208,7 +210,8 @@ def closed(
     types = tuple(leaf.tensor_type for leaf in (*leaves, *constants))
     inside = {leaf: Node(Parameter(i, types[i])) for i, leaf in enumerate((*leaves, *constants))}
     # Lengths inside stay those of what lies outside: no step changes them.
-    body = Region(types, tuple(substitute(wanted, inside)))
+    with without_sources(), carrying_marks():
+        body = Region(types, tuple(substitute(wanted, inside)))
     op = Scan(body, length, len(states), len(own), until, reverse, truncate)
     begins = [first for first, _ in states.values()]
     steps = length_of(length) if limit is None else limit

@@ -28,6 +28,7 @@ class MatrixFunction(_Square):
 class MatrixFunctionDerivative(_Square):
     """The derivative of a `MatrixFunction` at A along a matrix E of A's shape: inputs A and E."""
 
+    linear = ((1,),)
     kind: str
 
     def result_type(self, *inputs: Node) -> TensorType:

@@ -6,10 +6,10 @@ NaN comes last, equal elements stay in order of their positions. Complex numbers
 from __future__ import annotations
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import COMPLEXES, Node, Op, TensorType
+from consilience.ir import COMPLEXES, KeptAxes, Node, Op, TensorType
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
-from consilience.ops.axes import one_axis
+from consilience.ops.axes import all_but, one_axis
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.index import getitem
 from consilience.ops.shape import length_of, reshape
@@ -23,6 +23,9 @@ class Sort(Op):
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but((self.axis,), inputs[0].ndim),)
+
     def __repr__(self) -> str:
         return f"sort(axis={self.axis})"
 
@@ -34,6 +37,9 @@ class ArgSort(Op):
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type.with_dtype("int64")
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but((self.axis,), inputs[0].ndim),)
 
     def __repr__(self) -> str:
         return f"argsort(axis={self.axis})"
@@ -53,6 +59,9 @@ class SearchSorted(Op):
         if vectors.ndim != self.batch + 1 or values.ndim < self.batch:
             raise ShapeError(f"places of {describe(values)} in {describe(vectors)}: {self.batch} common axes needed.")
         return values.tensor_type.with_dtype("int64")
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return all_but((), self.batch), all_but((), inputs[1].ndim)
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         pairs = zip(*(x.static_shape[: self.batch] for x in inputs), strict=True)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy.typing as npt
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, constant_value
+from consilience.ir import Dim, Dimension, KeptAxes, Node, Op, TensorType, constant, constant_value
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, name_of
 from consilience.ir.types import Shape
-from consilience.ops.axes import distinct, integers, normalised_axes, one_axis
+from consilience.ops.axes import aligned, all_but, distinct, integers, normalised_axes, one_axis, reshaped, without
 from consilience.ops.dtypes import kind_of
 from consilience.ops.elementwise import Cast, Elementwise, TensorLike, apply, as_tensor, broadcast_shape, cast, promote
 
@@ -31,6 +31,7 @@ def at_least_zero(shape: Shape) -> tuple[ShapeConstraint, ...]:
 class Reshape(Op):
     """The same elements in row-major order under another shape."""
 
+    linear = ((0,),)
     shape: Shape
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -39,6 +40,9 @@ class Reshape(Op):
         if isinstance(before, int) and isinstance(after, int) and before != after:
             raise ShapeError(f"cannot reshape {before} elements to {self.shape} ({after} elements): {describe(x)}.")
         return x.tensor_type.with_shape(self.shape)
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (reshaped(inputs[0].static_shape, self.shape),)
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         before, after = inputs[0].tensor_type.size, dims.product(self.shape)
@@ -49,16 +53,21 @@ class Reshape(Op):
 class Transpose(Op):
     """Axes in another order: axis i of the result is axis `axes[i]` of the input."""
 
+    linear = ((0,),)
     axes: tuple[int, ...]
 
     def result_type(self, *inputs: Node) -> TensorType:
         shape = inputs[0].static_shape
         return inputs[0].tensor_type.with_shape(tuple(shape[a] for a in self.axes))
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (dict(enumerate(self.axes)),)
+
 
 class ExpandDims(Op):
     """Axes of length 1 at the positions `axes` of the result (sorted)."""
 
+    linear = ((0,),)
     axes: tuple[int, ...]
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -67,10 +76,15 @@ class ExpandDims(Op):
         shape = tuple(1 if i in self.axes else next(remaining) for i in range(rank))
         return inputs[0].tensor_type.with_shape(shape)
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        kept = without(self.axes, inputs[0].ndim + len(self.axes))
+        return ({new: old for old, new in kept.items()},)
+
 
 class Squeeze(Op):
     """Drop the axes `axes` (sorted), which have length 1."""
 
+    linear = ((0,),)
     axes: tuple[int, ...]
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -80,6 +94,9 @@ class Squeeze(Op):
                 raise ShapeError(f"cannot squeeze axis {axis} of length {shape[axis]}: {describe(inputs[0])}.")
         return inputs[0].tensor_type.with_shape(tuple(n for i, n in enumerate(shape) if i not in self.axes))
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (without(self.axes, inputs[0].ndim),)
+
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         shape = inputs[0].static_shape
         return tuple(ShapeConstraint(shape[a], 1, "a squeezed axis has length 1") for a in self.axes if shape[a] != 1)
@@ -88,6 +105,7 @@ class Squeeze(Op):
 class BroadcastTo(Op):
     """Repeat along missing leading axes and axes of static length 1, up to `shape`."""
 
+    linear = ((0,),)
     shape: Shape
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -99,6 +117,9 @@ class BroadcastTo(Op):
             if isinstance(length, int) and isinstance(wanted, int) and length not in (1, wanted):
                 raise ShapeError(f"cannot broadcast {own} to {self.shape}: {describe(x)}.")
         return x.tensor_type.with_shape(self.shape)
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return aligned(len(self.shape), inputs)
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         pairs = zip(reversed(inputs[0].static_shape), reversed(self.shape), strict=False)
@@ -127,6 +148,12 @@ class Concatenate(Op):
                     )
             total = total + x.static_shape[self.axis]
         return inputs[0].tensor_type.with_shape((*first[: self.axis], total, *first[self.axis + 1 :]))
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but((self.axis,), inputs[0].ndim),) * len(inputs)
+
+    def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        return (tuple(range(count)),)
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         first = inputs[0].static_shape

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.events import CheckFigures
-from consilience.inference.columns import Columns
+from consilience.inference.columns import ELEMENT, Columns
 from consilience.inference.messages import ChainTuning, Divergences, Window
 from consilience.record import Record, replace
 from consilience.run.verdicts import Sight, Verdict
@@ -109,8 +109,17 @@ class Run(Record):
 
 
 def name_statistics(table: NDArray[np.float64], columns: Columns) -> dict[str, NDArray[Any]]:
-    """A table (chain, statistic, transition) as one array per statistic."""
-    return {name: table[:, place].astype(np.dtype(type_)) for place, (name, type_) in enumerate(columns.types.items())}
+    """A table (chain, statistic, transition) as one array per statistic; elements of a vector are its last axis."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(columns.types):
+        places.setdefault(name.partition(ELEMENT)[0], []).append(place)
+    types = list(columns.types.items())
+    return {
+        name: np.moveaxis(table[:, some[0] : some[-1] + 1], 1, -1).copy()
+        if ELEMENT in types[some[0]][0]
+        else table[:, some[0]].astype(np.dtype(types[some[0]][1]))
+        for name, some in places.items()
+    }
 
 
 def cut(window: Window, count: int) -> Window:

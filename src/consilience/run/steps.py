@@ -183,7 +183,8 @@ class Stepwise(ABC, Generic[R]):
     def stop(self) -> None:
         """Ask it to end with what it has."""
         self.stopping = True
-        self._free.set()
+        if not self._free.is_set():  # whose lock the interrupted thread may hold, where a signal asks for it
+            self._free.set()
 
     @overload
     def delivered(self, blocking: Literal[True], stacklevel: int) -> R: ...

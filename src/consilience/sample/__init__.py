@@ -6,6 +6,7 @@ load_on_use(
     __name__,
     {
         "background": "BackgroundSampling",
+        "forecasts": "forecast",
         "groups": "Save Stop Tuning",
         "inference_data": "predictions_to_inference_data to_inference_data",
         "over_posterior": "vectorize_over_posterior",

@@ -86,6 +86,10 @@ class Given(Record):
             shape = tuple(int(posterior.sizes[axis]) for axis in axes)
             plain = {axis: posterior.indexes[axis] for axis in axes if axis in posterior.indexes}
             labels = {axis: index.to_numpy() for axis, index in plain.items() if index.nlevels == 1}
+        if any(v.has_trees for v in model.free if v.name in wanted):
+            from consilience.sample.bart import at_present_rows  # few models have trees
+
+            arrays |= {name: array for name, array in at_present_rows(model, trace, shape).items() if name in arrays}
         if not whole:
             return cls({name: Unread(array, len(axes)) for name, array in arrays.items()}, axes, shape, labels)
         count, read = int(np.prod(shape)), {name: np.asarray(array) for name, array in arrays.items()}

@@ -24,32 +24,31 @@ from consilience.sample.arguments import one_of
 
 
 class Stop(Record):
-    """When draws are good enough, and where a run ends all the same: `pm.sample(stop=pm.Stop(ess=1000))`.
+    """When a run has enough draws, and when it ends without them: `pm.sample(stop=pm.Stop(ess=1000))`.
 
     Parameters
     ----------
     ess : float or None, default 400
-        Effective draws asked for of every scalar, the smaller of bulk and tail, above 0; None: only that the chains
-        agree.
+        Effective sample size that every scalar must reach, in the bulk and in the tails; above 0. With None the chains
+        only have to agree.
     rhat : float, default 1.01
-        Between 1 and 2: R-hat may be above it only as far as noise explains, and never by 0.04.
+        Largest R-hat allowed, between 1 and 2. A larger estimate passes only if noise explains it, and never if it
+        exceeds this value by 0.04.
     strict : bool, default False
-        Whether R-hat must be below `rhat` whatever the noise.
+        True: R-hat must be below `rhat` even if noise explains the difference.
     min_draws : int, optional
-        Kept draws of each chain at the first check, at least 4; by default 400, or `max_draws` if that is less.
+        Kept draws per chain at the first check, at least 4. By default 400, or `max_draws` if that is smaller.
     max_draws : int, optional
-        Kept draws of each chain at most, at least 4.
+        Largest number of kept draws per chain, at least 4.
     max_time : float, optional
-        Seconds from where chains begin, at least 0; the run then ends with the draws it has. Without these two the run
-        goes on while its own forecast says that it takes no more evaluations of the log density than a usual machine
-        makes in a minute, by the model's operations, or five times those of tuning and the first check if that is more;
-        no clock decides. It ends before where it should take longer, where eight times
-        the draws have brought it hardly nearer to its goal, or where draws would fill more than half of the free
-        memory. `max_time` alone lets it take as long.
+        Seconds after the chains have begun; the run then ends with the draws it has. Without `max_draws` and `max_time`
+        a run has a budget of evaluations: about as many as an ordinary machine makes in a minute, or five times those
+        of tuning and the first check, whichever is larger. It ends earlier if its own forecast exceeds this budget, if
+        eight times the draws brought it hardly closer to its goal, or if the draws would fill more than half of the
+        free memory. With `max_time` alone the run may take that long.
     monitor : str or sequence of str, optional
-        Names of deterministics to watch besides the free variables, whose coordinates and, of simplexes and the like,
-        up to 32 elements are watched always. Others may be worth fewer draws than `ess`; to watch 85 or 200 elements
-        takes 10 ms of a run of 120 or 45 ms, and compiling them comes first.
+        Deterministics to check in addition to the free variables. Of simplexes and similar variables up to 32 elements
+        are always checked. Other elements, if not named here, may have fewer effective draws than `ess`.
 
     Raises
     ------
@@ -102,21 +101,24 @@ class Stop(Record):
 
 
 class Tuning(Record):
-    """How chains tune: `pm.sample(tuning=pm.Tuning(metric="dense"))`. How long, if not decided by the run, is `tune=`.
+    """How chains tune: `pm.sample(tuning=pm.Tuning(metric="dense"))`.
+
+    A fixed number of tuning draws is set by `pm.sample(tune=…)`, not here.
 
     Parameters
     ----------
     min : int, default 50
-        Tuning draws of each chain where the run decides, at least 0 and 1.
+        Smallest number of tuning draws per chain when the run chooses it, at least 0.
     max : int, default 1500
-        Tuning draws of each chain where the run decides, at least 0 and 1.
+        Largest number of tuning draws per chain when the run chooses it, at least 1.
     pool : bool, default True
-        Whether chains tune together; else every chain tunes by itself.
+        True: all chains learn one metric and step size together. False: each chain tunes alone.
     metric : Form, default 'auto'
-        "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay.
+        Form of the mass matrix: "diag", "lowrank" (a diagonal and some directions), "dense", or "auto", which uses as
+        many directions as are worth their cost.
     budget : int, optional
-        Evaluations of the log density that a chain may spend between two checks, at least 1, in tuning and after it;
-        one that spends more is restarted once, then left out. None: no limit.
+        Largest number of evaluations of the log density that a chain may use between two checks, at least 1. A chain
+        that uses more is restarted once and then left out. None: no limit.
 
     Raises
     ------
@@ -153,25 +155,25 @@ class Tuning(Record):
 
 
 class Save(Record):
-    """What is written to the disk while a run goes on, and when: `pm.sample(save=pm.Save(checkpoint="run"))`.
+    """What a run writes to disk while it runs: `pm.sample(save=pm.Save(checkpoint="run"))`.
 
     Parameters
     ----------
     checkpoint : str or Path, optional
-        File in which the run's state is kept; `pm.resume` goes on with it.
+        File for the state of the run; `pm.resume` continues from it.
     store : str or Path, optional
-        "….zarr": draws are appended there while the run goes on; "….nc": written at the end.
+        File for the draws. A name that ends in ".zarr" is written during the run, one that ends in ".nc" at the end.
     overwrite : bool, default False
-        Whether checkpoint and store may replace those of another run.
+        True: files of another run may be replaced.
     deterministics : {'lazy', 'eager'}, default 'lazy'
-        "lazy": computed from the draws when they are looked at; "eager": at the end of the run.
+        "lazy" computes deterministics from the draws when they are read, "eager" at the end of the run.
 
     Raises
     ------
     SamplingError
-        For other values.
+        If an argument has another value.
     StorageError
-        By the run, where something cannot be written.
+        During the run, if a file cannot be written.
 
     See Also
     --------

@@ -34,7 +34,7 @@ def to_inference_data(
     save_warmup: bool | None = None,
     include_transformed: bool = False,
 ) -> xarray.DataTree:
-    """A tree of draws (chain, draw, …) given by name, with the dims, labels and data of a model.
+    """Make a labelled tree from arrays of draws (chain, draw, …), with dims, coords and data of a model.
 
     Parameters
     ----------

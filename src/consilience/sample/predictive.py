@@ -22,7 +22,7 @@ from consilience.record import replace
 from consilience.run.plan import whole_number
 from consilience.sample import keywords
 from consilience.sample.arguments import PROGRESS_BARS, extras, one_of, wanted
-from consilience.sample.by_label import ByLabel
+from consilience.sample.by_label import ByLabel, following
 from consilience.sample.compiling import naming_the_largest, prepare_sampler
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.given import Given, variables_of
@@ -41,7 +41,7 @@ def sample_prior_predictive(
     return_inferencedata: bool = True,
     **pymc: Any,
 ) -> Any:
-    """Draw all variables from the prior, data included.
+    """Draw all variables from the prior, including the observed ones.
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ def sample_prior_predictive(
     Returns
     -------
     object
-        A tree with the groups `prior` (free variables, deterministics) and `prior_predictive` (observed variables),
-        with one chain; `observed_data`, `constant_data`. `var_names` may leave the first two empty.
+        A tree with one chain: the groups `prior` (free variables and deterministics), `prior_predictive` (observed
+        variables), `observed_data` and `constant_data`. `var_names` may leave the first two empty.
 
     Warns
     -----
     ConsilienceWarning
-        Where the model has potentials, which have no part in this, and where draws are NaN.
+        If the model has potentials, which prior draws ignore, or if draws are NaN.
 
     See Also
     --------
@@ -133,10 +133,9 @@ def sample_posterior_predictive(
 ) -> Any:
     """Draw new data for every draw of the posterior.
 
-    Random variables of which the trace has draws keep them, by label; others, and elements whose labels are new since,
-    are drawn anew given their parameters, and deterministics are computed. Observed variables are as long as their
-    parameters are by the present data.
-    `resampled_variables` tells for each which it is, and why.
+    Random variables with draws in the trace keep them, matched by label. Other variables, and elements with new labels,
+    are drawn given their parameters. Deterministics are computed. Observed variables have the lengths of the present
+    data. `resampled_variables` says for each variable which it is, and why.
 
     Parameters
     ----------
@@ -169,22 +168,21 @@ def sample_posterior_predictive(
     Returns
     -------
     object
-        A tree with the group `posterior_predictive`, and the data of the moment in `observed_data` and `constant_data`.
+        A tree with the group `posterior_predictive`, and the present data in `observed_data` and `constant_data`.
 
     Raises
     ------
     ModelError
-        Without observed variables, for unknown names, or where what has to be drawn has no random generator.
+        If the model has no observed variables, a name is unknown, or a variable has no random generator.
     ShapeError
-        Where the draws do not fit the present data.
+        If the draws do not fit the present data.
 
     Warns
     -----
     ConsilienceWarning
-        Where draws are NaN.
+        If draws are NaN.
     ImplicitFreezeWarning
-        Where draws of the trace are kept for a variable on which something acts that has changed since, or is drawn
-        anew.
+        If a variable keeps its draws although something that it depends on has changed or is drawn anew.
 
     See Also
     --------
@@ -334,7 +332,8 @@ def resampled_variables(
     labels = ByLabel.of(owner, trace)
     lacking = {name: found for name in present if (found := labels.lacking(name))}
     changed = _changed(owner, trace, labels)
-    return resampling(owner, outputs, present, changed, _listed(sample_vars), _listed(freeze_vars), lacking)
+    followed = following(owner, trace)
+    return resampling(owner, outputs, present, changed, _listed(sample_vars), _listed(freeze_vars), lacking, followed)
 
 
 def _listed(names: Names) -> list[str]:
@@ -372,7 +371,7 @@ def compute_log_likelihood(
     executor: Any = None,
     **pymc: Any,
 ) -> Any:
-    """The log density of each observation at every draw of the posterior, for model comparison.
+    """Compute the log density of each observation at every draw of the posterior, for model comparison.
 
     Parameters
     ----------
@@ -396,7 +395,7 @@ def compute_log_likelihood(
     Returns
     -------
     object
-        `idata` with the group `log_likelihood` added; that group as a data set if `extend_inferencedata` is False.
+        `idata` with the group `log_likelihood`. With `extend_inferencedata=False` only that group, as a dataset.
 
     See Also
     --------
@@ -446,9 +445,9 @@ def compute_log_prior(
     executor: Any = None,
     **pymc: Any,
 ) -> Any:
-    """The log density of each free variable on its own scale, without Jacobian, at every draw of the posterior.
+    """Compute the log density of each free variable at every draw of the posterior, without Jacobian terms.
 
-    The arguments are as in `compute_log_likelihood`; the group is `log_prior`.
+    Takes the arguments of `compute_log_likelihood`; the group is `log_prior`.
 
     Parameters
     ----------
@@ -537,7 +536,7 @@ def compute_deterministics(
     executor: Any = None,
     **pymc: Any,
 ) -> Any:
-    """Values of deterministics at draws of the free variables.
+    """Compute deterministics from draws of the free variables.
 
     Parameters
     ----------
@@ -563,7 +562,7 @@ def compute_deterministics(
     Raises
     ------
     ModelError
-        Where draws of a variable are missing on which a deterministic depends.
+        If draws of a variable are missing that a deterministic depends on.
 
     See Also
     --------

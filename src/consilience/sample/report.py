@@ -65,14 +65,12 @@ class Account(str):
 
 
 def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) -> Account:
-    """A readable account of a run of `pm.sample`: what came of it, how far that can be trusted, and what happened.
+    """Explain the outcome of a run of `pm.sample` in words: what the status is, how far to trust it, and what happened.
 
-    Of draws that came otherwise, as of `pm.sample_smc`, there is their page, and an account of a line or two.
-
-    The parts: the status with what it promises, and how often results of this status were wrong in the study of
-    `docs/understand/certificates.md`, with the interval of 95 %; why; the draws that were given up, and for what;
-    chains that went on elsewhere; divergences, before and among the draws; separate regions of the posterior with
-    their shares; the scalar that is known least; what would help.
+    The report gives the status and what it promises, with the error rate measured for this status (and its 95 %
+    interval, see `docs/understand/certificates.md`); the reason; discarded draws and moved chains; divergences;
+    separate modes with their shares; the scalar with the fewest effective draws; and what would help. For draws of
+    other methods, such as `pm.sample_smc`, it has a line or two.
 
     Parameters
     ----------

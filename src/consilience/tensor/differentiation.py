@@ -38,7 +38,7 @@ def grad(
     return_disconnected: str | None = "zero",
     null_gradients: str = "raise",
 ) -> Any:
-    """Derivative of a scalar with respect to one or several tensors, each of its tensor's shape.
+    """The derivative of a scalar expression with respect to one or several tensors.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def grad(
     Returns
     -------
     object
-        An expression, or a list (for a tuple: a tuple) of them; for a sparse variable a sparse one, of the derivatives
-        with respect to its entries.
+        An expression of the shape of `wrt`, or a list (for a tuple: a tuple) of them. For a sparse variable, a sparse
+        one of the derivatives with respect to its entries.
 
     See Also
     --------

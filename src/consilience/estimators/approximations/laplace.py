@@ -32,7 +32,7 @@ def fit_laplace(
     random_seed: Any = None,
     model: Model | None = None,
 ) -> xarray.DataTree:
-    """Draws from the normal approximation at the mode of the density on the unconstrained scale.
+    """Approximate the posterior by the normal distribution at its mode on the unconstrained scale, and draw from it.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ def fit_laplace(
     Raises
     ------
     SamplingError
-        Where the curvature is not that of a mode.
+        If the curvature is not that of a mode.
 
     Warns
     -----
-    Exception
-        Where `pareto_k` is above 0.7.
+    ConsilienceWarning
+        If `pareto_k` is above 0.7: the draws are then a poor approximation.
 
     See Also
     --------

@@ -56,7 +56,7 @@ def find_MAP(
     compile_kwargs: Mapping[str, Any] | None = None,
     **optimizer_kwargs: Any,
 ) -> Any:
-    """The maximum a posteriori: values of all variables where the density on their own scales is highest.
+    """Find the maximum a posteriori: the values of all variables with the highest density on their own scales.
 
     Parameters
     ----------
@@ -112,17 +112,16 @@ def find_MAP(
     Raises
     ------
     SamplingError
-        Where the density has no highest point.
+        If the density has no highest point.
     ModelError
-        For discrete variables.
+        If the model has discrete variables.
     InitialPointError
-        Where it is not finite at the start.
+        If the density is not finite at the starting point.
 
     Warns
     -----
     ConvergenceWarning
-        Where a variable ends at a bound of its support, where the search did not converge, and where there is no
-        gradient.
+        If a variable ends at a bound of its support, the search did not converge, or the density has no gradient.
 
     See Also
     --------

@@ -52,7 +52,7 @@ def fit_pathfinder(
     random_seed: Any = None,
     model: Model | None = None,
 ) -> xarray.DataTree:
-    """Draws from normal approximations found on the way of L-BFGS to the mode.
+    """Approximate the posterior by Pathfinder: draws from normal distributions along the path of L-BFGS to the mode.
 
     Parameters
     ----------
@@ -85,12 +85,12 @@ def fit_pathfinder(
     Raises
     ------
     SamplingError
-        Where no path has a normal of finite evidence.
+        If no path has a normal distribution with a finite evidence lower bound.
 
     Warns
     -----
-    Exception
-        Where `pareto_k` is above 0.7.
+    ConsilienceWarning
+        If `pareto_k` is above 0.7: the draws are then a poor approximation.
 
     See Also
     --------

@@ -20,6 +20,7 @@ from consilience.ir.arithmetic import plain
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model, modelcontext
 from consilience.model.starting_point import starting_position, starting_positions
+from consilience.model.trees import refuse_trees
 from consilience.model.variables import FreeVariable
 
 Floats = npt.NDArray[np.float64]
@@ -50,6 +51,7 @@ class TargetDensity:
         self.density: ModelDensity = model_density(owner, jacobian=jacobian, batches=batches)
         self.seed, self.initvals = seed, initvals
         chosen = _chosen(owner, variables)
+        refuse_trees(owner, "an optimizer or approximation", [v.name for v in chosen])
         whole = [v for v in chosen if not v.continuous]
         if whole:
             names = ", ".join(f"`{v.name}`" for v in whole)

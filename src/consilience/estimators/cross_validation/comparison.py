@@ -25,7 +25,7 @@ def compare(
     store: str | Path | None = None,
     **refits: Any,
 ) -> pd.DataFrame:
-    """A table of models by their expected log predictive density, with weights for their averages.
+    """Compare models by their expected log predictive density, with weights for model averaging.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ def compare(
     Returns
     -------
     DataFrame
-        ArviZ's table, a row per model, the best first.
+        ArviZ's table with one row per model, the best first.
 
     Raises
     ------
     ModelError
-        For models without a result.
+        If a model is given without a result.
 
     See Also
     --------

@@ -30,7 +30,8 @@ def loo(
     executor: Any = None,
     **others: Any,
 ) -> Any:
-    """Leave-one-out cross-validation by Pareto-smoothed importance sampling.
+    """Estimate the predictive accuracy of a model by leave-one-out cross-validation with Pareto-smoothed importance
+    sampling.
 
     Parameters
     ----------
@@ -51,12 +52,12 @@ def loo(
     Returns
     -------
     ELPDData
-        ArviZ's record: the expected log predictive density, its standard error, the effective number of parameters.
+        ArviZ's record: expected log predictive density, standard error, effective number of parameters.
 
     Warns
     -----
     UserWarning
-        Where a Pareto k is so large that the approximation can't be trusted.
+        If a Pareto k is too large for the approximation to be trusted; `pm.reloo` refits for these observations.
 
     See Also
     --------

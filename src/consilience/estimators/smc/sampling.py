@@ -24,6 +24,7 @@ from consilience.estimators.smc.prior_draws import prior_draws
 from consilience.estimators.smc.running import PopulationRun, identity, kernel_from
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model, modelcontext
+from consilience.model.trees import refuse_trees
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from consilience.sample import keywords
@@ -108,7 +109,7 @@ def sample_smc(
 
     Warns
     -----
-    Exception
+    ConsilienceWarning
         Where draws of the prior have no density and are drawn again, or have weight 0 since the data have no likelihood
         there; where moves ended by their greatest number before particles had forgotten where they began; where there
         are so few particles for the number of dimensions that evidences are biased.
@@ -283,6 +284,7 @@ def path_length(draws: int, waste_free: bool | int) -> int:
 
 def density_of(model: Model) -> ModelDensity:
     """The model's density, if particles can move along it."""
+    refuse_trees(model, "a population of particles")
     discrete = [v.name for v in model.free if not v.continuous]
     if discrete:
         raise ModelError(

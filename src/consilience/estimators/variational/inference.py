@@ -362,7 +362,7 @@ def _check_scaling(target: TargetDensity) -> None:
 
 
 class ADVI(Inference):
-    """Automatic differentiation variational inference with independent coordinates.
+    """Automatic differentiation variational inference with independent coordinates (mean field).
 
     Source: Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Automatic differentiation variational inference.
 
@@ -717,7 +717,7 @@ def fit(
     layers: int | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Approximate the posterior of a model by a simpler distribution.
+    """Approximate the posterior by a simpler distribution, with variational inference.
 
     Parameters
     ----------
@@ -743,8 +743,8 @@ def fit(
     Returns
     -------
     object
-        An approximation: `.sample(1000)` gives draws, `.hist` the negative bounds, `.pareto_k` tells how far it can be
-        relied on.
+        An approximation. `.sample(1000)` gives draws, `.hist` the negative bounds of all steps, and `.pareto_k` says
+        how far the approximation can be trusted: values above 0.7 mean that it is poor.
 
     See Also
     --------

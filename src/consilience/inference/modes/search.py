@@ -43,6 +43,11 @@ MOST_CENTRES: Final = 3  # modes that ascents of the second stage begin around
 THIRD_ASCENTS: Final = 40  # of a round
 SEVERAL_ASCENTS: Final = round(poisson_bound(0) / PROMISED)  # that have to lead to no other region, if several count
 FEW_REGIONS: Final = 2  # or there are more than so many of any mass
+AGAIN: Final = 5  # a fifth of the further budget is added for each region that counts beyond the second,
+MOST_ADDED: Final = 14  # so often at most
+MOST_EXCHANGED: Final = 10  # coordinates, any two of which are exchanged in the highest mode
+EXCHANGED_ASCENTS: Final = 6  # from the highest points that come of it
+ASIDE, LEVEL = 5.0, 5.0  # deviations outside of the mode, and nats below it at most: a place where a chain may begin
 MOST_STEPPED: Final = 12  # modes between which steps are looked at
 MOST_DIMENSIONS: Final = 10_000  # beyond, ascents take seconds, and nothing is looked for
 MANY: Final = 1000  # coordinates, of which ascents themselves take their time
@@ -124,6 +129,9 @@ class Regions(Record, eq=False):
     `statement`: what was done and what may be concluded, in a sentence or two.
     `unmet`: with 95 % probability, the next ascent leads to a region not yet met in fewer cases than this share; see
         `coverage`. NaN without ascents.
+    aside : ndarray, optional
+        A high point far outside of the heaviest mode that a ridge leads to: where a chain should begin if there is one
+        region. None: not known.
     """
 
     regions: tuple[ModalRegion, ...]
@@ -132,6 +140,7 @@ class Regions(Record, eq=False):
     complete: bool
     statement: str
     unmet: float = np.nan
+    aside: Floats | None = None
 
     @property
     def several(self) -> bool:
@@ -173,7 +182,8 @@ def find_regions(
     `scale`: unit of the distances of starting points (they lie at 1, 3 and 10 of it), a number or one per coordinate.
     `budget`: greatest number of evaluations of log density and gradient; a quarter is for the first stage, which makes
         40 ascents at most. Few of these evaluations are needed where ascents converge soon.
-    `further`: evaluations that may be made besides once ascents have ended in more than one region.
+    `further`: evaluations that may be made besides once ascents have ended in more than one region; a fifth
+        more for each region that counts beyond the second, up to 14 of them, in up to 100 coordinates.
     `others`: gives so many starting points (point, coordinate), or fewer, such as draws of a prior: other ones each
         time. Asked for where there are more than 100 coordinates (moved one by one they leave what ties them together),
         and once ascents have ended in more than one region.
@@ -227,6 +237,9 @@ class _Search:
         self.centre = centre
         self.scales = scales
         self.further = further
+        self.each = further // AGAIN
+        self.added = 0
+        self.aside: Floats | None = None
         self.others = others
         self.own_units = own_units
         self.begins = begins
@@ -250,6 +263,7 @@ class _Search:
         self.first_stage()
         if len(self.linkage.logps):
             self.second_stage()
+            self.exchanges()
             self.third_stage()
         if not self.whole:
             self.look_at_the_block()
@@ -297,6 +311,38 @@ class _Search:
             self.link()
             before = len(modes)
 
+    def exchanges(self) -> None:
+        """Ascents from the heaviest mode with two coordinates exchanged, as rates may change places (flip-flop)."""
+        n, modes = len(self.centre), self.converged()
+        if n not in range(2, MOST_EXCHANGED + 1) or not modes or not self.evaluations.affordable(1, n * n):
+            return
+        mode = self.linkage.positions[modes[0]]
+        one, other = np.triu_indices(n, 1)
+        begins = np.repeat(mode[None], len(one), axis=0)
+        rows = np.arange(len(one))
+        begins[rows, one], begins[rows, other] = mode[other], mode[one]
+        heights = self.evaluations.at(begins)
+        highest = [k for k in np.argsort(-heights, kind="stable") if np.isfinite(heights[k])][:EXCHANGED_ASCENTS]
+        if count := self.evaluations.affordable(len(highest), SECOND_EVALUATIONS):
+            longest = np.full(count, 2.0 * min(SECOND_SCALES))
+            known = len(self.linkage.logps)
+            self.ascend_from(begins[highest[:count]], self.coordinates(), longest, SECOND_EVALUATIONS)
+            self.link()
+            self.look_aside(known)
+
+    def look_aside(self, known: int) -> None:
+        """Find an end of the ascents since that no ridge falls to, though it lies far outside of the heaviest mode."""
+        mode = self.converged()[0]
+        curvature = self.curvatures[mode]
+        assert curvature is not None  # a converged mode has one
+        ends = np.arange(known, len(self.linkage.logps))
+        apart = (self.linkage.positions[ends] - self.linkage.positions[mode]) @ curvature.whitening.T
+        outside = (np.linalg.norm(apart, axis=1) > ASIDE) & (
+            self.linkage.logps[ends] > self.linkage.logps[mode] - LEVEL
+        )
+        if outside.any():
+            self.aside = self.linkage.positions[ends[outside][np.argmax(self.linkage.logps[ends[outside]])]].copy()
+
     def third_stage(self) -> None:
         """Where there are several regions, ascents until so many of starting points that know nothing of them lead to
         no other that may count, and what is known of them does not either.
@@ -307,6 +353,7 @@ class _Search:
             found = len(self.weighty())
             if found > before:
                 self.since = 0
+                self.allow_for(found)
             self.wanted = SEVERAL_ASCENTS if found > 1 or len(self.converged()) > FEW_REGIONS else THIRD_ASCENTS
             if before and self.since >= self.wanted:
                 break
@@ -323,6 +370,13 @@ class _Search:
             self.beyond(modes, count // 4)
             self.around(modes[: 2 * MOST_CENTRES], count // 4)
             self.link()
+
+    def allow_for(self, found: int) -> None:
+        """Raise the budget for so many regions that count: more of them take more comparisons, and longer runs."""
+        if self.whole:  # elsewhere masses are not known, and ascents are dear
+            added = min(max(0, found - FEW_REGIONS), MOST_ADDED)
+            self.evaluations.budget += (added - self.added) * self.each
+            self.added = max(added, self.added)
 
     def independently(self, count: int) -> None:
         """Ascents from so many starting points that do not depend on what is known: half of them from elsewhere."""
@@ -578,4 +632,5 @@ class _Search:
             complete=complete,
             statement=statement(found, self.ascents, linkage, self.evaluations.budget, complete, self.unmet),
             unmet=self.unmet,
+            aside=self.aside,
         )

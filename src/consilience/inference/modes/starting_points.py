@@ -50,7 +50,8 @@ def starting_points(
     The first chain of a region begins where a draw of the mode's normal lies, for from further out it may leave a small
     region at once; the others begin `spread` times as far out. Where one of several regions holds so much, all begin
     there, whatever the lesser ones attract. Coordinates in which regions do not differ stay as they are given. So do
-    all where there is one region, for its mode may lie far from the mass, or none is known to count.
+    all where there is one region, for its mode may lie far from the mass, or none is known to count; but for the last,
+    which begins aside where such a place was found.
 
     `points`: where chains would begin otherwise, float64[chains, dimension]. `seed`: of the random numbers, any
     integer. `spread`: width of the normals that points are drawn from, in deviations of the mode's. Raises
@@ -63,6 +64,8 @@ def starting_points(
     kept = Starts(given, np.full(chains, -1))
     substantial = [k for k, region in enumerate(found.regions) if region.substantial]
     if not found.several:
+        if found.aside is not None and chains > 1:
+            given[-1] = found.aside
         return kept
     counts = chains_per_region([found.regions[k].share for k in substantial], chains)
     regions = np.repeat(np.array(substantial), counts)

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import MissingRuleError, ShapeError
-from consilience.ir import Node, Op, TensorType, constant, constant_value
+from consilience.ir import KeptAxes, Node, Op, TensorType, constant, constant_value
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ops.assertion import Require
+from consilience.ops.axes import all_but
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.index import getitem, index_inc
 from consilience.ops.reduce import reduce
@@ -45,12 +46,20 @@ class SparseCholesky(Op):
         begins = constant_value(inputs[2])
         return 0.0 if begins is None else 3.0 * float(np.square(np.diff(begins.astype(float))).sum())
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but((), inputs[0].ndim - 1),)
+
 
 class SparseCholeskyPullback(Op):
     """The cotangent of the entries of a matrix from the factor and its cotangent; the other inputs are as above."""
 
+    linear = ((1,),)
+
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but((), inputs[0].ndim - 1),) * 2
 
 
 class SparseTriangularSolve(Op):
@@ -59,10 +68,15 @@ class SparseTriangularSolve(Op):
     Leading axes of L's entries and of b are a batch, the same for both.
     """
 
+    linear = ((1,),)
     transposed: bool
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[1].tensor_type
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        batch, columns = all_but((), inputs[0].ndim - 1), inputs[1].ndim - 1
+        return batch, {**batch, columns: columns}
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         have, want = inputs[1].static_shape[-2], inputs[3].static_shape[0] - 1

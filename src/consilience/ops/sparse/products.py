@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node, Op, TensorType, constant, constant_value
+from consilience.ir import Dim, KeptAxes, Node, Op, TensorType, constant, constant_value
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import apply, cast
@@ -42,11 +42,15 @@ class SparseProduct(Op):
     (OUT_OF_BOUNDS).
     """
 
+    linear = ((0,), (3,))
     width: Dim
 
     def result_type(self, *inputs: Node) -> TensorType:
         _, _, begins, x = inputs
         return x.tensor_type.with_shape((begins.static_shape[0] - 1, x.static_shape[1]))
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return {}, {}, {}, {1: 1}
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         entries, columns, _, x = inputs
@@ -60,10 +64,14 @@ class TransposedSparseProduct(Op):
     `length`: number of A's columns; fails as `SparseProduct` does.
     """
 
+    linear = ((0,), (3,))
     length: Dim
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[3].tensor_type.with_shape((self.length, inputs[3].static_shape[1]))
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return {}, {}, {}, {1: 1}
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         entries, columns, begins, x = inputs
@@ -73,6 +81,8 @@ class TransposedSparseProduct(Op):
 
 class SampledProduct(Op):
     """The entries of u v' at the places that columns and beginnings of rows tell; u and v are matrices."""
+
+    linear = ((0,), (1,))
 
     def result_type(self, *inputs: Node) -> TensorType:
         u, _, columns, _ = inputs

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import heapq
 import os
-import queue
 import threading
 from typing import TYPE_CHECKING
 
 from consilience.inference.messages import Window
+from consilience.native.threads import Mailbox
 from consilience.record import Record, replace
 from consilience.run.threads.chain_worker import ChainWorker
 
@@ -86,7 +86,7 @@ class ThreadPool:
         self.threads = crew.threads
         self._at_once = crew.chains
         self._helpers = _helpers() if crew.helping else None
-        self.deliveries: queue.SimpleQueue[Delivery | None] = queue.SimpleQueue()
+        self.deliveries: Mailbox[Delivery | None] = Mailbox()
         self._condition = threading.Condition()
         self._waiting: list[tuple[int, int]] = []
         self._workers: dict[int, ChainWorker] = {}
