@@ -1,15 +1,15 @@
 """What integrating continuous variables out saves: `python -m benchmarks.integrated [MODEL ...] [--limit SECONDS]`.
 
 Each model is sampled as it is by default and with `integrate=False`, each time in a process of its own that is ended
-after the limit. Printed are gradients, processor seconds, status and the least effective draws of the free variables that
-are scalars, and the commit they are of.
+after so many seconds of processors. Printed are gradients, processor seconds, status and the least effective draws of the
+free variables that are scalars, and the commit they are of.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
+import resource
 import subprocess
 import sys
 import time
@@ -92,12 +92,14 @@ def measured(name: str, integrate: bool) -> dict[str, Any]:
     }
 
 
-def in_process(name: str, integrate: bool, limit: float) -> dict[str, Any] | None:
+def in_process(name: str, integrate: bool, limit: int) -> dict[str, Any] | None:
     """The same in a process that is ended at the limit; None where that happened."""
     command = [sys.executable, "-m", "benchmarks.integrated", name, "--one", str(int(integrate))]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, cwd=ROOT, env=dict(os.environ))
-    except subprocess.TimeoutExpired:
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
+    )  # fmt: skip
+    if done.returncode < 0:
         return None
     if done.returncode:
         return {"status": f"failed: {done.stderr.strip().splitlines()[-1][:80]}"}
@@ -109,14 +111,14 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", default=[], metavar="MODEL")
-    parser.add_argument("--limit", type=float, default=75.0)
+    parser.add_argument("--limit", type=int, default=75)
     parser.add_argument("--one", type=int)
     given = parser.parse_args()
     if given.one is not None:
         print(json.dumps(measured(given.models[0], bool(given.one))))
         return
     commit = subprocess.run(["git", "rev-parse", "--short=10", "HEAD"], capture_output=True, text=True, cwd=ROOT)
-    print(f"commit {commit.stdout.strip()}, limit {given.limit:g} s\n")
+    print(f"commit {commit.stdout.strip()}, limit {given.limit} s of processors\n")
     print("| model | integrated | gradients | processor s | wall s | least ESS | gradients/ESS | status |")
     print("|---|---|--:|--:|--:|--:|--:|---|")
     for name in given.models or BUILDS:
@@ -125,7 +127,7 @@ def main() -> None:
             which = ", ".join(f"{own} ({kind})" for own, kind in (found or {}).get("integrated", {}).items())
             title = f"| {name} | {which or ('nothing' if integrate else 'not asked')} |"
             if found is None:
-                print(f"{title} | | | | | ended after {given.limit:g} s |", flush=True)
+                print(f"{title} | | | | | ended after {given.limit} s of processors |", flush=True)
             elif "gradients" not in found:
                 print(f"{title} | | | | | {found['status']} |", flush=True)
             else:
