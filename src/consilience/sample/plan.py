@@ -16,7 +16,7 @@ from consilience.record import as_plain, field_names
 from consilience.run import RunPlan
 from consilience.sample.step_methods import title
 
-LARGE: Final = 16  # elements of a variable that is integrated out without being named
+LARGE: Final = 60  # elements of a variable that is integrated out without being named
 
 
 class ModelPlan(RunPlan):
