@@ -104,7 +104,7 @@ MARK: Final = " : ...\n"
 
 def filled(thing: Any, text: str) -> str:
     """The docstring of a function or class with its shared parameters."""
-    function = getattr(thing, "__init__", thing) if isinstance(thing, type) else thing
+    function: Any = getattr(thing, "__init__", thing) if isinstance(thing, type) else thing
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     values, code = function.__defaults__ or (), function.__code__
