@@ -94,7 +94,8 @@ _FACTORED = """
     LeastSquares LogAbsDet PivotPermutation PseudoInverse QR SVD Schur SingularValues Solve SolveTriangular
 """
 _EQUATIONS = """
-    DiagonalSums MatrixFunction MatrixFunctionDerivative SolveBanded SolveRiccati SolveSylvester ToeplitzInverse
+    DiagonalSums KalmanFilter KalmanSlopes MatrixFunction MatrixFunctionDerivative SolveBanded SolveRiccati
+    SolveSylvester ToeplitzInverse
     ToeplitzInverseSums ToeplitzSolve TridiagonalLU TridiagonalLUSolve
 """
 _SPARSE = """

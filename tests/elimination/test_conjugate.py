@@ -1,4 +1,4 @@
-"""Integrals over conjugate families are those of the density: against quadrature, and draws against known conditionals."""
+"""Integrals over conjugate families, against quadrature, and draws of the variables against known conditionals."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def random_model(seed: int) -> Build:
         else:
             x = pm.Beta("x", a, 1.5, shape=shape) if seed % 2 else pm.Uniform("x", 0, 1, shape=shape)
         own = x if group is None else x[group]
-        size = np.shape(weights * np.ones((4,) + tuple(shape[1:]))) if shape else (4,)
+        size = np.shape(weights * np.ones((4, *shape[1:]))) if shape else (4,)
         for kind in kinds:
             name = f"y{kind}"
             if family == 0:

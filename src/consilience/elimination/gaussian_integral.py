@@ -48,14 +48,14 @@ class NormalIntegral(Record, eq=False):
         Elements of the largest set that are not independent of each other.
     value : TensorVariable
         The logarithm of the integral, a scalar.
-    drawn : list of callable
+    drawn : sequence of callable
         Each variable given all others, from a key that is the same for all of them.
     """
 
     kind: str
     joined: int
     value: Node
-    drawn: list[Callable[[Node], Node]]
+    drawn: Sequence[Callable[[Node], Node]]
 
 
 def is_quadratic(term: Node, leaves: Sequence[Node]) -> bool:

@@ -30,7 +30,7 @@ from consilience.record import Record
 
 # Elements of variables that are integrated by default: of those that act on each other, as steps of a walk do, and of
 # those that are independent given the rest, which chains move well where they are few.
-TOGETHER: Final = 16
+TOGETHER: Final = 60
 ALONE: Final = 200
 # How many times the operations of the density as it is are worth it: where as many act on each other, and where not.
 TIMES_TOGETHER: Final = 12.0
@@ -69,8 +69,8 @@ def integrable(model: Model, staying: Collection[str] = (), summed: Sequence[str
     >>> from consilience.model.integration import integrable
     >>> with pm.Model() as model:
     ...     scale = pm.HalfNormal("scale")
-    ...     level = pm.GaussianRandomWalk("level", sigma=scale, init_dist=pm.Normal.dist(), shape=50)
-    ...     y = pm.Normal("y", level, 1.0, observed=[0.5] * 50)
+    ...     level = pm.GaussianRandomWalk("level", sigma=scale, init_dist=pm.Normal.dist(), shape=80)
+    ...     y = pm.Normal("y", level, 1.0, observed=[0.5] * 80)
     >>> integrable(model)
     ('level',)
     """
