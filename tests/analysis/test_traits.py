@@ -85,6 +85,17 @@ def check_linear(op: Op, values: Sequence[Array]) -> None:
             np.testing.assert_allclose(found, 2.0 * a - 3.0 * b, rtol=1e-9, atol=1e-9 * size)
 
 
+def check_price(op: Op, values: Sequence[Array]) -> None:
+    """Operations of known lengths are a number, and twice as many matrices take twice as many."""
+    one = op.volume(*node_of(op, values).inputs)
+    assert isinstance(one, int)
+    assert one >= 0
+    assert op.flops >= 0.0
+    if op.core is not None and values[0].ndim > op.core:
+        two = node_of(op, [np.concatenate([value, value]) for value in values])
+        assert op.volume(*two.inputs) == 2 * one
+
+
 @pytest.mark.parametrize("kind", OPS)
 def test_axes_that_an_op_keeps_apart_are_apart(kind: type[Op]) -> None:
     holds_for_each(((repr(op), (op, values)) for op, values in applied(kind)), lambda row: check_axes(*row))
@@ -93,6 +104,11 @@ def test_axes_that_an_op_keeps_apart_are_apart(kind: type[Op]) -> None:
 @pytest.mark.parametrize("kind", OPS)
 def test_ops_are_linear_in_the_operands_that_they_name(kind: type[Op]) -> None:
     holds_for_each(((repr(op), (op, values)) for op, values in applied(kind)), lambda row: check_linear(*row))
+
+
+@pytest.mark.parametrize("kind", OPS)
+def test_prices_follow_lengths(kind: type[Op]) -> None:
+    holds_for_each(((repr(op), (op, values)) for op, values in applied(kind)), lambda row: check_price(*row))
 
 
 def test_ops_that_say_what_is_not_so_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
